@@ -1,0 +1,368 @@
+"""Functions of every kind and every type, each with a call that is right. Laws and types are tested over all of them."""
+
+import asyncio
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import pathlib
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
+
+import annotated_types
+from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr
+from typing_extensions import NotRequired, TypeAliasType, TypedDict, Unpack
+
+T = TypeVar("T")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Line(BaseModel):
+    sku: str
+    qty: int = 1
+
+
+class Order(BaseModel):
+    customer: str
+    lines: list[Line]
+    express: bool = False
+
+
+class Tree(BaseModel):
+    name: str
+    children: list["Tree"] = []
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    tricks: list[str]
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+
+
+class Aliased(BaseModel):
+    identifier: str = Field(alias="_id")
+
+
+class Page(BaseModel, Generic[T]):
+    items: list[T]
+    more: bool = False
+
+
+class Tags(RootModel[list[str]]):
+    pass
+
+
+@dataclasses.dataclass
+class Point:
+    lat: float
+    lon: float = 0.0
+
+
+class Filter(TypedDict):
+    region: str
+    limit: NotRequired[int]
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str = "r"
+
+
+UserId = NewType("UserId", int)
+Json = TypeAliasType("Json", Union[dict[str, "Json"], list["Json"], str, int, float, bool, None])
+Pet = Annotated[Union[Cat, Dog], Field(discriminator="kind")]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Case:
+    """A function, arguments as a model would write them, and what the function must see."""
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    seen: Any
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(arguments: dict[str, Any], seen: Any) -> Callable[[T], T]:
+    def keep(function: T) -> T:
+        CASES[function.__name__] = Case(function=function, arguments=arguments, seen=seen)
+        return function
+
+    return keep
+
+
+@case({}, None)
+def nothing():
+    return None
+
+
+@case({"s": "a", "i": 1, "f": 1.5, "b": True}, ("a", 1, 1.5, True))
+def scalars(s: str, i: int, f: float, b: bool):
+    return s, i, f, b
+
+
+@case({"s": "a"}, ("a", 3, None, "c"))
+def defaults(s: str, i: int = 3, maybe: int | None = None, unit: Literal["c", "f"] = "c"):
+    return s, i, maybe, unit
+
+
+@case({"x": None}, (None, 5))
+def nullable(x: int | None, y: int | None = 5):
+    return x, y
+
+
+@case({"x": "a"}, "a")
+def optional_literal(x: Optional[Literal["a", "b"]] = None):
+    return x
+
+
+@case({"colour": "red", "level": 2, "mixed": 1}, (Colour.RED, Level.HIGH, 1))
+def enums(colour: Colour, level: Level, mixed: Literal["a", 1, None, True]):
+    return colour, level, mixed
+
+
+@case({"order": {"customer": "A", "lines": [{"sku": "x"}]}}, Order(customer="A", lines=[Line(sku="x")]))
+def nested(order: Order):
+    return order
+
+
+@case({"tree": {"name": "a", "children": [{"name": "b"}]}}, Tree(name="a", children=[Tree(name="b")]))
+def recursive(tree: Tree):
+    return tree
+
+
+@case({"pet": {"kind": "dog", "tricks": ["sit"]}}, Dog(kind="dog", tricks=["sit"]))
+def discriminated(pet: Pet):
+    return pet
+
+
+@case({"x": {"sku": "a"}}, Line(sku="a"))
+def union_of_models(x: Union[Line, Point]):
+    return x
+
+
+@case({"x": "a", "y": 1}, ("a", 1))
+def union_of_scalars(x: int | str, y: int | str):
+    return x, y
+
+
+@case({"point": {"lat": 1.5}, "keep": {"region": "eu"}, "pair": [1, "b"]}, (Point(1.5), {"region": "eu"}, Pair(1, "b")))
+def records(point: Point, keep: Filter, pair: Pair):
+    return point, keep, pair
+
+
+@case({"x": {"_id": "a"}}, Aliased(_id="a"))
+def aliased_field(x: Aliased):
+    return x
+
+
+@case({"page": {"items": [1]}, "tags": ["a"]}, (Page[int](items=[1]), Tags(["a"])))
+def generic_and_root(page: Page[int], tags: Tags):
+    return page, tags
+
+
+@case({"x": {"name": "a", "more": 1}}, Open(name="a", more=1))
+def open_model(x: Open):
+    return x
+
+
+@case({"user": 5}, 5)
+def new_type(user: UserId):
+    return user
+
+
+@case(
+    {"at": "2026-01-02T03:04:05Z", "day": "2026-01-02", "time": "03:04:05", "span": "PT1H"},
+    (
+        datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc),
+        datetime.date(2026, 1, 2),
+        datetime.time(3, 4, 5),
+        datetime.timedelta(hours=1),
+    ),
+)
+def times(at: datetime.datetime, day: datetime.date, time: datetime.time, span: datetime.timedelta):
+    return at, day, time, span
+
+
+@case(
+    {"u": "12345678-1234-5678-1234-567812345678", "d": "1.50", "b": "ab", "p": "/tmp/x", "c": "1+2j"},
+    (uuid.UUID("12345678-1234-5678-1234-567812345678"), decimal.Decimal("1.50"), b"ab", pathlib.Path("/tmp/x"), 1 + 2j),
+)
+def precise(u: uuid.UUID, d: decimal.Decimal, b: bytes, p: pathlib.Path, c: complex):
+    return u, d, b, p, c
+
+
+@case({"t": [1, "a"], "v": [1, 2], "p": [1, 2]}, ((1, "a"), (1, 2), (1, 2)))
+def tuples(t: tuple[int, str], v: tuple[int, ...], p: tuple[int, int]):
+    return t, v, p
+
+
+@case({"s": [1, 2], "f": ["a"]}, ({1, 2}, frozenset({"a"})))
+def sets(s: set[int], f: frozenset[str]):
+    return s, f
+
+
+@case({"m": {"a": 1}, "n": {"1": ["x"]}, "o": {"k": {"sku": "s"}}}, ({"a": 1}, {1: ["x"]}, {"k": Line(sku="s")}))
+def maps(m: dict[str, int], n: dict[int, list[str]], o: dict[str, Line]):
+    return m, n, o
+
+
+@case({"e": {"red": 1}}, {Colour.RED: 1})
+def enum_keys(e: dict[Colour, int]):
+    return e
+
+
+@case({"s": ["a"], "m": {"a": 1}, "bare": [1, "a"], "free": {"a": [1]}, "grid": [[1, "x"]]}, (["a"], {"a": 1}, [1, "a"], {"a": [1]}, [[1, "x"]]))
+def abstract(s: Sequence[str], m: Mapping[str, int], bare: list, free: dict, grid: list[list[Any]]):
+    return s, m, bare, free, grid
+
+
+@case({"x": {"any": ["thing", 1, None]}, "j": [1, {"a": None}]}, ({"any": ["thing", 1, None]}, [1, {"a": None}]))
+def anything(x: Any, j: Json):
+    return x, j
+
+
+@case(
+    {"n": 5, "s": "ab", "l": [1], "f": 0.5, "m": 4},
+    (5, "ab", [1], 0.5, 4),
+)
+def constrained(
+    n: Annotated[int, Field(ge=1, le=9)],
+    s: Annotated[str, Field(min_length=1, max_length=5, pattern="^[a-z]+$")],
+    l: Annotated[list[int], Field(min_length=1, max_length=3)],
+    f: Annotated[float, annotated_types.Gt(0), annotated_types.Lt(1)],
+    m: Annotated[int, Field(multiple_of=2)] = 2,
+):
+    return n, s, l, f, m
+
+
+@case({"secret": "s"}, SecretStr("s"))
+def secret(secret: SecretStr):
+    return secret
+
+
+@case({"a": 1, "b": 2, "c": 3}, (1, 2, 3))
+def positional_only(a: int, b: int = 5, /, c: int = 7):
+    return a, b, c
+
+
+@case({"a": 1, "b": 2, "rest": [3, 4], "k": 5}, (1, 2, (3, 4), 5))
+def var_positional(a: int, b: int = 0, *rest: int, k: int):
+    return a, b, rest, k
+
+
+@case({"a": 1, "x": 2, "y": 3}, (1, {"x": 2, "y": 3}))
+def var_keyword(a: int, **kwargs: int):
+    return a, kwargs
+
+
+@case({"region": "eu"}, {"region": "eu"})
+def unpacked_keyword(**keep: Unpack[Filter]):
+    return keep
+
+
+@case(
+    {"self_": 1, "model_dump": 2, "schema": 3, "_id": 4, "title": 5, "properties": 6, "required": 7, "type": 8, "copy": 9},
+    (1, 2, 3, 4, 5, 6, 7, 8, 9),
+)
+def awkward_names(self_: int, model_dump: int, schema: int, _id: int, title: int, properties: int, required: int, type: int, copy: int):
+    return self_, model_dump, schema, _id, title, properties, required, type, copy
+
+
+@case({"model_config": 1, "__private": 2, "args": 3, "kwargs": 4, "cls": 5, "model_fields": 6}, (1, 2, 3, 4, 5, 6))
+def more_awkward_names(model_config: int, __private: int, args: int, kwargs: int, cls: int, model_fields: int):
+    return model_config, __private, args, kwargs, cls, model_fields
+
+
+MISSING = object()
+
+
+@case({}, (MISSING, ..., [1], None, Colour.RED))
+def odd_defaults(a: Any = MISSING, b: Any = ..., c: list[int] = [1], d: int = None, e: Colour = Colour.RED, n: float = float("nan")):  # noqa: B006
+    assert n != n
+    return a, b, c, d, e
+
+
+@case({"order": {"customer": "A", "lines": []}}, 7)
+def with_field_defaults(order: Order, limit: int = Field(default_factory=lambda: 7, description="At most.")):
+    return limit
+
+
+@case({"postponed": {"sku": "a"}, "maybe": [1]}, (Line(sku="a"), [1]))
+def strings(postponed: "Line", maybe: "list[int] | None" = None):
+    return postponed, maybe
+
+
+@case({"x": 1}, 1)
+async def coroutine(x: int) -> int:
+    await asyncio.sleep(0)
+    return x
+
+
+@case({"n": 3}, 2)
+def generator(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+@case({"n": 3}, 2)
+async def async_generator(n: int) -> AsyncIterator[int]:
+    for i in range(n):
+        yield i
+
+
+@case({"n": 0}, None)
+def empty_generator(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+@case({"n": 2}, [0, 1])
+def lazy_list(n: int) -> Iterable[int]:
+    return iter(range(n))
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@case({"x": 1}, 1)
+@logged
+def wrapped(x: int) -> int:
+    return x
+
+
+@case({"x": 1}, 1)
+@logged
+async def wrapped_coroutine(x: int) -> int:
+    return x
+
+
+@case({"unannotated": [1]}, ([1], 5))
+def unannotated(unannotated, other=5):
+    return unannotated, other

@@ -1,0 +1,40 @@
+"""Describe a function once; show it to every model provider, and carry every call home."""
+
+from toolshape.annotations import Injected
+from toolshape.calls import Call, Coercion, Finding, Result, Results, Spec
+from toolshape.dispatch import Plan
+from toolshape.errors import (
+    CallError,
+    DefinitionError,
+    ExportError,
+    Problem,
+    ResponseError,
+    ToolError,
+    ToolshapeError,
+    UsageError,
+)
+from toolshape.registry import Bound, Registry
+from toolshape.tool import Tool, tool
+
+__all__ = [
+    "Bound",
+    "Call",
+    "CallError",
+    "Coercion",
+    "DefinitionError",
+    "ExportError",
+    "Finding",
+    "Injected",
+    "Plan",
+    "Problem",
+    "Registry",
+    "ResponseError",
+    "Result",
+    "Results",
+    "Spec",
+    "Tool",
+    "ToolError",
+    "ToolshapeError",
+    "UsageError",
+    "tool",
+]

@@ -1,0 +1,125 @@
+"""What a function's annotations mean: strings and forward references resolved where the function stands."""
+
+import contextlib
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from pydantic.fields import FieldInfo
+
+if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
+    import annotationlib
+
+    def signature(function: Any) -> inspect.Signature:
+        """``inspect.signature`` that leaves names not yet defined as forward references."""
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+else:
+    signature = inspect.signature
+
+__all__ = [
+    "Injected",
+    "calling_frame",
+    "description_of",
+    "is_injected",
+    "local_names",
+    "resolve",
+    "signature",
+    "unpacked",
+]
+
+T = TypeVar("T")
+
+
+class _InjectedMarker:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Injected"
+
+
+_INJECTED = _InjectedMarker()
+
+Injected: TypeAlias = Annotated[T, _INJECTED]
+"""A parameter the application fills, by name, through ``inject=``; no model ever sees or sets it."""
+
+
+def resolve(
+    raw: Mapping[str, Any], global_names: dict[str, Any], local_names: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Resolve strings and forward references, nested ones too.
+
+    Raises:
+        NameError: A name is not defined (yet).
+        TypeError: Something is not a type.
+    """
+    plain = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
+    if len(plain) == len(raw):
+        return plain
+    holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain}})
+    # On a class get_type_hints does not turn a default of None into Optional, as it does on functions before 3.11.
+    hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
+    return {name: plain[name] if name in plain else hints[name] for name in raw}
+
+
+def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
+    """The names that annotations of a function may use besides globals: closure, type parameters, enclosing scopes.
+
+    Args:
+        function: The innermost function.
+        frame: The frame that decorated it; used as far as its frames are the scopes of ``__qualname__``.
+    """
+    names: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell: the name is assigned further down
+            names[name] = cell.cell_contents
+    for parameter in getattr(function, "__type_params__", ()):
+        names[parameter.__name__] = parameter
+    scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
+    seen: dict[str, Any] = {}
+    while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
+        seen = {**frame.f_locals, **seen}
+        frame = frame.f_back
+    return {**names, **seen}
+
+
+def is_injected(annotation: Any) -> bool | None:
+    """Whether the parameter is injected: ``None`` if the marker stands where it cannot work (``list[Injected[T]]``)."""
+    if _INJECTED in getattr(annotation, "__metadata__", ()):
+        return True
+    inside = [is_injected(argument) for argument in typing.get_args(annotation)]
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in inside:
+        return True
+    return None if True in inside or None in inside else False
+
+
+def description_of(annotation: Any, default: Any) -> str | None:
+    """The text that an annotation carries: ``Field(description=)``, ``Doc(...)``, or a string in ``Annotated``."""
+    metadata = getattr(annotation, "__metadata__", ())
+    fields = [default, *reversed(metadata)]
+    for field in fields:
+        if isinstance(field, FieldInfo) and field.description:
+            return field.description
+    for extra in metadata:
+        documentation = getattr(extra, "documentation", None)  # PEP 727: typing_extensions.Doc, annotated_doc.Doc
+        if isinstance(documentation, str):
+            return documentation
+    return next((extra for extra in metadata if isinstance(extra, str)), None)
+
+
+def calling_frame() -> types.FrameType | None:
+    """The frame of whoever called the function that asks."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame and frame.f_back
+    return frame
+
+
+def unpacked(annotation: Any) -> Any | None:
+    """What stands in ``Unpack[...]``, else ``None``. By name: Python 3.10 has it in typing_extensions only."""
+    origin = typing.get_origin(annotation)
+    if origin is not None and getattr(origin, "_name", getattr(origin, "__name__", "")) == "Unpack":
+        return typing.get_args(annotation)[0]
+    return None

@@ -1,0 +1,187 @@
+"""The data every other module speaks: what a tool is, what a model asked, what came of it. Only the stdlib below."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+from toolshape.errors import CallError
+
+__all__ = [
+    "Call",
+    "Coercion",
+    "Finding",
+    "JsonObject",
+    "JsonSchema",
+    "Message",
+    "Result",
+    "Results",
+    "Spec",
+    "WireCall",
+]
+
+JsonObject: TypeAlias = dict[str, Any]
+JsonSchema: TypeAlias = dict[str, Any]
+Message: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spec:
+    """A tool as JSON knows it: the canonical record from which every provider's shape is made.
+
+    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
+    """
+
+    name: str
+    title: str | None
+    description: str
+    parameters: JsonSchema
+    output: JsonSchema | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """Something about a tool that works but deserves a look, at ``path`` (a parameter's name, ``""`` for the tool)."""
+
+    path: str
+    rule: Literal["unannotated", "undescribed", "documented_but_absent", "unsayable_branch", "unresolved_return"]
+    message: str
+
+
+class WireCall(NamedTuple):
+    """A call as a provider's reader found it, not yet named home."""
+
+    id: str
+    wire_name: str
+    arguments: Any
+    raw: Any
+
+
+class Call(NamedTuple):
+    """One call a model made.
+
+    ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name the model used.
+    ``arguments_raw`` is the text or object as sent, ``raw`` the provider's whole call, untouched.
+    """
+
+    id: str
+    name: str | None
+    wire_name: str
+    arguments_raw: Any
+    provider: str
+    raw: Any
+    opaque: Any = None
+
+    @property
+    def arguments(self) -> JsonObject | None:
+        """The arguments as a JSON object, before any mending; ``None`` where none can be read."""
+        value = self.arguments_raw
+        for _ in range(2):
+            if isinstance(value, (str, bytes)):
+                try:
+                    value = json.loads(value) if value.strip() else {}
+                except ValueError:
+                    return None
+        return {} if value is None else value if isinstance(value, dict) else None
+
+
+class Coercion(NamedTuple):
+    """One mend: at ``path``, by ``rule``, ``before`` became ``after`` (``None`` where the place was left out)."""
+
+    path: str
+    rule: str
+    before: Any
+    after: Any
+
+
+class Result(NamedTuple):
+    """What came of one call: ``value``, or ``error``, never both.
+
+    ``text`` is what the model reads: a string result verbatim, any other value as compact JSON, or the error's prose.
+    ``coercions`` lists every mend of the arguments, ``elapsed`` is seconds spent in the tool.
+    """
+
+    call: Call
+    value: Any = None
+    error: CallError | None = None
+    coercions: tuple[Coercion, ...] = ()
+    elapsed: float = 0.0
+    text: str = ""
+    replayed: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool gave a value."""
+        return self.error is None
+
+    def unwrap(self) -> Any:
+        """Return the value, or raise the error.
+
+        Raises:
+            CallError: the call failed; its ``__cause__`` is the original exception where there is one.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Results(Sequence[Result]):
+    """The answers to every call of one response, in call order; falsy when the response called no tool.
+
+    An answer that is not there yet reads as ``cancelled``, so what is here is complete at any time.
+    """
+
+    __slots__ = ("_answers", "_assistant", "_calls", "_encode", "finish")
+
+    def __init__(
+        self,
+        *,
+        calls: Sequence[Call],
+        answers: Sequence[Result | None],
+        assistant: Sequence[Message],
+        encode: Callable[[Sequence[Result]], list[Message]],
+        finish: str | None,
+    ) -> None:
+        self._calls = calls
+        self._answers = answers
+        self._assistant = assistant
+        self._encode = encode
+        self.finish = finish
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (answer or _cancelled(call) for answer, call in zip(self._answers, self._calls, strict=True))
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        return self._answers[index] or _cancelled(self._calls[index])
+
+    def __repr__(self) -> str:
+        return f"Results({list(self)!r})"
+
+    @property
+    def ok(self) -> bool:
+        """Whether every call gave a value."""
+        return all(result.error is None for result in self)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
+        return self._encode(list(self)) if self._answers else []
+
+    @property
+    def turn(self) -> list[Message]:
+        """What to append to the conversation: the assistant's message as it came, then ``messages``."""
+        return [*self._assistant, *self.messages]
+
+
+def _cancelled(call: Call) -> Result:
+    error = CallError("cancelled", tool=call.wire_name)
+    return Result(call, error=error, text=str(error))

@@ -1,0 +1,159 @@
+"""A response's calls in, planned; run, and their results out. One body, two drivers."""
+
+import asyncio
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from toolshape.calls import Call, Coercion, Result, Results, WireCall
+from toolshape.errors import CallError
+from toolshape.provider import Provider, Reading
+from toolshape.running import as_call_error, hidden, refuse_running_loop, run, run_async
+from toolshape.shape import Shape
+
+__all__ = ["NOTHING_INJECTED", "Plan"]
+
+NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
+
+
+class Ready(NamedTuple):
+    """A call that may run: named home, its arguments valid."""
+
+    position: int
+    call: Call
+    shape: Shape
+    model: BaseModel
+    coercions: tuple[Coercion, ...]
+
+
+class Plan:
+    """The calls of one response, validated and not yet run.
+
+    ``calls`` are all of them; ``results`` has an answer for each at any time: what failed to validate is answered
+    already, what has not finished reads as ``cancelled``.
+    """
+
+    __slots__ = ("_answers", "_ready", "calls", "results")
+
+    def __init__(self, provider: Provider, reading: Reading, shapes: Mapping[str, Shape]) -> None:
+        self.calls: list[Call] = []
+        self._answers: list[Result | None] = []
+        self._ready: list[Ready] = []
+        for index, wire in enumerate(reading.calls):
+            self._prepare(index, wire, shapes, provider.name)
+        self.results = Results(
+            calls=self.calls,
+            answers=self._answers,
+            assistant=reading.assistant,
+            encode=provider.encode,
+            finish=reading.finish,
+        )
+
+    def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str) -> None:
+        shape = shapes.get(wire.wire_name)
+        name = None if shape is None else shape.name
+        call = Call(wire.id, name, wire.wire_name, wire.arguments, provider, wire.raw)
+        self.calls.append(call)
+        self._answers.append(None)
+        if shape is None:
+            near = difflib.get_close_matches(wire.wire_name, shapes, 1)
+            error = CallError("unknown_tool", tool=wire.wire_name, text=near[0] if near else "", names=tuple(shapes))
+            self._answers[index] = _refused(call, error)
+            return
+        try:
+            model, coercions = shape.validate(wire.arguments)
+        except CallError as error:
+            self._answers[index] = _refused(call, error)
+        except Exception as error:  # a validator of the author's that failed otherwise than by refusing
+            self._answers[index] = _refused(call, hidden("tool_crashed", error, tool=wire.wire_name))
+        else:
+            self._ready.append(Ready(index, call, shape, model, coercions))
+
+    def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """Run the calls that have no answer yet, in order, here; async ones in an event loop of their own.
+
+        Raises:
+            UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
+        """
+        open_calls = self._open_calls(inject)
+        for ready in open_calls:
+            refuse_running_loop(ready.shape.kind, ready.shape.name)
+        if any(ready.shape.kind in ("coroutine", "async_generator") for ready in open_calls):
+            asyncio.run(self._drive(open_calls, inject, threads=False))
+            return self.results
+        for ready in open_calls:
+            started = perf_counter()
+            try:
+                value = run(ready.shape.kind, ready.shape.invoke, ready.model, inject)
+            except BaseException as error:
+                self._answers[ready.position] = _failed(ready, error, started)
+            else:
+                self._answers[ready.position] = _succeeded(ready, value, started)
+        return self.results
+
+    async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """Run the calls that have no answer yet, all at once: async tools in this loop, others in threads.
+
+        Raises:
+            UsageError: An injected value is missing; nothing was run.
+            CancelledError: We were cancelled. ``results`` is complete all the same.
+        """
+        await self._drive(self._open_calls(inject), inject, threads=True)
+        return self.results
+
+    def _open_calls(self, inject: Mapping[str, Any]) -> list[Ready]:
+        open_calls = [ready for ready in self._ready if self._answers[ready.position] is None]
+        for ready in open_calls:
+            if ready.shape.is_injected:
+                ready.shape.tool.require(inject)
+        return open_calls
+
+    async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any], *, threads: bool) -> None:
+        if len(open_calls) == 1 and sys.version_info >= (3, 11):  # before, a task cannot say who cancelled it
+            try:
+                await self._answer(open_calls[0], inject, threads)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+            return
+        outcomes = await asyncio.gather(
+            *(self._answer(ready, inject, threads) for ready in open_calls), return_exceptions=True
+        )
+        for outcome in outcomes:  # a tool that cancelled itself has its answer; our own bugs are not swallowed
+            if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+                raise outcome
+
+    async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: bool) -> None:
+        shape = ready.shape
+        started = perf_counter()
+        try:
+            value = await run_async(shape.kind, shape.invoke, ready.model, inject, shape.timeout, threads)
+        except BaseException as error:
+            self._answers[ready.position] = _failed(ready, error, started)
+        else:
+            self._answers[ready.position] = _succeeded(ready, value, started)
+
+
+def _refused(call: Call, error: CallError) -> Result:
+    return Result(call, error=error, text=str(error))
+
+
+def _failed(ready: Ready, error: BaseException, started: float) -> Result:
+    answer = as_call_error(error, tool=ready.call.wire_name, timeout=ready.shape.timeout)
+    return Result(ready.call, None, answer, ready.coercions, perf_counter() - started, str(answer))
+
+
+def _succeeded(ready: Ready, value: Any, started: float) -> Result:
+    elapsed = perf_counter() - started
+    try:
+        text = ready.shape.to_text(value)
+    except Exception as error:  # a serialiser of the user's types may raise anything
+        answer = hidden("unserialisable_result", error, tool=ready.call.wire_name)
+        return Result(ready.call, value, answer, ready.coercions, elapsed, str(answer))
+    return Result(ready.call, value, None, ready.coercions, elapsed, text)

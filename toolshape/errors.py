@@ -1,0 +1,211 @@
+"""What can go wrong, named by who must act.
+
+ToolshapeError
+|- DefinitionError   the developer, at ``@tool``: every problem of the function at once
+|- ExportError       the developer, at export: this provider cannot be shown this tool
+|- UsageError        the developer, at dispatch: an injected value is missing, a running loop is in the way
+|- ResponseError     the integrator: the body is not a response of any known family
+`- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
+
+``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "CallError",
+    "CallErrorCode",
+    "DefinitionError",
+    "ExportError",
+    "Problem",
+    "ResponseError",
+    "ToolError",
+    "ToolshapeError",
+    "UsageError",
+    "for_model",
+    "shown",
+]
+
+CallErrorCode = Literal[
+    "unknown_tool",
+    "malformed_arguments",
+    "truncated_arguments",
+    "invalid_arguments",
+    "tool_error",
+    "tool_crashed",
+    "tool_timeout",
+    "cancelled",
+    "unserialisable_result",
+]
+
+_RETRYABLE: frozenset[CallErrorCode] = frozenset(
+    {"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments", "tool_timeout"}
+)
+_MOST_PROBLEMS_SHOWN = 10
+_MOST_NAMES_SHOWN = 20
+_LONGEST_VALUE_SHOWN = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing that is wrong, at one place.
+
+    ``path`` is the place in the names the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
+    machine-readable name of what was broken. ``expected``, ``got`` and ``hint`` are short phrases that complete
+    "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence where that form does not fit.
+    """
+
+    path: str
+    rule: str
+    expected: str = ""
+    got: str = ""
+    hint: str = ""
+    message: str = ""
+
+    def __str__(self) -> str:
+        said = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")
+        placed = f"{self.path}: {said}" if self.path else said
+        return f"{placed} ({self.hint})" if self.hint else placed
+
+
+class ToolshapeError(Exception):
+    """The root of everything toolshape raises."""
+
+
+class DefinitionError(ToolshapeError):
+    """A function cannot be a tool. ``problems`` holds every reason, ``location`` is ``file:line``."""
+
+    def __init__(self, *, tool: str, location: str, problems: Sequence[Problem]) -> None:
+        self.tool = tool
+        self.location = location
+        self.problems = tuple(problems)
+        reasons = "\n".join(f"  - {problem}" for problem in self.problems)
+        super().__init__(f"{tool} cannot be a tool ({location}):\n{reasons}")
+
+
+class ExportError(ToolshapeError):
+    """A provider cannot be shown these tools. ``problems`` name tool path and rule and say what to do."""
+
+    def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
+        self.provider = provider
+        self.tool = tool
+        self.problems = tuple(problems)
+        reasons = "\n".join(f"  - {problem}" for problem in self.problems)
+        super().__init__(f"{provider} cannot be shown {tool or 'these tools'}:\n{reasons}")
+
+
+class UsageError(ToolshapeError):
+    """The developer's own mistake at dispatch. Nothing has been run when it is raised."""
+
+
+class ResponseError(ToolshapeError):
+    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given."""
+
+    def __init__(self, message: str, *, body: object) -> None:
+        self.body = body
+        super().__init__(message)
+
+
+class ToolError(Exception):
+    """Raise it inside a tool to tell the model, in your own words, why the call cannot be done.
+
+    Args:
+        text: What the model reads, verbatim.
+        retryable: Whether the same tool called differently may succeed; carried to ``CallError.retryable``.
+    """
+
+    def __init__(self, text: str, *, retryable: bool = False) -> None:
+        self.text = text
+        self.retryable = retryable
+        super().__init__(text)
+
+
+class CallError(ToolshapeError):
+    """One call could not be answered with a value.
+
+    ``code`` says which way it failed, ``tool`` is the name the model used, ``problems`` the places at fault,
+    ``retryable`` whether a different call may succeed, ``reference`` the id under which the cause was logged, and
+    ``__cause__`` the original exception. ``str()`` is what the model reads: see ``for_model``.
+    """
+
+    def __init__(
+        self,
+        code: CallErrorCode,
+        *,
+        tool: str,
+        problems: Sequence[Problem] = (),
+        text: str = "",
+        names: Sequence[str] = (),
+        retryable: bool | None = None,
+        reference: str | None = None,
+    ) -> None:
+        self.code: CallErrorCode = code
+        self.tool = tool
+        self.problems = tuple(problems)
+        self.text = text
+        self.names = tuple(names)
+        self.retryable = code in _RETRYABLE if retryable is None else retryable
+        self.reference = reference
+        super().__init__(code)
+
+    def __str__(self) -> str:
+        return for_model(self)
+
+
+def for_model(error: CallError) -> str:  # noqa: PLR0911 - a line a code
+    """Say an error to the model that made the call: short, a line a problem, nothing it did not already know.
+
+    It holds no text of an exception, except the author's own ``ToolError`` and the ``ValueError`` of a pydantic
+    validator, both of which are written for the caller.
+    """
+    match error.code:
+        case "unknown_tool":
+            return _unknown_tool(error)
+        case "malformed_arguments":
+            return f"The arguments of {error.tool} are not a JSON object: {_problems(error)}"
+        case "truncated_arguments":
+            return (
+                f"The arguments of {error.tool} were cut off: {_problems(error)}. "
+                "Nothing was run. Send the whole call again, shorter if need be."
+            )
+        case "invalid_arguments":
+            return f"The arguments of {error.tool} are invalid, nothing was run:\n{_problems(error)}"
+        case "tool_error":
+            return error.text
+        case "tool_crashed":
+            return f"{error.tool} failed for an internal reason (reference {error.reference})."
+        case "tool_timeout":
+            return f"{error.tool} did not finish within {error.text}. It may still have had an effect."
+        case "cancelled":
+            return f"{error.tool} was cancelled before it finished. It may have had an effect."
+        case "unserialisable_result":
+            return f"{error.tool} ran, but its result cannot be shown (reference {error.reference})."
+
+
+def shown(value: Any) -> str:
+    """A value a model wrote, as short JSON with its type where JSON alone may mislead."""
+    text = json.dumps(value, ensure_ascii=False, default=lambda unknown: type(unknown).__name__)
+    if len(text) > _LONGEST_VALUE_SHOWN:
+        text = text[:_LONGEST_VALUE_SHOWN] + "…"
+    return f"{text} (a string)" if isinstance(value, str) else text
+
+
+def _problems(error: CallError) -> str:
+    lines = [str(problem) for problem in error.problems[:_MOST_PROBLEMS_SHOWN]]
+    if (more := len(error.problems) - len(lines)) > 0:
+        lines.append(f"and {more} more")
+    return "\n".join(lines)
+
+
+def _unknown_tool(error: CallError) -> str:
+    said = f"There is no tool named {shown(error.tool).removesuffix(' (a string)')}."
+    if error.text:
+        said += f' Did you mean "{error.text}"?'
+    if error.names:
+        more = len(error.names) - _MOST_NAMES_SHOWN
+        listed = ", ".join(error.names[:_MOST_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        said += f" The tools are: {listed}."
+    return said

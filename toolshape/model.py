@@ -1,0 +1,318 @@
+"""A signature in; the pydantic model that makes the schema and validates the call, and the way to call, out."""
+
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+
+from toolshape import docstrings
+from toolshape.annotations import description_of, unpacked
+from toolshape.calls import Finding, JsonSchema
+from toolshape.canonical import SharedDefault, core_nodes, generate, sets_extra
+from toolshape.errors import DefinitionError, Problem
+from toolshape.signature import (
+    EMPTY,
+    POSITIONAL_ONLY,
+    POSITIONAL_OR_KEYWORD,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Kind,
+    NameNotDefinedError,
+    Signature,
+)
+
+__all__ = ["Definition", "Invoke", "define", "rebind"]
+
+Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """How the fields of a model become the arguments of a call.
+
+    ``positional`` and ``keywords`` pair a parameter with its field, ``None`` where it is injected. ``omittable`` fields
+    are passed only when they were given. ``injected`` maps an injected parameter to its default, ``EMPTY`` if it has
+    none. ``takes_extra`` is whether the fields unknown to the model are the function's ``**kwargs``.
+    """
+
+    positional: tuple[tuple[str, str | None], ...] = ()
+    var_positional: str | None = None
+    keywords: tuple[tuple[str, str | None], ...] = ()
+    omittable: frozenset[str] = frozenset()
+    takes_extra: bool = False
+    injected: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Definition:
+    """A function that can be offered, validated and called.
+
+    ``extra`` is what pydantic is told at runtime so that nested models which say nothing of unknown fields are closed.
+    ``mixed``: closed and open models stand side by side, which pydantic cannot tell apart at runtime. ``reserved``
+    are the names that a model may not use in ``**kwargs``. ``lax``: some place is lax by the author's wish or stands
+    behind a validator of the author's.
+    """
+
+    signature: Signature
+    kind: Kind
+    model: type[BaseModel]
+    schema: JsonSchema
+    layout: Layout
+    invoke: Invoke
+    extra: Literal["forbid"] | None
+    mixed: bool
+    reserved: frozenset[str]
+    lax: bool
+    findings: tuple[Finding, ...]
+
+
+def define(function: Callable[..., Any], signature: Signature) -> Definition:
+    """Make the model of a function.
+
+    Raises:
+        DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
+        NameNotDefinedError: A model that a parameter names is not complete yet.
+    """
+    problems: list[Problem] = []
+    fields, layout = _fields(signature, problems)
+    if problems:
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    base = _base(signature)
+    try:
+        model, schema, skipped = _model(signature, base, fields)
+    except (NameError, PydanticUndefinedAnnotation) as error:
+        raise NameNotDefinedError(str(error), tool=signature.name, location=signature.location) from error
+    except Exception as error:  # pydantic and the hooks of users' types raise anything from TypeError on
+        whole = Problem(path="", rule="no_schema", message=_line(error))
+        problems = _problem_of_each(signature, base, fields) or [whole]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
+    nodes = list(core_nodes(model.__pydantic_core_schema__))
+    classes = {node["cls"] for node in nodes if node["type"] in _CLASS_NODES and "cls" in node} - {model}
+    some_closed = not all(map(sets_extra, classes))
+    some_open = layout.takes_extra or any(map(sets_extra, classes))
+    return Definition(
+        signature=signature,
+        kind=signature.kind,
+        model=model,
+        schema=schema,
+        layout=layout,
+        invoke=_invoke(function, layout),
+        extra="forbid" if some_closed and not some_open else None,
+        mixed=some_closed and some_open,
+        reserved=signature.names if layout.takes_extra else frozenset(),
+        lax=any(node["type"] in _VALIDATOR_NODES or node.get("strict") is False for node in nodes),
+        findings=_findings(signature, skipped),
+    )
+
+
+_CLASS_NODES = frozenset({"model", "dataclass", "typed-dict"})
+_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+
+
+def rebind(definition: Definition, function: Callable[..., Any]) -> Definition:
+    """The same definition for another callable of the same signature: a method, bound to an object."""
+    return replace(definition, invoke=_invoke(function, definition.layout))
+
+
+def _invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
+    injected = layout.injected
+    keyword_fields = [(name, field) for name, field in layout.keywords if field is not None]
+
+    def call_plain(model: BaseModel, _inject: Mapping[str, Any]) -> Any:
+        return function(**model.__dict__)
+
+    def call_injected(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+        return function(**model.__dict__, **{name: inject[name] for name in injected if name in inject})
+
+    def call_any(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+        values = model.__dict__
+        positional = [
+            inject.get(name, injected[name]) if field is None else values[field] for name, field in layout.positional
+        ]
+        if layout.var_positional is not None:
+            positional.extend(values[layout.var_positional])
+        keywords = {
+            name: values[field]
+            for name, field in keyword_fields
+            if field not in layout.omittable or field in model.__pydantic_fields_set__
+        }
+        keywords.update((name, inject[name]) for name, field in layout.keywords if field is None and name in inject)
+        return function(*positional, **keywords, **(model.__pydantic_extra__ or {}))
+
+    if (
+        layout.positional
+        or layout.var_positional is not None
+        or layout.omittable
+        or layout.takes_extra
+        or any(name != field for name, field in keyword_fields)
+    ):
+        return call_any
+    return call_injected if injected else call_plain
+
+
+class _Slot(NamedTuple):
+    """One thing that the function takes: a parameter, or a key of its ``**kwargs: Unpack[...]``."""
+
+    name: str
+    annotation: Any
+    default: Any
+    role: Literal["positional", "keyword", "omittable", "var_positional"]
+    injected: bool = False
+
+
+def _slots(signature: Signature) -> Iterator[_Slot]:
+    # What comes before *args can only be passed by position once there are any.
+    has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
+    by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
+    for parameter in signature.parameters:
+        inside = unpacked(parameter.annotation)
+        if parameter.kind is VAR_KEYWORD:
+            for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
+                yield _Slot(key, annotation, EMPTY if required else None, "keyword" if required else "omittable")
+        elif parameter.kind is VAR_POSITIONAL:
+            annotation = _generic(list, parameter.annotation) if inside is None else inside
+            default: Any = Field(default_factory=list) if inside is None else EMPTY
+            yield _Slot(parameter.name, annotation, default, "var_positional")
+        else:
+            role: Literal["positional", "keyword"] = "positional" if parameter.kind in by_position else "keyword"
+            yield _Slot(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
+
+
+def _fields(signature: Signature, problems: list[Problem]) -> tuple[dict[str, Any], Layout]:
+    """The fields for ``create_model`` and how they become arguments."""
+    fields: dict[str, Any] = {}
+    placed: list[tuple[_Slot, str | None]] = [
+        (slot, None if slot.injected else _add(fields, slot, signature.doc, problems)) for slot in _slots(signature)
+    ]
+    layout = Layout(
+        positional=tuple((slot.name, field) for slot, field in placed if slot.role == "positional"),
+        var_positional=next((field for slot, field in placed if slot.role == "var_positional"), None),
+        keywords=tuple((slot.name, field) for slot, field in placed if slot.role in ("keyword", "omittable")),
+        omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
+        takes_extra=_open_values(signature) is not EMPTY,
+        injected={slot.name: slot.default for slot, _ in placed if slot.injected},
+    )
+    return fields, layout
+
+
+def _open_values(signature: Signature) -> Any:
+    """The type of the values of ``**kwargs: T``; ``EMPTY`` if there are none, or only named ones."""
+    kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
+    return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
+
+
+def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc, problems: list[Problem]) -> str:
+    """Add a field for a parameter, under a name that pydantic takes, and return that name."""
+    name, annotation, default = slot.name, slot.annotation, slot.default
+    attributes: dict[str, Any] = {}
+    text = description_of(annotation, default)
+    if isinstance(text, str) or name in doc.parameters:
+        attributes["description"] = text if isinstance(text, str) else doc.parameters[name]
+    field = name
+    while field.startswith("_") or field in fields or hasattr(BaseModel, field):
+        field = field.lstrip("_") + "_"
+    if field != name:
+        attributes["alias"] = name
+        if any(name in (other, getattr(info, "alias", None)) for other, (_, info) in fields.items()):
+            problems.append(Problem(path=name, rule="name_taken", message="two parameters have this name"))
+    if isinstance(default, FieldInfo):
+        attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
+    shown = Annotated[annotation, Field(**attributes)] if attributes else annotation
+    fields[field] = (shown, _field_default(default))
+    return field
+
+
+def _field_default(default: Any) -> Any:
+    if default is EMPTY:
+        return ...
+    if isinstance(default, FieldInfo):
+        return default
+    try:
+        hash(default)
+        has_hash = default is not ...
+    except Exception:  # a user's __hash__ may raise anything
+        has_hash = False
+    return default if has_hash else Field(default_factory=SharedDefault(default))
+
+
+def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
+    hints = typing.get_type_hints(typed_dict, include_extras=True)
+    return {key: (_bare(hint), key in typed_dict.__required_keys__) for key, hint in hints.items()}
+
+
+def _bare(hint: Any) -> Any:
+    """A TypedDict's annotation without ``Required``, ``NotRequired`` and ``ReadOnly``."""
+    while getattr(typing.get_origin(hint), "_name", None) in ("Required", "NotRequired", "ReadOnly"):
+        hint = typing.get_args(hint)[0]
+    return hint
+
+
+def _base(signature: Signature) -> type[BaseModel]:
+    values = _open_values(signature)
+    if values is EMPTY:
+        return _Closed
+    annotations = {"__pydantic_extra__": _generic(dict, (str, values))}
+    namespace = {"__annotations__": annotations, "__module__": signature.module, "model_config": _OPEN}
+    return types.new_class("Arguments", (BaseModel,), {}, lambda body: body.update(namespace))
+
+
+def _generic(origin: Any, arguments: Any) -> Any:
+    return origin[arguments]
+
+
+# Types without a schema are let through here so that the JSON Schema names them, one by one and with their place.
+_CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
+_OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
+
+
+class _Closed(BaseModel):
+    model_config = _CLOSED
+
+
+def _model(
+    signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
+) -> tuple[type[BaseModel], JsonSchema, list[str]]:
+    model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
+    if not model.__pydantic_complete__:
+        model.model_rebuild()
+    schema, skipped = generate(model.__pydantic_core_schema__, "validation")
+    schema.pop("title", None)
+    return model, schema, skipped
+
+
+def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    for field, definition in fields.items():
+        try:
+            _model(signature, base, {field: definition})
+        except Exception as error:
+            message = f"{_line(error)}; give it a type that JSON Schema can say, or mark it Injected[...]"
+            problems.append(Problem(path=field, rule="no_schema", message=message))
+    return problems
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0]
+
+
+def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
+    found = [
+        Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
+        for parameter in signature.parameters
+        if not parameter.annotated and parameter.kind is not VAR_KEYWORD
+    ]
+    if not signature.doc.description:
+        found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
+    if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
+        found.extend(
+            Finding(path=name, rule="documented_but_absent", message="the docstring documents no such parameter")
+            for name in signature.doc.parameters
+            if name not in signature.names
+        )
+    found.extend(Finding(path="", rule="unsayable_branch", message=detail) for detail in skipped)
+    return tuple(found)

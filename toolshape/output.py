@@ -1,0 +1,100 @@
+"""A tool's result in, the JSON text that a model reads out."""
+
+import collections.abc
+import inspect
+import json
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
+
+from toolshape.calls import Finding, JsonSchema
+from toolshape.canonical import generate
+from toolshape.signature import Signature
+
+__all__ = ["Output", "describe"]
+
+_EMPTY = inspect.Signature.empty
+_YIELDING = frozenset(
+    {
+        collections.abc.AsyncGenerator,
+        collections.abc.AsyncIterable,
+        collections.abc.AsyncIterator,
+        collections.abc.Generator,
+        collections.abc.Iterable,
+        collections.abc.Iterator,
+    }
+)
+_AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """What a tool gives back: its JSON Schema (``None``: not described) and ``to_text``, which writes a value.
+
+    ``to_text`` gives a string verbatim and anything else as compact JSON; NaN and infinities become ``null``, bytes
+    that are not UTF-8 become base64. It raises ``PydanticSerializationError`` for what JSON cannot say.
+    """
+
+    schema: JsonSchema | None
+    to_text: Callable[[Any], str]
+    findings: tuple[Finding, ...] = ()
+
+
+def describe(signature: Signature) -> Output:
+    """Read the return annotation; where it cannot be resolved or has no schema, values are written by their types."""
+    try:
+        annotation = signature.returns()
+    except Exception as error:  # resolving may raise anything a type raises when it is subscripted
+        found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
+        return Output(schema=None, to_text=_untyped_text, findings=(found,))
+    annotation = _value_type(annotation, signature)
+    if annotation is _EMPTY or annotation is Any:
+        return Output(schema=None, to_text=_untyped_text)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        core = adapter.core_schema
+    except Exception:  # a type without a schema; its values may be written all the same
+        return Output(schema=None, to_text=_untyped_text)
+    try:
+        schema, _ = generate(core, "serialization")
+    except Exception:
+        return Output(schema=None, to_text=_typed_text(adapter))
+    if signature.doc.returns:
+        schema.setdefault("description", signature.doc.returns)
+    return Output(schema=schema, to_text=_untyped_text if annotation is str else _typed_text(adapter))
+
+
+def _value_type(annotation: Any, signature: Signature) -> Any:
+    """The type of the one value that is the result: of a generator, what it yields."""
+    origins = _YIELDING if signature.kind in ("generator", "async_generator") else _AWAITING
+    if typing.get_origin(annotation) in origins:
+        arguments = typing.get_args(annotation)
+        return arguments[0] if origins is _YIELDING else arguments[-1]
+    return annotation
+
+
+def _typed_text(adapter: TypeAdapter[Any]) -> Callable[[Any], str]:
+    def to_text(value: Any) -> str:
+        try:
+            return _unquoted(adapter.dump_json(value, by_alias=True, warnings=False))
+        except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
+            return _untyped_text(value)
+
+    return to_text
+
+
+def _untyped_text(value: Any) -> str:
+    if type(value) is str:
+        return value
+    try:
+        return _unquoted(to_json(value, inf_nan_mode="null"))
+    except PydanticSerializationError:
+        return _unquoted(to_json(value, inf_nan_mode="null", bytes_mode="base64"))
+
+
+def _unquoted(text: bytes) -> str:
+    return json.loads(text) if text[:1] == b'"' else text.decode()

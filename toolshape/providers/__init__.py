@@ -1,0 +1,1 @@
+"""One file a wire family; each names what it holds in ``PROVIDERS``, the family's default first."""

@@ -1,0 +1,66 @@
+"""No vendor: the canonical record of a tool, and calls as ``{"id"?, "name", "arguments"}``, one or a list of them."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.errors import ExportError, Problem
+from toolshape.provider import Choice, NameRule, Provider, Reading
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def envelope(spec: Spec) -> JsonObject:
+    output = None if spec.output is None else {"$schema": DIALECT, **spec.output}
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": {"$schema": DIALECT, **spec.parameters},
+        "output": output,
+    }
+
+
+def choose(choice: Choice) -> JsonObject:
+    if choice.choice in (None, "auto") and choice.parallel is not False:
+        return {}
+    problem = Problem(path="", rule="choice", message="a plain record has no word for a choice: leave it out")
+    raise ExportError(provider="json-schema", tool=None, problems=[problem])
+
+
+def _is_call(body: Any) -> bool:
+    return isinstance(body, dict) and isinstance(body.get("name"), str) and "arguments" in body
+
+
+def recognises(body: Any) -> bool:
+    return _is_call(body) or (isinstance(body, list) and bool(body) and all(map(_is_call, body)))
+
+
+def read(body: Any) -> Reading:
+    calls = body if isinstance(body, list) else [body]
+    read_calls = [
+        WireCall(call.get("id") or f"call_{index}", call["name"], call["arguments"], call)
+        for index, call in enumerate(calls)
+    ]
+    return Reading(list(calls), read_calls, None)
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    return [
+        {"id": result.call.id, "name": result.call.wire_name, "error" if result.error else "result": result.text}
+        for result in results
+    ]
+
+
+JSON_SCHEMA = Provider(
+    name="json-schema",
+    family="json-schema",
+    names=NameRule(pattern=re.compile(r".+"), evidence="any name"),
+    envelope=envelope,
+    choose=choose,
+    recognises=recognises,
+    read=read,
+    encode=encode,
+)
+
+PROVIDERS = (JSON_SCHEMA,)

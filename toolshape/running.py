@@ -1,0 +1,160 @@
+"""Validated arguments in, the tool's value out, or the ``CallError`` that says what became of the call."""
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from toolshape.errors import CallError, CallErrorCode, ToolError, UsageError
+from toolshape.model import Invoke
+from toolshape.signature import Kind
+
+__all__ = ["TimedOutError", "as_call_error", "hidden", "refuse_running_loop", "run", "run_async"]
+
+_log = logging.getLogger("toolshape")
+_SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+
+
+class TimedOutError(Exception):
+    """The tool did not finish in its time."""
+
+
+def run(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any]) -> Any:
+    """Call the tool where we stand; an async tool runs in an event loop of its own."""
+    value = invoke(model, inject)
+    if type(value) in _SETTLED:
+        return value
+    if isinstance(value, AsyncIterator) or inspect.isawaitable(value):
+        return asyncio.run(_settled(kind, value))
+    return _collected(kind, value)
+
+
+async def run_async(
+    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], timeout: float | None, threads: bool
+) -> Any:
+    """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
+
+    Raises:
+        TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
+            thread cannot be stopped and goes on unseen.
+    """
+    if kind in ("coroutine", "async_generator"):
+        work: Awaitable[Any] = _settled(kind, invoke(model, inject))
+    elif not threads:
+        return run(kind, invoke, model, inject)
+    else:
+        work = _in_thread(lambda: _collected(kind, invoke(model, inject)), can_be_left=timeout is not None)
+    value = await (work if timeout is None else _within(timeout, work))
+    return await value if inspect.isawaitable(value) else value
+
+
+def refuse_running_loop(kind: Kind, name: str) -> None:
+    """Refuse to run an async tool from synchronous code while a loop runs in this thread.
+
+    Raises:
+        UsageError: Await the async way instead; nothing has been run.
+    """
+    if kind not in ("coroutine", "async_generator"):
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError(f"{name} is async and an event loop is running: await adispatch, arun or acall instead")
+
+
+def as_call_error(error: BaseException, *, tool: str, timeout: float | None = None) -> CallError:
+    """Say what an exception from a tool means to the model; the log keeps what it means to the developer.
+
+    Raises:
+        BaseException: An interrupt from outside, which is nobody's answer, is raised again.
+    """
+    if isinstance(error, (KeyboardInterrupt, asyncio.CancelledError)):
+        raise error
+    if isinstance(error, ToolError):
+        answer = CallError("tool_error", tool=tool, text=error.text, retryable=error.retryable)
+    elif isinstance(error, TimedOutError):
+        answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
+    else:
+        answer = hidden("tool_crashed", error, tool=tool)
+    answer.__cause__ = error
+    return answer
+
+
+def hidden(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
+    """An error whose text stays in the log, under the reference that the model is given."""
+    reference = uuid.uuid4().hex[:12]
+    _log.error("tool %r: %s (reference %s)", tool, code, reference, exc_info=error)
+    answer = CallError(code, tool=tool, reference=reference)
+    answer.__cause__ = error
+    return answer
+
+
+def _collected(kind: Kind, value: Any) -> Any:
+    """The last value that a generator yielded; the list of what any other iterator holds."""
+    if type(value) in _SETTLED or not isinstance(value, Iterator):
+        return value
+    if kind != "generator":
+        return list(value)
+    last: Any = None
+    for last in value:  # noqa: B007 - the last one is what we are after
+        pass
+    return last
+
+
+async def _settled(kind: Kind, value: Any) -> Any:
+    if isinstance(value, AsyncIterator):
+        last = None
+        async for last in value:  # noqa: B007
+            pass
+        return last
+    return _collected(kind, await value)
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        task.cancel()
+        raise TimedOutError
+    return task.result()
+
+
+async def _in_thread(work: Callable[[], Any], *, can_be_left: bool) -> Any:
+    if not can_be_left:
+        return await asyncio.to_thread(work)
+    # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(outcome: Callable[[], None]) -> None:
+        if not future.done():
+            outcome()
+
+    def body() -> None:
+        try:
+            value = context.run(work)
+            outcome = lambda: future.set_result(value)  # noqa: E731
+        except BaseException as error:
+            failure = error
+            outcome = lambda: future.set_exception(failure)  # noqa: E731
+        try:
+            loop.call_soon_threadsafe(deliver, outcome)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            return
+
+    threading.Thread(target=body, name="toolshape", daemon=True).start()
+    return await future

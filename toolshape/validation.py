@@ -1,0 +1,258 @@
+"""A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, from_json, to_json
+
+from toolshape.calls import Coercion, JsonSchema
+from toolshape.coercion import fields_of, mend, path_of, wanted_at
+from toolshape.errors import CallError, Problem, shown
+from toolshape.model import Definition
+
+__all__ = ["Validate", "Validated", "compile_validate"]
+
+_MOST_ROUNDS = 4  # a text that holds texts: each round mends one layer
+
+
+Validated: TypeAlias = tuple[BaseModel, tuple[Coercion, ...]]
+Validate: TypeAlias = Callable[[Any], Validated]
+
+
+def compile_validate(definition: Definition, rules: frozenset[str], name: str) -> Validate:
+    """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
+
+    Args:
+        definition: What to validate against.
+        rules: The coercion rules that are on.
+        name: The tool's name as the model knows it, for the error.
+
+    Returns:
+        A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
+        ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
+    """
+    validate_json = definition.model.__pydantic_validator__.validate_json
+    extra = definition.extra
+    is_guarded = bool(definition.mixed or definition.reserved)
+
+    def validate(arguments: Any) -> Validated:
+        try:
+            text = arguments if isinstance(arguments, (str, bytes)) else to_json(arguments)
+            model = validate_json(text, strict=True, extra=extra)
+        except ValueError:  # pydantic's, also for text that is not JSON or not UTF-8
+            return _mended(definition, rules, name, arguments)
+        if is_guarded:
+            _guard(definition, name, model, text)
+        return model, ()
+
+    return validate
+
+
+def _mended(definition: Definition, rules: frozenset[str], name: str, arguments: Any) -> Validated:
+    """The slow path: find out what is wrong, mend what the rules mend, and validate again."""
+    value, coercions = _as_object(arguments, rules, name)
+    core = definition.model.__pydantic_core_schema__
+    rounds_left = _MOST_ROUNDS
+    while True:
+        try:
+            model = _checked(definition, value)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+            mending = mend(value, [(details["loc"], details["input"]) for details in errors], core, rules)
+            if not mending.coercions or not rounds_left:
+                raise CallError("invalid_arguments", tool=name, problems=_problems(errors, value, core)) from error
+            value = mending.value
+            coercions.extend(mending.coercions)
+            rounds_left -= 1
+        else:
+            _guard(definition, name, model, to_json(value))
+            return model, tuple(coercions)
+
+
+def _checked(definition: Definition, value: Any) -> BaseModel:
+    """Validate strictly; where the author made a place lax, laxly too, if that leaves what was written as it was."""
+    validate_json = definition.model.__pydantic_validator__.validate_json
+    text = to_json(value)
+    try:
+        model: BaseModel = validate_json(text, strict=True, extra=definition.extra)
+    except ValidationError:
+        if not definition.lax:
+            raise
+        lax: BaseModel = validate_json(text, extra=definition.extra)
+        if not _says_the_same(value, lax.model_dump(mode="json", by_alias=True, warnings=False)):
+            raise
+        return lax
+    return model
+
+
+def _says_the_same(written: Any, read: Any) -> bool:
+    """Whether all that was written is in what was read, to the type; what was read may hold defaults besides."""
+    if isinstance(written, dict) and isinstance(read, dict):
+        return all(key in read and _says_the_same(value, read[key]) for key, value in written.items())
+    if isinstance(written, list) and isinstance(read, list):
+        return len(written) == len(read) and all(map(_says_the_same, written, read))
+    return type(written) is type(read) and bool(written == read)
+
+
+def _as_object(arguments: Any, rules: frozenset[str], name: str) -> tuple[dict[str, Any], list[Coercion]]:
+    """Read the payload as a JSON object, with what may be mended of the payload as a whole."""
+    value, coercions = arguments, list[Coercion]()
+    if isinstance(value, (str, bytes)):
+        value = None if not value.strip() else _parsed(value, name)
+    if isinstance(value, str) and "json_text" in rules:
+        inner = None if not value.strip() else _parsed(value, name)
+        if isinstance(inner, dict) or inner is None:
+            coercions.append(Coercion("", "json_text", arguments, inner))
+            value = inner
+    if value is None and "empty_as_no_arguments" in rules:
+        coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
+        value = {}
+    if isinstance(value, Mapping):
+        return _parsed(_written(value, name), name), coercions
+    problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
+    raise CallError("malformed_arguments", tool=name, problems=[problem])
+
+
+def _written(value: Mapping[str, Any], name: str) -> bytes:
+    try:
+        return to_json(value)
+    except ValueError as error:
+        problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
+        raise CallError("malformed_arguments", tool=name, problems=[problem]) from error
+
+
+def _parsed(text: str | bytes, name: str) -> Any:
+    try:
+        return from_json(text)
+    except ValueError as error:
+        message = str(error)
+        truncated = message.startswith("EOF while parsing")
+        problem = Problem(path="", rule="json_truncated" if truncated else "json_invalid", message=message)
+        raise CallError(
+            "truncated_arguments" if truncated else "malformed_arguments", tool=name, problems=[problem]
+        ) from error
+
+
+def _guard(definition: Definition, name: str, model: BaseModel, text: str | bytes) -> None:
+    """Refuse what pydantic let through although it must not pass."""
+    problems = [_unknown_field((key,), ()) for key in model.__pydantic_extra__ or () if key in definition.reserved]
+    if definition.mixed:
+        problems += _unknown_fields(from_json(text), definition.schema, definition.schema, ())
+    if problems:
+        raise CallError("invalid_arguments", tool=name, problems=problems)
+
+
+def _unknown_fields(value: Any, schema: JsonSchema, root: JsonSchema, location: tuple[int | str, ...]) -> list[Problem]:
+    """Fields of closed objects that the schema does not know, in a value that is valid otherwise."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if branches:
+        return min((_unknown_fields(value, branch, root, location) for branch in branches), key=len)
+    problems: list[Problem] = []
+    if isinstance(value, list):
+        prefix = schema.get("prefixItems", [])
+        for index, item in enumerate(value):
+            inner = prefix[index] if index < len(prefix) else schema.get("items")
+            if isinstance(inner, dict):
+                problems += _unknown_fields(item, inner, root, (*location, index))
+    elif isinstance(value, dict):
+        properties = schema.get("properties", {})
+        others = schema.get("additionalProperties", True)
+        for key, item in value.items():
+            inner = properties.get(key, others)
+            if inner is False:
+                problems.append(_unknown_field((*location, key), properties))
+            elif isinstance(inner, dict):
+                problems += _unknown_fields(item, inner, root, (*location, key))
+    return problems
+
+
+def _problems(errors: Sequence[ErrorDetails], value: Any, core: Mapping[str, Any]) -> list[Problem]:
+    """One problem a place: the branches of a union that all refused it become its alternatives."""
+    found: dict[str, Problem] = {}
+    for error in errors:
+        location = _in_value(error["loc"], value, error["type"] == "missing")
+        problem = _problem(error, location, core)
+        before = found.get(problem.path)
+        if before is not None and before.expected and problem.expected:
+            alternatives = [before.expected, problem.expected]
+            if problem.expected not in before.expected.split(" or "):
+                found[problem.path] = Problem(
+                    path=problem.path, rule="union", expected=" or ".join(alternatives), got=problem.got
+                )
+        elif before is None:
+            found[problem.path] = problem
+    return list(found.values())
+
+
+def _in_value(location: tuple[int | str, ...], value: Any, missing: bool) -> tuple[int | str, ...]:
+    """A pydantic location without the names of union branches, which no model ever saw."""
+    steps: list[int | str] = []
+    for index, step in enumerate(location):
+        if (isinstance(value, dict) and step in value) or (isinstance(value, list) and isinstance(step, int)):
+            value = cast("Any", value)[step]
+            steps.append(step)
+        elif missing and index == len(location) - 1:
+            steps.append(step)
+    return tuple(steps)
+
+
+def _problem(error: ErrorDetails, location: tuple[int | str, ...], core: Mapping[str, Any]) -> Problem:
+    rule, context = error["type"], error.get("ctx", {})
+    if rule == "missing":
+        return Problem(path=path_of(location), rule=rule, message="required, but missing")
+    if rule in ("extra_forbidden", "unexpected_keyword_argument"):
+        parent = wanted_at(core, error["loc"][:-1])
+        return _unknown_field(location, [name for name, _ in fields_of(parent.node)] if parent else ())
+    expected = _EXPECTED.get(rule)
+    if expected is None:
+        message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        return Problem(path=path_of(location), rule=rule, message=message, got="")
+    expected = expected.format_map(context)
+    return Problem(path=path_of(location), rule=rule, expected=expected, got=shown(error["input"]))
+
+
+def _unknown_field(location: tuple[int | str, ...], known: Any) -> Problem:
+    near = difflib.get_close_matches(str(location[-1]), [str(name) for name in known], 1)
+    hint = f'did you mean "{near[0]}"?' if near else ""
+    return Problem(path=path_of(location), rule="extra_forbidden", message="unknown field", hint=hint)
+
+
+_ARRAY_ERRORS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type", "named_tuple_type")
+_OBJECT_ERRORS = (
+    "arguments_type", "dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type",
+)  # fmt: skip
+_EXPECTED: Mapping[str, str] = {
+    **dict.fromkeys(_ARRAY_ERRORS, "array"),
+    **dict.fromkeys(_OBJECT_ERRORS, "object"),
+    **dict.fromkeys(("uuid_type", "uuid_parsing", "uuid_version"), "UUID"),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), "date (YYYY-MM-DD)"),
+    **dict.fromkeys(("datetime_type", "datetime_parsing", "datetime_from_date_parsing"), "date-time (ISO 8601)"),
+    **dict.fromkeys(("time_type", "time_parsing"), "time (ISO 8601)"),
+    **dict.fromkeys(("time_delta_type", "time_delta_parsing"), "duration (ISO 8601)"),
+    **dict.fromkeys(("decimal_type", "decimal_parsing"), "decimal number"),
+    **dict.fromkeys(("literal_error", "enum"), "one of {expected}"),
+    "string_type": "string",
+    "bytes_type": "string",
+    "path_type": "string",
+    "int_type": "integer",
+    "float_type": "number",
+    "bool_type": "boolean",
+    "none_required": "null",
+    "greater_than": "a number > {gt}",
+    "greater_than_equal": "a number >= {ge}",
+    "less_than": "a number < {lt}",
+    "less_than_equal": "a number <= {le}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "finite_number": "a finite number",
+    "too_short": "at least {min_length} items",
+    "too_long": "at most {max_length} items",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length} characters",
+    "string_pattern_mismatch": "a string that matches {pattern}",
+    "union_tag_invalid": "{discriminator} to be one of {expected_tags}",
+    "union_tag_not_found": "an object with {discriminator}",
+}
