@@ -102,6 +102,9 @@ class _CanonicalSchema(GenerateJsonSchema):
             _without_generated_title(schema["cls"], self.resolve_ref_schema(said))
         return said
 
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
+
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
         return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
@@ -130,14 +133,15 @@ class _CanonicalSchema(GenerateJsonSchema):
             return said
         if self.mode == "validation" and not sets_extra(cls):
             said.setdefault("additionalProperties", False)
-        if cls.__doc__ and said.get("description") == inspect.cleandoc(cls.__doc__):
-            doc = docstrings.read(cls.__doc__, said["properties"])
-            said["description"] = doc.description
-            if not doc.description:
-                del said["description"]
-            for name, text in doc.parameters.items():
+        text = cls.__doc__
+        if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
+            doc = docstrings.read(text, said["properties"])
+            if said.get("description") in (None, inspect.cleandoc(text)):
+                said.pop("description", None)
+                said |= {"description": doc.description} if doc.description else {}
+            for name, said_of_it in doc.parameters.items():
                 if isinstance(said["properties"].get(name), dict):
-                    said["properties"][name].setdefault("description", text)
+                    said["properties"][name].setdefault("description", said_of_it)
         return said
 
 

@@ -36,7 +36,7 @@ class Output:
     """What a tool gives back: its JSON Schema (``None``: not described) and ``to_text``, which writes a value.
 
     ``to_text`` gives a string verbatim and anything else as compact JSON; NaN and infinities become ``null``, bytes
-    that are not UTF-8 become base64. It raises ``PydanticSerializationError`` for what JSON cannot say.
+    that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot say.
     """
 
     schema: JsonSchema | None
@@ -69,12 +69,14 @@ def describe(signature: Signature) -> Output:
 
 
 def _value_type(annotation: Any, signature: Signature) -> Any:
-    """The type of the one value that is the result: of a generator, what it yields."""
-    origins = _YIELDING if signature.kind in ("generator", "async_generator") else _AWAITING
-    if typing.get_origin(annotation) in origins:
-        arguments = typing.get_args(annotation)
-        return arguments[0] if origins is _YIELDING else arguments[-1]
-    return annotation
+    """The type of the one value that is the result: of a generator, what it yields; of other iterators, their list."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in _AWAITING:
+        return arguments[-1]
+    if origin not in _YIELDING:
+        return annotation
+    element: Any = arguments[0]
+    return element if signature.kind in ("generator", "async_generator") else list[element]
 
 
 def _typed_text(adapter: TypeAdapter[Any]) -> Callable[[Any], str]:
@@ -89,6 +91,8 @@ def _typed_text(adapter: TypeAdapter[Any]) -> Callable[[Any], str]:
 
 def _untyped_text(value: Any) -> str:
     if type(value) is str:
+        if not value.isascii():
+            value.encode()  # half a surrogate pair is no text that any provider takes
         return value
     try:
         return _unquoted(to_json(value, inf_nan_mode="null"))

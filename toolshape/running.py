@@ -1,13 +1,14 @@
 """Validated arguments in, the tool's value out, or the ``CallError`` that says what became of the call."""
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 import logging
 import threading
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
@@ -119,42 +120,61 @@ async def _settled(kind: Kind, value: Any) -> Any:
 
 async def _within(seconds: float, work: Awaitable[Any]) -> Any:
     """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
-    task = asyncio.ensure_future(work)
+    task = asyncio.ensure_future(_captured_async(work))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
         raise
     if not done:
-        task.add_done_callback(lambda late: late.cancelled() or late.exception())
         task.cancel()
         raise TimedOutError
-    return task.result()
+    return _released(task.result())
 
 
 async def _in_thread(work: Callable[[], Any], *, can_be_left: bool) -> Any:
     if not can_be_left:
-        return await asyncio.to_thread(work)
+        return _released(await asyncio.to_thread(_captured, work))
     # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
+    future: asyncio.Future[_Outcome] = loop.create_future()
     context = contextvars.copy_context()
 
-    def deliver(outcome: Callable[[], None]) -> None:
+    def deliver(outcome: _Outcome) -> None:
         if not future.done():
-            outcome()
+            future.set_result(outcome)
 
     def body() -> None:
-        try:
-            value = context.run(work)
-            outcome = lambda: future.set_result(value)  # noqa: E731
-        except BaseException as error:
-            failure = error
-            outcome = lambda: future.set_exception(failure)  # noqa: E731
-        try:
+        outcome = context.run(_captured, work)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(deliver, outcome)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
 
     threading.Thread(target=body, name="toolshape", daemon=True).start()
-    return await future
+    return _released(await future)
+
+
+# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit takes the loop down.
+_Outcome: TypeAlias = tuple[Any, BaseException | None]
+
+
+def _captured(work: Callable[[], Any]) -> _Outcome:
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
+
+
+async def _captured_async(work: Awaitable[Any]) -> _Outcome:
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def _released(outcome: _Outcome) -> Any:
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value

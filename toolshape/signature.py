@@ -4,14 +4,14 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 from toolshape import docstrings
 from toolshape.annotations import Injected, is_injected, local_names, resolve, signature
 from toolshape.errors import DefinitionError, Problem
 
-__all__ = ["Kind", "NameNotDefinedError", "Parameter", "Signature", "read"]
+__all__ = ["Kind", "NameNotDefinedError", "Parameter", "Signature", "read", "without_first"]
 
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -112,6 +112,11 @@ def read(
         names=frozenset(described.parameters),
         returns=functools.partial(_returns, described.return_annotation, names),
     )
+
+
+def without_first(read: Signature) -> Signature:
+    """The signature of a method, its object left out."""
+    return replace(read, parameters=read.parameters[1:])
 
 
 def _described(function: Any, tool_name: str) -> inspect.Signature:

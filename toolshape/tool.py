@@ -92,10 +92,12 @@ class Tool(Generic[P, R]):
         return bound
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        if self._binds != "never" and self.function.__qualname__ == f"{owner.__qualname__}.{name}":
+        # Only now is it certain that a function in a class body is a method, whatever its first parameter is called.
+        is_method = self._binds == "to_object" and self.function.__qualname__ == f"{owner.__qualname__}.{name}"
+        if is_method and not self._skip_first:
+            if "_definition" in self.__dict__:
+                self.__dict__["_definition"] = self.as_method
             self._skip_first = True
-            self.__dict__.pop("_definition", None)
-            self._define_now()
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -184,22 +186,22 @@ class Tool(Generic[P, R]):
     def _definition(self) -> models.Definition:
         if self._bound_to is not None:
             return models.rebind(self._bound_to.as_method, self.function)
-        return self._defined(self._skip_first)
-
-    @functools.cached_property
-    def as_method(self) -> models.Definition:
-        """The definition without the first parameter, which a bound method has filled."""
-        return self._definition if self._skip_first else self._defined(True)
-
-    def _defined(self, skip_first: bool) -> models.Definition:
         try:
-            read = signatures.read(self.function, name=self.options.name, skip_first=skip_first, frame=self._frame)
+            read = signatures.read(
+                self.function, name=self.options.name, skip_first=self._skip_first, frame=self._frame
+            )
             definition = models.define(self.function, read)
         except signatures.NameNotDefinedError as error:
             problem = Problem(path="", rule="name_not_defined", message=str(error))
             raise DefinitionError(tool=error.tool, location=error.location, problems=[problem]) from error
         self._frame = None
         return definition
+
+    @functools.cached_property
+    def as_method(self) -> models.Definition:
+        """The definition without the first parameter, which an object will fill; for the modules of toolshape."""
+        read = self._definition.signature
+        return self._definition if self._skip_first else models.define(self.function, signatures.without_first(read))
 
     def _define_now(self) -> None:
         """Define at decoration, so that mistakes show there; a name not defined yet waits for the first use."""

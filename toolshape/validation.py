@@ -125,7 +125,7 @@ def _written(value: Mapping[str, Any], name: str) -> bytes:
 
 def _parsed(text: str | bytes, name: str) -> Any:
     try:
-        return from_json(text)
+        return from_json(text.encode() if isinstance(text, str) else text)
     except ValueError as error:
         message = str(error)
         truncated = message.startswith("EOF while parsing")

@@ -1,0 +1,172 @@
+"""Each provider by its row and by the types of its own SDK."""
+
+import copy
+import json
+
+import anthropic.types
+import openai.types.chat
+import pytest
+from pydantic import TypeAdapter
+
+from rows import ROWS
+from toolshape import Registry, tool
+from toolshape.provider import available
+from zoo import CASES
+
+
+@tool
+def one(x: int) -> str:
+    """One."""
+    return "one"
+
+
+@tool
+def two() -> None:
+    """Two."""
+    raise RuntimeError("secret")
+
+
+EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.provider)
+RESPONSE_TYPES = {"openai": openai.types.chat.ChatCompletion, "anthropic": anthropic.types.Message}
+TOOL_TYPES = {
+    "openai": TypeAdapter(openai.types.chat.ChatCompletionToolUnionParam),
+    "anthropic": TypeAdapter(anthropic.types.ToolParam),
+}
+MESSAGE_TYPES = {
+    "openai": TypeAdapter(openai.types.chat.ChatCompletionMessageParam),
+    "anthropic": TypeAdapter(anthropic.types.MessageParam),
+}
+CHOICE_TYPES = {
+    "openai": TypeAdapter(openai.types.chat.ChatCompletionToolChoiceOptionParam),
+    "anthropic": TypeAdapter(anthropic.types.ToolChoiceParam),
+}
+
+
+def test_every_provider_has_a_row():
+    """A new one cannot be forgotten."""
+    assert {row.provider for row in ROWS} == set(available())
+
+
+def without_reference(messages, results):
+    text = json.dumps(messages)
+    for result in results:
+        if result.error:
+            text = text.replace(result.error.reference, "REF")
+    return json.loads(text)
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("form", ["dict", "text", "bytes", "sdk"])
+def test_there_and_back(row, form):
+    """The calls in a response, the messages that answer them; the response is not changed."""
+    before = copy.deepcopy(row.response)
+    response = row.response
+    if form in ("text", "bytes"):
+        response = json.dumps(response) if form == "text" else json.dumps(response).encode()
+    elif form == "sdk":
+        if row.provider not in RESPONSE_TYPES:
+            pytest.skip("a plain record has no SDK")
+        response = RESPONSE_TYPES[row.provider].model_validate(response)
+    results = Registry([one, two]).dispatch(response)
+    assert [(result.call.id, result.call.wire_name, result.call.arguments_raw) for result in results] == row.calls
+    assert [result.call.name for result in results] == ["one", "two"]
+    assert results.finish == row.finish
+    assert without_reference(results.messages, results) == row.messages
+    assert without_reference(results.turn, results) == [*row.assistant, *row.messages]
+    assert row.response == before
+
+
+@EVERY_ROW
+def test_the_turn_is_what_the_sdk_takes(row):
+    """The SDK's own types, lazy iterables forced."""
+    if row.provider not in MESSAGE_TYPES:
+        pytest.skip("a plain record has no SDK")
+    response = RESPONSE_TYPES[row.provider].model_validate(row.response)
+    for form in (row.response, response):
+        for message in Registry([one, two]).dispatch(form).turn:
+            forced(MESSAGE_TYPES[row.provider].validate_python(message))
+
+
+@pytest.mark.parametrize("provider", TOOL_TYPES)
+def test_exports_are_what_the_sdk_takes(provider):
+    """Every function of the zoo, and every choice."""
+    registry = Registry(case.function for case in CASES.values())
+    for payload in registry.export(provider):
+        assert forced(TOOL_TYPES[provider].validate_python(payload, strict=True)) == payload
+    for choice in ("auto", "none", "required", "nested"):
+        said = registry.request(provider, choice=choice)["tool_choice"]
+        assert CHOICE_TYPES[provider].validate_python(said) == said
+
+
+def test_tool_export_is_one_entry():
+    """``tool.export`` shows one alone."""
+    for provider in ("openai", "anthropic", "json-schema"):
+        assert [one.export(provider)] == Registry([one]).export(provider)
+
+
+def test_what_is_sent():
+    """The three envelopes in full, once."""
+
+    @tool(title="Sum")
+    def add(a: int, b: int = 1) -> int:
+        """Add two numbers.
+
+        Args:
+            a: The first.
+
+        Returns:
+            The sum.
+        """
+        return a + b
+
+    parameters = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "description": "The first."}, "b": {"type": "integer", "default": 1}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    assert add.export("openai") == {
+        "type": "function",
+        "function": {"name": "add", "description": "Add two numbers.", "parameters": parameters},
+    }
+    assert add.export("anthropic") == {"name": "add", "description": "Add two numbers.", "input_schema": parameters}
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    assert add.export("json-schema") == {
+        "name": "add",
+        "description": "Add two numbers.",
+        "parameters": dialect | parameters,
+        "output": dialect | {"type": "integer", "description": "The sum."},
+    }
+
+
+def test_an_error_can_be_told_from_a_value_that_looks_like_one():
+    """OpenAI has no error flag: the mark is ours alone."""
+
+    @tool
+    def echo(text: str) -> str:
+        return text
+
+    def content(text):
+        call = {"id": "c", "function": {"name": "echo", "arguments": json.dumps({"text": text})}}
+        return Registry([echo]).dispatch({"choices": [{"message": {"tool_calls": [call]}}]}).messages[0]["content"]
+
+    assert content("Error: no") == "Error: no"
+    assert content("Error [tool_error]: no") == " Error [tool_error]: no"
+    assert content(" Error [tool_error]: no") == "  Error [tool_error]: no"
+
+
+def test_custom_calls_and_empty_messages():
+    """Free text for a tool that is not ours is answered; a message without content sends back none."""
+    custom = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    [result] = Registry([one]).dispatch({"choices": [{"message": {"tool_calls": [custom]}}]})
+    assert (result.error.code, result.call.arguments_raw) == ("unknown_tool", "select 1")
+    assert not Registry([one]).dispatch({"type": "message", "content": [], "stop_reason": "end_turn"}).turn
+
+
+def forced(value):
+    """Walk into pydantic's lazy iterators, which check nothing until then."""
+    if isinstance(value, dict):
+        return {key: forced(item) for key, item in value.items()}
+    if isinstance(value, (str, bytes, int, float, type(None))) or hasattr(value, "model_dump"):
+        return value
+    return [forced(item) for item in value]

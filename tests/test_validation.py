@@ -1,0 +1,312 @@
+"""What a model wrote: taken as it is, mended by a named rule on record, or refused with the place."""
+
+import dataclasses
+import datetime
+import enum
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from toolshape import CallError, Coercion, Registry, tool
+from toolshape.coercion import RULES, chosen_rules
+from zoo import Colour, Filter, Level, Line, Open, Order, Pair, Point, Tree
+
+LONG = "x" * 500
+
+
+def mended(annotation: Any, written: Any, default: Any = ..., **options: Any) -> tuple[Any, list[tuple[str, str]]]:
+    """The value that a parameter ``x`` gets, and the rules that mended it; or the problems."""
+    registry = Registry([taking(annotation, default, **options)])
+    [result] = registry.dispatch({"name": "take", "arguments": {"x": written}})
+    if result.error:
+        return result.error.code, [(problem.path, problem.rule) for problem in result.error.problems]
+    return result.value, [(coercion.path, coercion.rule) for coercion in result.coercions]
+
+
+def taking(annotation: Any, default: Any = ..., **options: Any):
+    if default is ...:
+
+        def take(x):
+            return x
+    else:
+
+        def take(x=default):
+            return x
+
+    take.__annotations__["x"] = annotation
+    return tool(name="take", **options)(take)
+
+
+class Inner(BaseModel):
+    n: int = 3
+    flag: bool = False
+
+
+class Exact(BaseModel):
+    n: int = Field(strict=True)
+
+
+MENDED = [
+    (int, "5", 5, "number_text"),
+    (int, "-5", -5, "number_text"),
+    (float, "5", 5.0, "number_text"),
+    (float, "5.25", 5.25, "number_text"),
+    (float, "-1e3", -1000.0, "number_text"),
+    (Level, "2", Level.HIGH, "number_text"),
+    (Literal[1, 2], "2", 2, "number_text"),
+    (str, 45128, "45128", "text_from_integer"),
+    (str | None, 45128, "45128", "text_from_integer"),
+    (int, 3.0, 3, "integral_float"),
+    (Colour, "RED", Colour.RED, "enum_case"),
+    (Literal["Yes", "No"], "yes", "Yes", "enum_case"),
+    (int | None, "null", None, "null_text"),
+    (int | None, "None", None, "null_text"),
+    (list[int], "[1, 2]", [1, 2], "json_text"),
+    (tuple[int, str], '[1, "a"]', (1, "a"), "json_text"),
+    (set[int], "[1]", {1}, "json_text"),
+    (dict[str, int], '{"a": 1}', {"a": 1}, "json_text"),
+    (Line, '{"sku": "a"}', Line(sku="a"), "json_text"),
+    (Point, '{"lat": 1.0}', Point(1.0), "json_text"),
+    (Filter, '{"region": "eu"}', {"region": "eu"}, "json_text"),
+    (Pair, '[1, "a"]', Pair(1, "a"), "json_text"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "written", "value", "rule"), MENDED)
+def test_mended_on_record(annotation, written, value, rule):
+    """Each default rule, at a simple place; and none of it when the rule is off."""
+    assert mended(annotation, written) == (value, [("x", rule)])
+    assert mended(annotation, written, coerce={rule: False}) == ("invalid_arguments", [("x", mended(annotation, written, coerce=False)[1][0][1])])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "written"),
+    [
+        (int, "00125"), (int, "+5"), (int, "5 "), (int, "5.0"), (int, "1e3"), (int, "٣"), (int, ""), (int, True), (int, 3.5),
+        (float, "1,5"), (float, "NaN"), (float, ".5"), (float, True), (float, "0x1p3"),
+        (str, 12.5), (str, True), (str, None), (str, ["a"]), (str, {"a": 1}),
+        (bool, "true"), (bool, 1), (bool, 0), (bool, "yes"),
+        (Colour, "blue"), (Level, "3"), (Literal["a", "A"], "ä"), (int, "null"), (int, None),
+        (list[int], "1, 2"), (list[int], '{"a": 1}'), (list[int], 5), (list[int], "5"), (dict[str, int], "[1]"),
+        (Line, "[]"), (Line, "sku"), (list[str], "a"), (int, 1e300),
+    ],
+)  # fmt: skip
+def test_refused(annotation, written):
+    """What would need a guess is refused, naming the place."""
+    code, problems = mended(annotation, written)
+    assert (code, [path for path, _ in problems]) == ("invalid_arguments", ["x"])
+
+
+def test_two_options_alike_but_for_case_are_not_guessed():
+    """``enum_case`` needs one match."""
+    assert mended(Literal["a", "A", "b"], "a") == ("a", [])
+    assert mended(Literal["ab", "AB", "b"], "Ab")[0] == "invalid_arguments"
+
+
+def test_null_means_the_default_where_null_is_not_admitted():
+    """At the parameter, and in fields of models, dataclasses and TypedDicts."""
+    assert mended(int, None, 7) == (7, [("x", "null_as_default")])
+    assert mended(int | None, None, 7) == (None, [])
+    assert mended(Inner, {"n": None, "flag": True}) == (Inner(n=3, flag=True), [("x.n", "null_as_default")])
+    assert mended(Point, {"lat": 1.0, "lon": None}) == (Point(1.0, 0.0), [("x.lon", "null_as_default")])
+    assert mended(int, None, 7, coerce={"null_as_default": False})[0] == "invalid_arguments"
+
+
+def test_deep_places():
+    """Lists, maps, tuples, recursion, and text in text in text."""
+    order = {"customer": 5, "lines": '[{"sku": 7, "qty": "2"}, {"sku": "b", "qty": 1.0}]'}
+    value, rules = mended(Order, order)
+    assert value == Order(customer="5", lines=[Line(sku="7", qty=2), Line(sku="b", qty=1)])
+    assert rules == [
+        ("x.customer", "text_from_integer"),
+        ("x.lines", "json_text"),
+        ("x.lines[0].sku", "text_from_integer"),
+        ("x.lines[0].qty", "number_text"),
+        ("x.lines[1].qty", "integral_float"),
+    ]
+    assert mended(Tree, {"name": "a", "children": [{"name": 1}]})[1] == [("x.children[0].name", "text_from_integer")]
+    assert mended(dict[str, tuple[int, str]], {"k": ["1", 2]})[1] == [("x.k[0]", "number_text"), ("x.k[1]", "text_from_integer")]
+    assert mended(tuple[int, ...], [1, "2"]) == ((1, 2), [("x[1]", "number_text")])
+    assert mended(dict[str, int], {"a": "1"})[1] == [("x.a", "number_text")]
+
+
+def test_a_place_declared_strict_is_never_mended():
+    """By the author's word, wherever it stands."""
+    assert mended(Annotated[int, Field(strict=True)], "5")[0] == "invalid_arguments"
+    assert mended(Exact, {"n": "5"})[0] == "invalid_arguments"
+    assert mended(Exact, {"n": 5}) == (Exact(n=5), [])
+
+
+def test_a_lax_place_takes_what_reads_back_the_same():
+    """Behind the author's own before-validator pydantic asks for Python types: the JSON form is right all the same."""
+    day = Annotated[datetime.date, BeforeValidator(lambda value: value)]
+    assert mended(day, "2026-01-02") == (datetime.date(2026, 1, 2), [])
+    assert mended(day, "2026-01-02T00:00:00")[0] == "invalid_arguments"
+    assert mended(Annotated[int, Field(strict=False)], "5") == (5, [("x", "number_text")])
+    assert mended(Annotated[bool, Field(strict=False)], "yes")[0] == "invalid_arguments"
+
+
+def test_union_places_are_left_alone():
+    """A mend inside a union would choose a branch."""
+    assert mended(int | bool, "5")[0] == "invalid_arguments"
+    assert mended(int | str, "5") == ("5", [])
+
+
+class Config(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    n: int = 1
+
+
+@dataclasses.dataclass
+class Mixed:
+    closed: Line
+    open: Open
+    ignoring: Config | None = None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "written", "path"),
+    [
+        (Line, {"sku": "a", "qyt": 1}, "x.qyt"),
+        (list[Point], [{"lat": 1.0, "lno": 1}], "x[0].lno"),
+        (Filter, {"region": "eu", "limti": 1}, "x.limti"),
+        (Mixed, {"closed": {"sku": "a", "more": 1}, "open": {"name": "n", "more": 1}}, "x.closed.more"),
+        (Mixed, {"closed": {"sku": "a"}, "open": {"name": "n"}, "more": 1}, "x.more"),
+        (list[Mixed | Line], [{"sku": "a", "more": 1}], "x[0].more"),
+    ],
+)
+def test_nested_models_are_closed(annotation, written, path):
+    """An unknown field is refused wherever the model itself does not say otherwise."""
+    code, problems = mended(annotation, written)
+    assert (code, problems) == ("invalid_arguments", [(path, "extra_forbidden")])
+
+
+def test_models_that_say_so_stay_open():
+    """``extra`` of a model's own is kept, beside closed ones too."""
+    value, rules = mended(Mixed, {"closed": {"sku": "a"}, "open": {"name": "n", "more": 1}, "ignoring": {"n": 2, "z": 0}})
+    assert (value.open.more, value.ignoring.n, rules) == (1, 2, [])
+    assert mended(Open, {"name": "n", "more": 1})[0].more == 1
+
+
+@pytest.mark.parametrize("payload", ["", "  ", "null", None, b"", '""', '"null"'])
+def test_no_arguments(payload):
+    """However a call without arguments arrives."""
+
+    @tool
+    def ping(n: int = 1) -> int:
+        return n
+
+    assert ping.call(payload) == 1
+    with pytest.raises(CallError):
+        tool(coerce={"empty_as_no_arguments": False})(ping).call(payload)
+
+
+def test_arguments_encoded_twice():
+    """The whole payload as a JSON string."""
+    take = taking(int)
+    assert take.call('"{\\"x\\": 5}"') == 5
+    with pytest.raises(CallError, match="not a JSON object"):
+        tool(name="take", coerce={"json_text": False})(take).call('"{\\"x\\": 5}"')
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        ('{"x": 5', "truncated_arguments"),
+        ('{"x": "a', "truncated_arguments"),
+        ("{", "truncated_arguments"),
+        ('{"x": 5}}', "malformed_arguments"),
+        ('{}""', "malformed_arguments"),
+        ("{'x': 5}", "malformed_arguments"),
+        ("[]", "malformed_arguments"),
+        ("5", "malformed_arguments"),
+        ("hello", "malformed_arguments"),
+        ('"hello"', "malformed_arguments"),
+        (b"\xff\xfe", "malformed_arguments"),
+        ("\ud800", "malformed_arguments"),
+        ([1], "malformed_arguments"),
+        ({1: 2}, "invalid_arguments"),
+    ],
+)
+def test_payloads_that_are_no_object(payload, code):
+    """Truncated is told apart from malformed, and neither runs anything."""
+    with pytest.raises(CallError) as caught:
+        taking(int).call(payload)
+    assert caught.value.code == code
+    assert caught.value.retryable
+    assert str(caught.value)
+
+
+def test_what_the_model_reads():
+    """Short, a line a problem, expected and got, did-you-mean; nothing of pydantic in it."""
+
+    @tool
+    def place(order: Order, colour: Colour, n: Annotated[int, Field(ge=1)], note: str = "") -> None: ...
+
+    with pytest.raises(CallError) as caught:
+        place.call({"order": {"customer": "a", "lines": [{"qty": 1}], "expres": True}, "colour": LONG, "n": 0, "not": "a"})
+    assert str(caught.value).splitlines() == [
+        "The arguments of place are invalid, nothing was run:",
+        "order.lines[0].sku: required, but missing",
+        'order.expres: unknown field (did you mean "express"?)',
+        f"colour: expected one of 'red' or 'green', got \"{'x' * 59}… (a string)",
+        "n: expected a number >= 1, got 0",
+        'not: unknown field (did you mean "note"?)',
+    ]
+
+
+def test_a_union_says_all_its_branches_once():
+    """Not one line a branch, and no name of a branch, which no model ever saw."""
+    with pytest.raises(CallError) as caught:
+        taking(int | list[str]).call({"x": {"a": 1}})
+    assert str(caught.value).splitlines()[1:] == ['x: expected integer or array, got {"a": 1}']
+
+
+def test_only_what_is_left_is_told():
+    """A slip that was mended is no news to the model."""
+
+    @tool
+    def ticket(order_id: str, urgent: bool = False) -> None: ...
+
+    with pytest.raises(CallError) as caught:
+        ticket.call({"order_id": 45128, "urgent": "true"})
+    assert [problem.path for problem in caught.value.problems] == ["urgent"]
+
+
+def test_validators_of_the_author():
+    """A ValueError is written for the caller; anything else is a crash, hidden."""
+
+    def check(value: int) -> int:
+        if value < 0:
+            raise ValueError("must not be negative")
+        return 1 // value
+
+    registry = Registry([taking(Annotated[int, AfterValidator(check)])])
+    [result] = registry.dispatch({"name": "take", "arguments": {"x": -1}})
+    assert result.text.endswith("x: must not be negative")
+    [result] = registry.dispatch({"name": "take", "arguments": {"x": 0}})
+    assert (result.error.code, isinstance(result.error.__cause__, ZeroDivisionError)) == ("tool_crashed", True)
+
+
+def test_rules_are_chosen_by_registry_and_tool():
+    """The tool has the last word; a rule that does not exist is an error."""
+    assert chosen_rules() == {rule for rule, on in RULES.items() if on}
+    assert chosen_rules(False) == frozenset()
+    assert chosen_rules(False, {"json_text": True}) == {"json_text"}
+    assert chosen_rules({"json_text": False}, True) == chosen_rules()
+    with pytest.raises(ValueError, match="did you mean 'json_text'"):
+        tool(coerce={"json_txt": True})(lambda: None)
+    take = taking(int, coerce={"number_text": True})
+    [result] = Registry([take], coerce=False).dispatch({"name": "take", "arguments": {"x": "5"}})
+    assert result.coercions == (Coercion("x", "number_text", "5", 5),)
+
+
+class Shade(str, enum.Enum):
+    DARK = "Dark"
+
+
+def test_enums_of_text():
+    """A member arrives, not its value."""
+    assert mended(Shade, "dark") == (Shade.DARK, [("x", "enum_case")])
