@@ -42,14 +42,16 @@ def test_recorded_responses(surface):
     unlike: list[tuple[str, str]] = []
     refused: list[str] = []
     for row in recorded(surface):
-        registry = anything_named({call["name"] for call in row["calls"]})
+        registry = anything_named({call["name"] for call in row["calls"] if call["name"]})
         try:
             results = registry.dispatch(row["response_body"], provider=provider)
         except ResponseError as error:
             unlike.append((row["id"], str(error)))
             continue
         ours = [(result.call.id, result.call.wire_name, as_json(result.call.arguments_raw)) for result in results]
-        theirs = [(call["id"], call["name"], as_json(call["arguments_raw"])) for call in row["calls"]]
+        # A gateway fills the legacy function_call with an empty name: the recorder listed it, but it is no call.
+        real = [call for call in row["calls"] if call["name"]]
+        theirs = [(call["id"] or "", call["name"], as_json(call["arguments_raw"])) for call in real]
         if ours != theirs:
             unlike.append((row["id"], f"{ours} != {theirs}"))
             continue

@@ -39,6 +39,9 @@ def read(body: Any) -> Reading:
         raise ResponseError("a chat completion without choices[0].message", body=body)
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
     calls = [_call(call) for call in member(message, "tool_calls") or ()]
+    legacy = member(message, "function_call")
+    if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
+        calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     return Reading([plain(message)], calls, member(choices[0], "finish_reason"))
 
 
@@ -52,7 +55,12 @@ def _call(call: Any) -> WireCall:
 
 def encode(results: Sequence[Result]) -> list[Message]:
     """One message a call, directly after the assistant's: every id must be answered. There is no error flag."""
-    return [{"role": "tool", "tool_call_id": result.call.id, "content": _content(result)} for result in results]
+    return [
+        {"role": "tool", "tool_call_id": result.call.id, "content": _content(result)}
+        if result.call.id
+        else {"role": "function", "name": result.call.wire_name, "content": _content(result)}  # the legacy form
+        for result in results
+    ]
 
 
 _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
