@@ -298,7 +298,9 @@ def test_an_awaitable_from_a_plain_function_is_awaited(runner):
     assert result.value == 7
 
 
-@pytest.mark.parametrize("body", [{}, [], {"foo": 1}, None, 5, object(), "not json", b"\xff", '{"a": 1}', [{"a": 1}], {"choices": []}])
+@pytest.mark.parametrize(
+    "body", [{}, [], {"foo": 1}, None, 5, object(), "not json", b"\xff", '{"a": 1}', [{"a": 1}], {"choices": []}]
+)
 def test_what_is_no_response(body):
     """A ResponseError with the body in it; nothing else escapes."""
     with pytest.raises(ResponseError) as caught:

@@ -15,7 +15,9 @@ SURFACES = {"openai-chat": "openai", "anthropic-messages": "anthropic"}
 
 def recorded(surface: str) -> list[dict[str, Any]]:
     rows = corpus("provider_exchanges.jsonl")
-    return [row for row in rows if row["surface"] == surface and row["http_status"] == 200 and row["body_kind"] == "json"]
+    return [
+        row for row in rows if row["surface"] == surface and row["http_status"] == 200 and row["body_kind"] == "json"
+    ]
 
 
 def anything_named(names: set[str]) -> Registry:

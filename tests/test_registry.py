@@ -106,7 +106,11 @@ REQUESTS = [
     ("anthropic", {"choice": "required"}, {"tool_choice": {"type": "any"}}),
     ("anthropic", {"choice": "none", "parallel": False}, {"tool_choice": {"type": "none"}}),
     ("anthropic", {"parallel": False}, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
-    ("anthropic", {"choice": "find", "parallel": True}, {"tool_choice": {"type": "tool", "name": "find", "disable_parallel_tool_use": False}}),
+    (
+        "anthropic",
+        {"choice": "find", "parallel": True},
+        {"tool_choice": {"type": "tool", "name": "find", "disable_parallel_tool_use": False}},
+    ),
     ("json-schema", {"choice": "auto"}, {}),
 ]
 
@@ -128,8 +132,14 @@ def test_request_refuses_what_cannot_be_said():
     assert Registry().request("openai") == {}
 
 
-OPENAI = {"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "find", "arguments": '{"place": "x"}'}}]}}]}
-ANTHROPIC = {"type": "message", "role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "find", "input": {"place": "x"}}]}
+OPENAI = {
+    "choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "find", "arguments": '{"place": "x"}'}}]}}]
+}
+ANTHROPIC = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "t", "name": "find", "input": {"place": "x"}}],
+}
 
 
 @pytest.mark.parametrize(("body", "provider"), [(OPENAI, "openai"), (ANTHROPIC, "anthropic")])

@@ -47,7 +47,7 @@ class Unsayable:
 VALUES = [
     ("text", "text"),
     ("", ""),
-    ("日本語 \n\"quoted\"", "日本語 \n\"quoted\""),
+    ('日本語 \n"quoted"', '日本語 \n"quoted"'),
     (None, "null"),
     (True, "true"),
     (5, "5"),
@@ -79,7 +79,9 @@ VALUES = [
 
 
 @pytest.mark.parametrize("annotated", [True, False], ids=["annotated", "bare"])
-@pytest.mark.parametrize(("value", "text"), VALUES, ids=[type(value).__name__ + str(i) for i, (value, _) in enumerate(VALUES)])
+@pytest.mark.parametrize(
+    ("value", "text"), VALUES, ids=[type(value).__name__ + str(i) for i, (value, _) in enumerate(VALUES)]
+)
 def test_values_as_text(value, text, annotated):
     """With the return annotation or without: strings verbatim, anything else compact JSON in plain characters."""
 
@@ -99,7 +101,14 @@ def test_values_as_text(value, text, annotated):
     [
         (int, {"type": "integer"}),
         (None, {"type": "null"}),
-        (list[Colour], {"type": "array", "items": {"$ref": "#/$defs/Colour"}, "$defs": {"Colour": {"type": "string", "enum": ["red", "green"]}}}),
+        (
+            list[Colour],
+            {
+                "type": "array",
+                "items": {"$ref": "#/$defs/Colour"},
+                "$defs": {"Colour": {"type": "string", "enum": ["red", "green"]}},
+            },
+        ),
         (Any, None),
         (Unsayable, None),
         (Tree, ...),
@@ -161,7 +170,19 @@ class Bad(BaseModel):
     x: Any
 
 
-@pytest.mark.parametrize("value", [Unsayable(), {"a": Unsayable()}, loop_itself(), Bad(x=Unsayable()), {(1, 2): object()}, "\ud800", {"a": "\ud800"}, len])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Unsayable(),
+        {"a": Unsayable()},
+        loop_itself(),
+        Bad(x=Unsayable()),
+        {(1, 2): object()},
+        "\ud800",
+        {"a": "\ud800"},
+        len,
+    ],
+)
 def test_what_json_cannot_say(value, caplog):
     """The tool ran and said so; the value is there for the application, the reason in the log."""
 
@@ -213,7 +234,18 @@ def test_tool_error_speaks_to_the_model():
         result.unwrap()
 
 
-CRASHES = [ValueError("dsn=postgres://u:secret@h"), KeyError("secret"), SystemExit("secret"), GeneratorExit(), AssertionError(), RecursionError("secret"), CallError("tool_error", tool="x", text="secret"), BaseExceptionGroup("secret", [ValueError()]) if hasattr(__builtins__, "BaseExceptionGroup") else StopIteration("secret")]  # noqa: F821
+CRASHES = [
+    ValueError("dsn=postgres://u:secret@h"),
+    KeyError("secret"),
+    SystemExit("secret"),
+    GeneratorExit(),
+    AssertionError(),
+    RecursionError("secret"),
+    CallError("tool_error", tool="x", text="secret"),
+    BaseExceptionGroup("secret", [ValueError()])
+    if hasattr(__builtins__, "BaseExceptionGroup")
+    else StopIteration("secret"),
+]  # noqa: F821
 
 
 @pytest.mark.parametrize("error", CRASHES, ids=lambda error: type(error).__name__)
@@ -247,7 +279,9 @@ def test_an_interrupt_is_not_swallowed():
     def stop() -> None:
         raise KeyboardInterrupt
 
-    plan = Registry([one, stop]).bind("json-schema").plan([{"name": n, "arguments": {}} for n in ("one", "stop", "one")])
+    plan = (
+        Registry([one, stop]).bind("json-schema").plan([{"name": n, "arguments": {}} for n in ("one", "stop", "one")])
+    )
     with pytest.raises(KeyboardInterrupt):
         plan.run()
     assert [result.error and result.error.code for result in plan.results] == [None, "cancelled", "cancelled"]

@@ -245,7 +245,13 @@ def test_the_decorated_function_stays_what_it_was():
     assert str(inspect.signature(fetch)) == "(url: str, *, depth: int = 1) -> str"
     assert inspect.iscoroutinefunction(fetch)
     assert asyncio.run(fetch("a")) == "a"
-    assert not inspect.iscoroutinefunction(tool(lambda: None, ) if False else tool(name="n")(lambda: None))
+    assert not inspect.iscoroutinefunction(
+        tool(
+            lambda: None,
+        )
+        if False
+        else tool(name="n")(lambda: None)
+    )
 
 
 def test_a_direct_call_costs_one_python_call_more():

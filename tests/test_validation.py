@@ -77,7 +77,10 @@ MENDED = [
 def test_mended_on_record(annotation, written, value, rule):
     """Each default rule, at a simple place; and none of it when the rule is off."""
     assert mended(annotation, written) == (value, [("x", rule)])
-    assert mended(annotation, written, coerce={rule: False}) == ("invalid_arguments", [("x", mended(annotation, written, coerce=False)[1][0][1])])
+    assert mended(annotation, written, coerce={rule: False}) == (
+        "invalid_arguments",
+        [("x", mended(annotation, written, coerce=False)[1][0][1])],
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,10 @@ def test_deep_places():
         ("x.lines[1].qty", "integral_float"),
     ]
     assert mended(Tree, {"name": "a", "children": [{"name": 1}]})[1] == [("x.children[0].name", "text_from_integer")]
-    assert mended(dict[str, tuple[int, str]], {"k": ["1", 2]})[1] == [("x.k[0]", "number_text"), ("x.k[1]", "text_from_integer")]
+    assert mended(dict[str, tuple[int, str]], {"k": ["1", 2]})[1] == [
+        ("x.k[0]", "number_text"),
+        ("x.k[1]", "text_from_integer"),
+    ]
     assert mended(tuple[int, ...], [1, "2"]) == ((1, 2), [("x[1]", "number_text")])
     assert mended(dict[str, int], {"a": "1"})[1] == [("x.a", "number_text")]
 
@@ -185,7 +191,9 @@ def test_nested_models_are_closed(annotation, written, path):
 
 def test_models_that_say_so_stay_open():
     """``extra`` of a model's own is kept, beside closed ones too."""
-    value, rules = mended(Mixed, {"closed": {"sku": "a"}, "open": {"name": "n", "more": 1}, "ignoring": {"n": 2, "z": 0}})
+    value, rules = mended(
+        Mixed, {"closed": {"sku": "a"}, "open": {"name": "n", "more": 1}, "ignoring": {"n": 2, "z": 0}}
+    )
     assert (value.open.more, value.ignoring.n, rules) == (1, 2, [])
     assert mended(Open, {"name": "n", "more": 1})[0].more == 1
 
@@ -246,7 +254,9 @@ def test_what_the_model_reads():
     def place(order: Order, colour: Colour, n: Annotated[int, Field(ge=1)], note: str = "") -> None: ...
 
     with pytest.raises(CallError) as caught:
-        place.call({"order": {"customer": "a", "lines": [{"qty": 1}], "expres": True}, "colour": LONG, "n": 0, "not": "a"})
+        place.call(
+            {"order": {"customer": "a", "lines": [{"qty": 1}], "expres": True}, "colour": LONG, "n": 0, "not": "a"}
+        )
     assert str(caught.value).splitlines() == [
         "The arguments of place are invalid, nothing was run:",
         "order.lines[0].sku: required, but missing",

@@ -28,8 +28,6 @@ def test_the_schema_is_canonical(name):
     assert not [node for node in nodes(schema) if isinstance(node.get("title"), str)]
 
 
-
-
 @EVERY
 @pytest.mark.parametrize("as_text", [True, False], ids=["text", "object"])
 def test_the_call_reaches_the_function(name, as_text):

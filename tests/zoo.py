@@ -235,7 +235,10 @@ def enum_keys(e: dict[Colour, int]):
     return e
 
 
-@case({"s": ["a"], "m": {"a": 1}, "bare": [1, "a"], "free": {"a": [1]}, "grid": [[1, "x"]]}, (["a"], {"a": 1}, [1, "a"], {"a": [1]}, [[1, "x"]]))
+@case(
+    {"s": ["a"], "m": {"a": 1}, "bare": [1, "a"], "free": {"a": [1]}, "grid": [[1, "x"]]},
+    (["a"], {"a": 1}, [1, "a"], {"a": [1]}, [[1, "x"]]),
+)
 def abstract(s: Sequence[str], m: Mapping[str, int], bare: list, free: dict, grid: list[list[Any]]):
     return s, m, bare, free, grid
 
@@ -285,10 +288,22 @@ def unpacked_keyword(**keep: Unpack[Filter]):
 
 
 @case(
-    {"self_": 1, "model_dump": 2, "schema": 3, "_id": 4, "title": 5, "properties": 6, "required": 7, "type": 8, "copy": 9},
+    {
+        "self_": 1,
+        "model_dump": 2,
+        "schema": 3,
+        "_id": 4,
+        "title": 5,
+        "properties": 6,
+        "required": 7,
+        "type": 8,
+        "copy": 9,
+    },
     (1, 2, 3, 4, 5, 6, 7, 8, 9),
 )
-def awkward_names(self_: int, model_dump: int, schema: int, _id: int, title: int, properties: int, required: int, type: int, copy: int):
+def awkward_names(
+    self_: int, model_dump: int, schema: int, _id: int, title: int, properties: int, required: int, type: int, copy: int
+):
     return self_, model_dump, schema, _id, title, properties, required, type, copy
 
 
@@ -301,7 +316,9 @@ MISSING = object()
 
 
 @case({}, (MISSING, ..., [1], None, Colour.RED))
-def odd_defaults(a: Any = MISSING, b: Any = ..., c: list[int] = [1], d: int = None, e: Colour = Colour.RED, n: float = float("nan")):  # noqa: B006
+def odd_defaults(
+    a: Any = MISSING, b: Any = ..., c: list[int] = [1], d: int = None, e: Colour = Colour.RED, n: float = float("nan")
+):  # noqa: B006
     assert n != n
     return a, b, c, d, e
 

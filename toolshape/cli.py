@@ -92,3 +92,7 @@ def _as_tool(found: Any, target: str) -> Tool[..., Any]:
         return as_tool(found)
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,10 @@
-"""A signature in; the pydantic model that makes the schema and validates the call, and the way to call, out."""
+"""A signature in; the pydantic model that makes the schema and validates the call out."""
 
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUndefinedAnnotation
@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from toolshape import docstrings
 from toolshape.annotations import description_of, unpacked
+from toolshape.binding import Invoke, Layout, compile_invoke
 from toolshape.calls import Finding, JsonSchema
 from toolshape.canonical import SharedDefault, core_nodes, generate, sets_extra
 from toolshape.errors import DefinitionError, Problem
@@ -26,26 +27,7 @@ from toolshape.signature import (
     Signature,
 )
 
-__all__ = ["Definition", "Invoke", "define", "rebind"]
-
-Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
-    """How the fields of a model become the arguments of a call.
-
-    ``positional`` and ``keywords`` pair a parameter with its field, ``None`` where it is injected. ``omittable`` fields
-    are passed only when they were given. ``injected`` maps an injected parameter to its default, ``EMPTY`` if it has
-    none. ``takes_extra`` is whether the fields unknown to the model are the function's ``**kwargs``.
-    """
-
-    positional: tuple[tuple[str, str | None], ...] = ()
-    var_positional: str | None = None
-    keywords: tuple[tuple[str, str | None], ...] = ()
-    omittable: frozenset[str] = frozenset()
-    takes_extra: bool = False
-    injected: Mapping[str, Any]
+__all__ = ["Definition", "define", "rebind"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +83,7 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         model=model,
         schema=schema,
         layout=layout,
-        invoke=_invoke(function, layout),
+        invoke=compile_invoke(function, layout),
         extra="forbid" if some_closed and not some_open else None,
         mixed=some_closed and some_open,
         reserved=signature.names if layout.takes_extra else frozenset(),
@@ -116,43 +98,7 @@ _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plai
 
 def rebind(definition: Definition, function: Callable[..., Any]) -> Definition:
     """The same definition for another callable of the same signature: a method, bound to an object."""
-    return replace(definition, invoke=_invoke(function, definition.layout))
-
-
-def _invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
-    injected = layout.injected
-    keyword_fields = [(name, field) for name, field in layout.keywords if field is not None]
-
-    def call_plain(model: BaseModel, _inject: Mapping[str, Any]) -> Any:
-        return function(**model.__dict__)
-
-    def call_injected(model: BaseModel, inject: Mapping[str, Any]) -> Any:
-        return function(**model.__dict__, **{name: inject[name] for name in injected if name in inject})
-
-    def call_any(model: BaseModel, inject: Mapping[str, Any]) -> Any:
-        values = model.__dict__
-        positional = [
-            inject.get(name, injected[name]) if field is None else values[field] for name, field in layout.positional
-        ]
-        if layout.var_positional is not None:
-            positional.extend(values[layout.var_positional])
-        keywords = {
-            name: values[field]
-            for name, field in keyword_fields
-            if field not in layout.omittable or field in model.__pydantic_fields_set__
-        }
-        keywords.update((name, inject[name]) for name, field in layout.keywords if field is None and name in inject)
-        return function(*positional, **keywords, **(model.__pydantic_extra__ or {}))
-
-    if (
-        layout.positional
-        or layout.var_positional is not None
-        or layout.omittable
-        or layout.takes_extra
-        or any(name != field for name, field in keyword_fields)
-    ):
-        return call_any
-    return call_injected if injected else call_plain
+    return replace(definition, invoke=compile_invoke(function, definition.layout))
 
 
 class _Slot(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
+from toolshape.binding import Invoke
 from toolshape.errors import CallError, CallErrorCode, ToolError, UsageError
-from toolshape.model import Invoke
 from toolshape.signature import Kind
 
 __all__ = ["TimedOutError", "as_call_error", "hidden", "refuse_running_loop", "run", "run_async"]

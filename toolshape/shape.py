@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolshape.binding import Invoke
 from toolshape.calls import JsonObject
 from toolshape.coercion import chosen_rules
-from toolshape.model import Invoke
 from toolshape.provider import Provider, show
 from toolshape.signature import Kind
 from toolshape.tool import Tool

@@ -1,0 +1,54 @@
+"""A session per intent. ``nox`` runs those that need nothing but the package; ``nox -s functions`` needs the corpora."""
+
+import json
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["lint", "types", "tests", "lowest"]
+nox.options.error_on_missing_interpreters = False
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
+# Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
+PACKAGES = {
+    "Babel", "Faker", "GitPython", "PyGithub", "SQLAlchemy", "agentdojo", "altair", "arrow", "boltons", "click", "docker",
+    "flask", "fsspec", "geopy", "huggingface_hub", "humanize", "langchain-core", "networkx", "nltk", "numpy", "openpyxl",
+    "packaging", "pandas", "pendulum", "polars", "praw", "pydicom", "requests", "rich", "semver", "shapely", "slack_sdk",
+    "smolagents", "tweepy", "validators", "werkzeug", "xarray",
+}  # fmt: skip
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(".[lint]")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    session.install(".[types]")
+    session.run("mypy")
+    session.run("pyright")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    session.install("--editable", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session(python="3.10")
+def lowest(session: nox.Session) -> None:
+    session.install("--editable", ".[test]", *LOWEST)
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session(python="3.12")
+def functions(session: nox.Session) -> None:
+    corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
+    rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
+    pinned = {row["package"] for row in rows if row["package"] and row["package"].partition("==")[0] in PACKAGES}
+    session.install("--editable", ".[test]", *sorted(pinned))
+    session.run("python", "-m", "pytest", "tests/functions", "--import-mode=importlib", "-s", *session.posargs)
