@@ -1,4 +1,4 @@
-"""A session per intent. ``nox`` runs those that need nothing but the package; ``nox -s functions`` needs the corpora."""
+"""A session per intent; ``nox -s functions`` needs the corpora, the others nothing but the package."""
 
 import json
 from pathlib import Path
@@ -12,11 +12,43 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
-    "Babel", "Faker", "GitPython", "PyGithub", "SQLAlchemy", "agentdojo", "altair", "arrow", "boltons", "click", "docker",
-    "flask", "fsspec", "geopy", "huggingface_hub", "humanize", "langchain-core", "networkx", "nltk", "numpy", "openpyxl",
-    "packaging", "pandas", "pendulum", "polars", "praw", "pydicom", "requests", "rich", "semver", "shapely", "slack_sdk",
-    "smolagents", "tweepy", "validators", "werkzeug", "xarray",
-}  # fmt: skip
+    "Babel",
+    "Faker",
+    "PyGithub",
+    "SQLAlchemy",
+    "agentdojo",
+    "altair",
+    "arrow",
+    "boltons",
+    "click",
+    "docker",
+    "flask",
+    "fsspec",
+    "geopy",
+    "huggingface_hub",
+    "humanize",
+    "langchain-core",
+    "networkx",
+    "nltk",
+    "numpy",
+    "openpyxl",
+    "packaging",
+    "pandas",
+    "pendulum",
+    "polars",
+    "praw",
+    "pydicom",
+    "requests",
+    "rich",
+    "semver",
+    "shapely",
+    "slack_sdk",
+    "smolagents",
+    "tweepy",
+    "validators",
+    "werkzeug",
+    "xarray",
+}
 
 
 @nox.session

@@ -33,7 +33,7 @@ def create_ticket(order_id: str, reason: str, urgent: bool = False) -> str:
     Returns:
         The number of the ticket.
     """
-    return f"T-{order_id}-{'urgent' if urgent else 'normal'}"
+    return f"T-{order_id} ({'urgent' if urgent else 'normal'}): {reason}"
 
 
 tools = Registry([find_order, create_ticket])
@@ -41,6 +41,12 @@ tools = Registry([find_order, create_ticket])
 RIGHT = {"order_id": "45200"}
 WRONG_TYPE = {"order_id": 45128}
 REFUSED = {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}
+
+
+def openai_call(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Write a call as OpenAI sends it: the arguments are a text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
 
 OPENAI_RESPONSE = {
     "id": "chatcmpl-1",
@@ -55,14 +61,9 @@ OPENAI_RESPONSE = {
                 "role": "assistant",
                 "content": None,
                 "tool_calls": [
-                    {
-                        "id": f"call_{n}",
-                        "type": "function",
-                        "function": {"name": name, "arguments": json.dumps(arguments)},
-                    }
-                    for n, (name, arguments) in enumerate(
-                        [("find_order", RIGHT), ("find_order", WRONG_TYPE), ("create_ticket", REFUSED)]
-                    )
+                    openai_call("call_0", "find_order", RIGHT),
+                    openai_call("call_1", "find_order", WRONG_TYPE),
+                    openai_call("call_2", "create_ticket", REFUSED),
                 ],
             },
         }

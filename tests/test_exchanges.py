@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-
 from shared import corpus
 from test_providers import MESSAGE_TYPES, RESPONSE_TYPES, forced
+
 from toolshape import Registry, ResponseError, tool
 
 SDK_VENDORS = ("openai", "azure", "anthropic")

@@ -7,11 +7,11 @@ import anthropic.types
 import openai.types.chat
 import pytest
 from pydantic import TypeAdapter
-
 from rows import ROWS
+from zoo import CASES
+
 from toolshape import Registry, tool
 from toolshape.provider import available
-from zoo import CASES
 
 
 @tool

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, SecretStr, computed_field
+from zoo import Colour, Line, Point, Tree
 
 from toolshape import CallError, Registry, ToolError, tool
-from zoo import Colour, Line, Point, Tree
 
 
 class Order(BaseModel):
@@ -151,7 +151,7 @@ def test_output_of_generators_is_what_they_yield():
 def test_a_return_annotation_that_nobody_defined():
     """Imported for the type checker only: a finding, not a refusal."""
 
-    def give() -> "Nowhere":  # noqa: F821
+    def give() -> "Nowhere":
         return 5
 
     made = tool(give)
@@ -245,7 +245,7 @@ CRASHES = [
     BaseExceptionGroup("secret", [ValueError()])
     if hasattr(__builtins__, "BaseExceptionGroup")
     else StopIteration("secret"),
-]  # noqa: F821
+]
 
 
 @pytest.mark.parametrize("error", CRASHES, ids=lambda error: type(error).__name__)

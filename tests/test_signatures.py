@@ -76,8 +76,8 @@ def test_injected_must_be_the_whole_annotation():
 
 def test_names_that_collide_are_refused():
     """A key of Unpack[...] and a positional-only parameter may share a name in Python; in JSON they cannot."""
-    from zoo import Filter
     from typing_extensions import Unpack
+    from zoo import Filter
 
     def both(region: str, /, **keep: Unpack[Filter]): ...
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from zoo import Colour, Filter, Level, Line, Open, Order, Pair, Point, Tree
 
 from toolshape import CallError, Coercion, Registry, tool
 from toolshape.coercion import RULES, chosen_rules
-from zoo import Colour, Filter, Level, Line, Open, Order, Pair, Point, Tree
 
 LONG = "x" * 500
 

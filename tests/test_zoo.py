@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from zoo import CASES
 
 from toolshape import Registry, tool
-from zoo import CASES
 
 EVERY = pytest.mark.parametrize("name", CASES)
 

@@ -318,7 +318,7 @@ MISSING = object()
 @case({}, (MISSING, ..., [1], None, Colour.RED))
 def odd_defaults(
     a: Any = MISSING, b: Any = ..., c: list[int] = [1], d: int = None, e: Colour = Colour.RED, n: float = float("nan")
-):  # noqa: B006
+):
     assert n != n
     return a, b, c, d, e
 
