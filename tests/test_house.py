@@ -14,8 +14,8 @@ ROOT = PACKAGE.parent
 # Each module may import what stands before it in its row; "both" sides stand before the meeting.
 JSON_SIDE = ["errors", "calls", "provider", "providers"]
 PYTHON_SIDE = [
-    "errors", "calls", "docstrings", "annotations", "canonical", "signature", "binding", "model", "output", "coercion", "validation",
-    "running",
+    "errors", "calls", "docstrings", "annotations", "canonical", "signature", "binding", "model", "output", "coercion",
+    "validation", "running",
 ]  # fmt: skip
 MEETING = [*dict.fromkeys([*JSON_SIDE, *PYTHON_SIDE]), "tool", "shape", "dispatch", "registry", "cli"]
 LONG_MODULES = {"tool.py": 370}  # one class with a docstring for every public name

@@ -91,7 +91,7 @@ def test_names_that_a_provider_refuses():
 
 def test_unknown_provider():
     """There are these."""
-    with pytest.raises(ExportError, match="anthropic.*json-schema.*openai"):
+    with pytest.raises(ExportError, match=r"anthropic.*json-schema.*openai"):
         Registry([find]).export("opanai")
     assert {"openai", "anthropic", "json-schema"} <= set(available())
 

@@ -86,7 +86,8 @@ def test_mended_on_record(annotation, written, value, rule):
 @pytest.mark.parametrize(
     ("annotation", "written"),
     [
-        (int, "00125"), (int, "+5"), (int, "5 "), (int, "5.0"), (int, "1e3"), (int, "٣"), (int, ""), (int, True), (int, 3.5),
+        (int, "00125"), (int, "+5"), (int, "5 "), (int, "5.0"), (int, "1e3"), (int, "٣"), (int, ""), (int, True),
+        (int, 3.5),
         (float, "1,5"), (float, "NaN"), (float, ".5"), (float, True), (float, "0x1p3"),
         (str, 12.5), (str, True), (str, None), (str, ["a"]), (str, {"a": 1}),
         (bool, "true"), (bool, 1), (bool, 0), (bool, "yes"),

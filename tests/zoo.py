@@ -1,4 +1,4 @@
-"""Functions of every kind and every type, each with a call that is right. Laws and types are tested over all of them."""
+"""Functions of every kind and every type, each with a call that is right."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""Functions of real packages: each becomes a tool with a valid schema and its documented texts, or is refused for cause.
+"""Functions of real packages: each becomes a tool with a valid schema and its texts, or is refused for cause.
 
 Run by ``nox -s functions``, which installs the packages. It writes the table of reasons to docs/real-functions.md.
 """
