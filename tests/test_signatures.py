@@ -1,9 +1,11 @@
 """What Python can call can be a tool, or is refused at once with every reason."""
 
 import asyncio
+import copy
 import functools
 import inspect
 import math
+import pickle
 import sys
 import textwrap
 
@@ -252,6 +254,16 @@ def test_the_decorated_function_stays_what_it_was():
         if False
         else tool(name="n")(lambda: None)
     )
+
+
+def test_copies_and_pickles_are_those_of_a_function():
+    """A registry in a deep-copied configuration, a tool sent to another process."""
+    from test_dispatch import add
+
+    assert copy.copy(add) is copy.deepcopy(add) is pickle.loads(pickle.dumps(add)) is add
+    desk = Desk("d")
+    for twin in (copy.copy(desk.close), copy.deepcopy(desk.close), pickle.loads(pickle.dumps(desk.close))):
+        assert twin("7") == twin.call({"ticket": "7"}) == "d:7"
 
 
 def test_a_direct_call_costs_one_python_call_more():

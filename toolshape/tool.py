@@ -99,6 +99,12 @@ class Tool(Generic[P, R]):
                 self.__dict__["_definition"] = self.as_method
             self._skip_first = True
 
+    def __reduce__(self) -> "str | tuple[Any, ...]":
+        # As functions are: copied as themselves, pickled by name.
+        if isinstance(self.function, types.MethodType):
+            return getattr, (self.function.__self__, self.function.__name__)
+        return self.function.__qualname__
+
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
 
