@@ -81,6 +81,6 @@ def lowest(session: nox.Session) -> None:
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
-    pinned = {row["package"] for row in rows if row["package"] and row["package"].partition("==")[0] in PACKAGES}
+    pinned = {row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES}
     session.install("--editable", ".[test]", *sorted(pinned))
     session.run("python", "-m", "pytest", "tests/functions", "--import-mode=importlib", "-s", *session.posargs)

@@ -38,7 +38,7 @@ def importable() -> list[dict[str, Any]]:
     if not CORPUS.exists():
         return []
     rows = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-    return [row for row in rows if row["package"] and installed(row["package"].partition("==")[0])]
+    return [row for row in rows if row.get("package") and installed(row["package"].partition("==")[0])]
 
 
 def installed(package: str) -> bool:
