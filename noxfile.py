@@ -7,7 +7,6 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
-nox.options.error_on_missing_interpreters = False
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
@@ -75,6 +74,12 @@ def tests(session: nox.Session) -> None:
 def lowest(session: nox.Session) -> None:
     session.install("--editable", ".[test]", *LOWEST)
     session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session(python="3.12")
+def laws(session: nox.Session) -> None:
+    session.install("--editable", ".[test]")
+    session.run("python", "-m", "pytest", "tests/test_laws.py", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "300"})
 
 
 @nox.session(python="3.12")

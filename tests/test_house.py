@@ -12,13 +12,30 @@ import toolshape
 PACKAGE = Path(toolshape.__file__).parent
 ROOT = PACKAGE.parent
 # Each module may import what stands before it in its row; "both" sides stand before the meeting.
-JSON_SIDE = ["errors", "calls", "provider", "providers"]
+JSON_SIDE = ["errors", "calls", "arrows", "matching", "lens", "rewrites", "rules", "provider", "providers"]
 PYTHON_SIDE = [
     "errors", "calls", "docstrings", "annotations", "canonical", "signature", "binding", "model", "output", "coercion",
     "validation", "running",
 ]  # fmt: skip
-MEETING = [*dict.fromkeys([*JSON_SIDE, *PYTHON_SIDE]), "tool", "shape", "dispatch", "registry", "cli"]
-LONG_MODULES = {"tool.py": 370}  # one class with a docstring for every public name
+MEETING = [
+    *dict.fromkeys([*JSON_SIDE, *PYTHON_SIDE]),
+    "tool",
+    "shape",
+    "dispatch",
+    "report",
+    "registry",
+    "testing",
+    "cli",
+]
+# A class with a docstring for every public name; the vocabulary, none of whose rules knows another.
+LONG_MODULES = {
+    "tool.py": 460,
+    "registry.py": 400,
+    "rewrites.py": 600,
+    "lens.py": 420,
+    "testing.py": 340,
+    "model.py": 310,
+}
 
 
 def modules() -> dict[str, Path]:
@@ -61,6 +78,8 @@ def test_arrows_point_left(name):
         parts = imported.split(".")
         if parts[0] != "toolshape" or loader or this == "__init__" or len(parts) == 1:
             continue
+        if this == parts[1] == "providers":  # a family that is made of another
+            continue
         row = next(side for side in (JSON_SIDE, PYTHON_SIDE, MEETING) if this in side)
         assert parts[1] in row[: row.index(this)], f"{name} must not import {imported}"
 
@@ -88,6 +107,8 @@ def test_the_json_side_needs_only_the_standard_library(name):
             allowed.add("docstring_parser")
         if name == "cli.py":
             allowed.add("click")
+        if name == "testing.py":
+            allowed |= {"hypothesis", "jsonschema"}
         assert top in allowed, f"{name} imports {imported}"
 
 

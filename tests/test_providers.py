@@ -44,7 +44,7 @@ CHOICE_TYPES = {
 
 def test_every_provider_has_a_row():
     """A new one cannot be forgotten."""
-    assert {row.provider for row in ROWS} == set(available())
+    assert {row.provider for row in ROWS} == {name.partition(":")[0] for name in available()}
 
 
 def without_reference(messages, results):
@@ -67,9 +67,9 @@ def test_there_and_back(row, form):
         if row.provider not in RESPONSE_TYPES:
             pytest.skip("a plain record has no SDK")
         response = RESPONSE_TYPES[row.provider].model_validate(response)
-    results = Registry([one, two]).dispatch(response)
+    results = Registry([one, two]).dispatch(response, provider=row.provider)
     assert [(result.call.id, result.call.wire_name, result.call.arguments_raw) for result in results] == row.calls
-    assert [result.call.name for result in results] == ["one", "two"]
+    assert [result.call.name for result in results] == [name for _, name, _ in row.calls]
     assert results.finish == row.finish
     assert without_reference(results.messages, results) == row.messages
     assert without_reference(results.turn, results) == [*row.assistant, *row.messages]
@@ -100,7 +100,7 @@ def test_exports_are_what_the_sdk_takes(provider):
 
 def test_tool_export_is_one_entry():
     """``tool.export`` shows one alone."""
-    for provider in ("openai", "anthropic", "json-schema"):
+    for provider in ("openai", "anthropic", "bedrock", "mcp", "json-schema"):
         assert [one.export(provider)] == Registry([one]).export(provider)
 
 
@@ -125,11 +125,32 @@ def test_what_is_sent():
         "required": ["a"],
         "additionalProperties": False,
     }
-    assert add.export("openai") == {
+    assert add.export("openai", strict=False) == {
         "type": "function",
         "function": {"name": "add", "description": "Add two numbers.", "parameters": parameters},
     }
-    assert add.export("anthropic") == {"name": "add", "description": "Add two numbers.", "input_schema": parameters}
+    said = {"name": "add", "description": "Add two numbers."}
+    strict = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer", "description": "The first."},
+            "b": {"type": ["integer", "null"], "description": "(default: 1)"},
+        },
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    }
+    assert add.export("openai")["function"] == {**said, "strict": True, "parameters": strict}
+    assert add.export("openai-responses") == {"type": "function", **said, "strict": True, "parameters": strict}
+    assert add.export("openai-responses", strict=False)["strict"] is False
+    assert add.export("anthropic", strict=False) == {**said, "input_schema": parameters}
+    assert add.export("anthropic") == {**said, "input_schema": parameters, "strict": True}
+    assert add.export("gemini") == {**said, "parametersJsonSchema": parameters}
+    opened = {key: value for key, value in parameters.items() if key != "additionalProperties"}
+    assert add.export("gemini-openapi") == {**said, "parameters": opened}
+    assert add.export("bedrock", strict=False) == {"toolSpec": {**said, "inputSchema": {"json": parameters}}}
+    output = {"type": "integer", "description": "The sum."}
+    assert add.export("mcp") == {**said, "title": "Sum", "inputSchema": parameters, "outputSchema": output}
+    assert add.export("mcp:2025-11-25") == {**said, "title": "Sum", "inputSchema": parameters}
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     assert add.export("json-schema") == {
         "name": "add",

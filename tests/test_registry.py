@@ -79,14 +79,27 @@ def test_a_bound_does_not_change():
 
 
 def test_names_that_a_provider_refuses():
-    """Told with the tool, the rule and its evidence."""
-    registry = Registry([tool(name="a.b")(lambda: None)])
-    with pytest.raises(ExportError, match=r"openai does not take 'a.b'.*pass @tool\(name=\)") as caught:
-        registry.export("openai")
-    assert (caught.value.provider, caught.value.tool) == ("openai", "a.b")
+    """Repaired, each by itself and injectively, and carried home; reported; a collision names both."""
+    names = ["a.b", "a-b", "a_b", "größe", "x" * 100, "7th", "find order!", "a.b.c"]
+    registry = Registry(tool(name=name)(lambda: 1) for name in names)
+    for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):
+        shown = registry.bind(provider)
+        wire = [one.shown.wire_name for one in shown._shapes.values()]
+        assert len(set(wire)) == len(names)
+        rule = get(provider).names
+        assert all(rule.admits(name) for name in wire)
+        assert Registry([registry["a.b"]]).bind(provider)._shapes.keys() <= set(wire)
+        renamed = {entry.tool for entry in shown.report() if entry.kind == "renamed"}
+        assert renamed == {name for name in names if not rule.admits(name)}
+    openai_name = registry["a.b"].export("openai")["function"]["name"]
+    call = {"id": "c", "function": {"name": openai_name, "arguments": "{}"}}
+    [result] = registry.dispatch({"choices": [{"message": {"tool_calls": [call]}}]})
+    assert (result.call.name, result.call.wire_name, result.value) == ("a.b", openai_name, 1)
+    assert registry.request("openai", choice="a.b")["tool_choice"]["function"]["name"] == openai_name
     assert registry.export("json-schema")[0]["name"] == "a.b"
-    with pytest.raises(ExportError, match="anthropic"):
-        registry["a.b"].export("anthropic")
+    collision = Registry([registry["a.b"], tool(name=openai_name)(lambda: 2)])
+    with pytest.raises(ExportError, match=r"'a\.b' and 'a_b_\w+' would both be 'a_b_\w+'"):
+        collision.export("openai")
 
 
 def test_unknown_provider():
@@ -97,6 +110,15 @@ def test_unknown_provider():
 
 
 REQUESTS = [
+    ("gemini", {}, {}),
+    ("gemini", {"choice": "none"}, {"mode": "NONE"}),
+    ("gemini", {"choice": "required"}, {"mode": "ANY"}),
+    ("gemini", {"choice": "find"}, {"mode": "ANY", "allowedFunctionNames": ["find"]}),
+    ("bedrock", {"choice": "auto"}, {"toolChoice": {"auto": {}}}),
+    ("bedrock", {"choice": "required"}, {"toolChoice": {"any": {}}}),
+    ("bedrock", {"choice": "find"}, {"toolChoice": {"tool": {"name": "find"}}}),
+    ("openai-responses", {"choice": "find"}, {"tool_choice": {"type": "function", "name": "find"}}),
+    ("mcp", {}, {}),
     ("openai", {}, {}),
     ("openai", {"choice": "auto"}, {"tool_choice": "auto"}),
     ("openai", {"choice": "none"}, {"tool_choice": "none"}),
@@ -118,8 +140,14 @@ REQUESTS = [
 @pytest.mark.parametrize(("provider", "asked", "said"), REQUESTS)
 def test_request(provider, asked, said):
     """The keywords for the SDK call, in the provider's words."""
-    registry = Registry([find, keep])
-    assert registry.request(provider, **asked) == {"tools": registry.export(provider), **said}
+    registry = Registry([find, keep], strict=False)
+    made = registry.request(provider, **asked)
+    if provider == "gemini":
+        made = made["config"]
+        said = {"toolConfig": {"functionCallingConfig": said}} if said else {}
+    if provider == "bedrock":
+        made = made["toolConfig"]
+    assert made == {"tools": registry.export(provider), **said}
 
 
 def test_request_refuses_what_cannot_be_said():
@@ -127,8 +155,16 @@ def test_request_refuses_what_cannot_be_said():
     registry = Registry([find])
     with pytest.raises(ExportError, match='did you mean "find"'):
         registry.request("openai", choice="fnd")
-    with pytest.raises(ExportError, match="leave it out"):
-        registry.request("json-schema", choice="required")
+    for provider, asked in (
+        ("json-schema", {"choice": "required"}),
+        ("json-schema", {"parallel": False}),
+        ("mcp", {"choice": "find"}),
+        ("gemini", {"parallel": False}),
+        ("bedrock", {"choice": "none"}),
+        ("bedrock", {"parallel": False}),
+    ):
+        with pytest.raises(ExportError, match="leave it out"):
+            registry.request(provider, **asked)
     assert Registry().request("openai") == {}
 
 
@@ -158,13 +194,84 @@ def test_several_shapes_of_a_family_ask_which():
     [result] = registry.dispatch(OPENAI)
     assert result.call.provider == "vendor"
     registry.export("openai")
-    with pytest.raises(UsageError, match="openai, vendor: pass provider="):
+    with pytest.raises(UsageError, match=r"openai \(strict=auto\), vendor \(strict=auto\): pass provider="):
         registry.dispatch(OPENAI)
     [result] = registry.dispatch(OPENAI, provider="openai")
     assert result.call.provider == "openai"
     registry.add(keep)
     with pytest.raises(UsageError):
         registry.dispatch(OPENAI)
+    assert registry.subset(names=["find"])._used == registry._used
+    both = Registry([find])
+    both.export("openai", strict=True)
+    [result] = both.dispatch(OPENAI)
+    assert result.ok
+    both.export("openai", strict=False)
+    with pytest.raises(UsageError, match="call dispatch on the bound"):
+        both.dispatch(OPENAI)
+
+
+@pytest.mark.parametrize(
+    ("registry_wish", "bind_wish", "tool_wish", "strict"),
+    [
+        ("auto", None, None, True),
+        ("auto", None, False, False),
+        (False, None, None, False),
+        (False, True, None, True),
+        (True, False, None, False),
+        (False, False, True, True),
+        (True, None, False, False),
+    ],
+)
+def test_who_decides_on_strict(registry_wish, bind_wish, tool_wish, strict):
+    """The registry, over it the bind, over it the tool."""
+
+    @tool(strict=tool_wish)
+    def plain(a: int, b: int = 1) -> int:
+        return a + b
+
+    registry = Registry([plain], strict=registry_wish)
+    assert registry.export("openai", strict=bind_wish)[0]["function"].get("strict", False) is strict
+
+
+def test_auto_is_strict_only_without_a_trace():
+    """Maps, tuples, text for anything: lenient; it depends on nothing else in the registry."""
+
+    @tool
+    def maps(m: dict[str, int]) -> None: ...
+
+    @tool
+    def plain(a: int | None = 5, b: str = "x") -> None: ...
+
+    for tools in ([maps], [plain, maps], [maps, plain]):
+        shown = {t["function"]["name"]: t["function"] for t in Registry(tools).export("openai")}
+        assert "strict" not in shown["maps"]
+        assert shown.get("plain", {"strict": True})["strict"] is True
+    with pytest.raises(ExportError, match="json-schema has no strict form"):
+        Registry([plain]).export("json-schema", strict=True)
+    assert Registry([plain]).request("gemini")["config"]["toolConfig"] == {
+        "functionCallingConfig": {"mode": "VALIDATED"}
+    }
+    assert "toolConfig" not in Registry([plain]).request("gemini", strict=False)["config"]
+
+
+def test_report():
+    """A table for people, data for programs: tool, path, rule, kind, severity."""
+
+    @tool
+    def lookup(m: dict[str, int], q: str = "x") -> None:
+        """Look up."""
+
+    report = Registry([lookup]).bind("openai", strict=True).report()
+    assert {(e.tool, e.path, e.rule, e.kind, e.severity) for e in report} == {
+        ("lookup", "m", "additionalProperties", "reshaped", "undone"),
+        ("lookup", "m", "uniqueItems", "widened", "told"),
+        ("lookup", "q", "required", "reshaped", "undone"),
+        ("lookup", "q", "default", "moved", "told"),
+    }
+    assert str(report).splitlines()[0].split() == ["tool", "path", "rule", "kind", "severity", "note"]
+    assert json.loads(report.json) == report.data
+    assert str(Registry([find]).bind("openai").report()) == "nothing changed, nothing found"
 
 
 def test_a_response_of_another_family():

@@ -40,7 +40,7 @@ class Word(str, enum.Enum):
     YES = "yes"
 
 
-class Unsayable:
+class UnsayableError:
     pass
 
 
@@ -110,7 +110,7 @@ def test_values_as_text(value, text, annotated):
             },
         ),
         (Any, None),
-        (Unsayable, None),
+        (UnsayableError, None),
         (Tree, ...),
         (Order, ...),
     ],
@@ -173,10 +173,10 @@ class Bad(BaseModel):
 @pytest.mark.parametrize(
     "value",
     [
-        Unsayable(),
-        {"a": Unsayable()},
+        UnsayableError(),
+        {"a": UnsayableError()},
         loop_itself(),
-        Bad(x=Unsayable()),
+        Bad(x=UnsayableError()),
         {(1, 2): object()},
         "\ud800",
         {"a": "\ud800"},

@@ -9,7 +9,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from zoo import Colour, Filter, Level, Line, Open, Order, Pair, Point, Tree
 
-from toolshape import CallError, Coercion, Registry, tool
+from toolshape import CallError, Coercion, DefinitionError, Registry, tool
 from toolshape.coercion import RULES, chosen_rules
 
 LONG = "x" * 500
@@ -263,7 +263,7 @@ def test_what_the_model_reads():
         "order.lines[0].sku: required, but missing",
         'order.expres: unknown field (did you mean "express"?)',
         f"colour: expected one of 'red' or 'green', got \"{'x' * 59}… (a string)",
-        "n: expected a number >= 1, got 0",
+        "n: expected a value >= 1, got 0",
         'not: unknown field (did you mean "note"?)',
     ]
 
@@ -308,6 +308,8 @@ def test_rules_are_chosen_by_registry_and_tool():
     assert chosen_rules(False, {"json_text": True}) == {"json_text"}
     assert chosen_rules({"json_text": False}, True) == chosen_rules()
     with pytest.raises(ValueError, match="did you mean 'json_text'"):
+        Registry(coerce={"json_txt": True})
+    with pytest.raises(DefinitionError, match=r"coerce: .* did you mean 'json_text'"):
         tool(coerce={"json_txt": True})(lambda: None)
     take = taking(int, coerce={"number_text": True})
     [result] = Registry([take], coerce=False).dispatch({"name": "take", "arguments": {"x": "5"}})

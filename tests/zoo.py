@@ -1,17 +1,21 @@
 """Functions of every kind and every type, each with a call that is right."""
 
 import asyncio
+import collections
 import dataclasses
 import datetime
 import decimal
 import enum
 import functools
+import ipaddress
 import pathlib
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
 
 import annotated_types
+import pydantic
 from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr
 from typing_extensions import NotRequired, TypeAliasType, TypedDict, Unpack
 
@@ -195,11 +199,11 @@ def new_type(user: UserId):
 
 
 @case(
-    {"at": "2026-01-02T03:04:05Z", "day": "2026-01-02", "time": "03:04:05", "span": "PT1H"},
+    {"at": "2026-01-02T03:04:05Z", "day": "2026-01-02", "time": "03:04:05Z", "span": "PT1H"},
     (
         datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc),
         datetime.date(2026, 1, 2),
-        datetime.time(3, 4, 5),
+        datetime.time(3, 4, 5, tzinfo=datetime.timezone.utc),
         datetime.timedelta(hours=1),
     ),
 )
@@ -383,3 +387,175 @@ async def wrapped_coroutine(x: int) -> int:
 @case({"unannotated": [1]}, ([1], 5))
 def unannotated(unannotated, other=5):
     return unannotated, other
+
+
+class Named(BaseModel):
+    """Fields called as our own rewrites call theirs, and as keywords are."""
+
+    key: str
+    value: int
+    additional_properties: str = ""
+    item_1: int = 0
+    rest: list[int] = []
+    enum: Literal["a"] = "a"
+
+
+class TypedExtras(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int] = Field(init=False)
+
+    name: str
+
+
+class Forest(BaseModel):
+    trees: dict[str, "Forest"] = {}
+
+
+class Husband(BaseModel):
+    wife: Optional["Wife"] = None
+
+
+class Wife(BaseModel):
+    husband: Optional[Husband] = None
+
+
+class Loose(TypedDict, total=False):
+    a: int
+    b: str | None
+
+
+class Spaced(BaseModel):
+    spaced: int = Field(alias="a b")
+    dotted: str = Field("x", alias="a.b")
+    dashed: str = Field("y", alias="a-b")
+    umlaut: int = Field(0, alias="größe")
+
+
+@dataclasses.dataclass
+class Box:
+    point: Optional[Point] = None
+    points: list[Point] = dataclasses.field(default_factory=list)
+
+
+class Flag(enum.Enum):
+    ON = True
+    OFF = False
+
+
+class Odd(enum.Enum):
+    ONE = 1
+    TEXT = "1"
+    HALF = 0.5
+
+
+@case(
+    {"x": {"key": "k", "value": 1}, "m": {"k": {"key": "a", "value": 2}}},
+    (Named(key="k", value=1), {"k": Named(key="a", value=2)}),
+)
+def our_own_names(x: Named, m: dict[str, Named]):
+    return x, m
+
+
+@case({"x": {"name": "a", "n": 1}}, TypedExtras(name="a", n=1))
+def typed_extras(x: TypedExtras):
+    return x
+
+
+@case({"f": {"trees": {"a": {"trees": {}}}}}, Forest(trees={"a": Forest()}))
+def recursive_map(f: Forest):
+    return f
+
+
+@case({"h": {"wife": {"husband": None}}}, Husband(wife=Wife(husband=None)))
+def mutual(h: Husband):
+    return h
+
+
+@case({"x": {"b": None}, "y": [{}]}, ({"b": None}, [{}]))
+def loose_typed_dict(x: Loose, y: list[Loose]):
+    return x, y
+
+
+@case({"x": {"a b": 1}, "y b": 2}, (Spaced(**{"a b": 1}), 2))
+def keys_to_rename(x: Spaced, y: Annotated[int, Field(alias="y b")] = 0):
+    return x, y
+
+
+@case({"b": {"point": {"lat": 1.0}}, "c": None}, (Box(point=Point(1.0)), None))
+def optional_records(b: Box, c: Box | None = None):
+    return b, c
+
+
+@case({"x": 2, "y": False, "z": 1, "f": True, "o": "1"}, (2, False, 1, Flag.ON, Odd.TEXT))
+def odd_choices(x: Literal[1, 2], y: Literal[True, False], z: Literal[1, 2, 3] | None, f: Flag, o: Odd):
+    return x, y, z, f, o
+
+
+@case({"xs": [1, "a", None, {"sku": "s"}]}, [1, "a", None, Line(sku="s")])
+def list_of_unions(xs: list[int | str | Line | None]):
+    return xs
+
+
+@case({"m": {"a": [1, "x"]}, "t": [[1, 2], {"k": 1}]}, ({"a": (1, "x")}, ((1, 2), {"k": 1})))
+def tuples_in_maps(m: dict[str, tuple[int, str]], t: tuple[tuple[int, int], dict[str, int]]):
+    return m, t
+
+
+@case(
+    {"pets": [{"kind": "cat", "lives": 9}], "home": {"a": {"kind": "dog", "tricks": []}}},
+    ([Cat(kind="cat", lives=9)], {"a": Dog(kind="dog", tricks=[])}),
+)
+def discriminated_deep(pets: list[Pet], home: dict[str, Pet] = {}):
+    return pets, home
+
+
+@case({"m": {"a": 1}, "n": {"x": {"y": 1}}}, ({"a": 1}, {"x": {"y": 1}}))
+def constrained_maps(m: Annotated[dict[str, int], Field(min_length=1, max_length=2)], n: dict[str, dict[str, int]]):
+    return m, n
+
+
+@case({"a": 1, "b": 9, "c": 0.5}, (1, 9, 0.5))
+def exclusive(a: Annotated[int, Field(gt=0)], b: Annotated[int, Field(lt=10)], c: Annotated[float, Field(gt=0, lt=1)]):
+    return a, b, c
+
+
+@case({"m": {"a": 1}, "k": {"red": [1]}}, ({"a": 1}, {Colour.RED: [1]}))
+def literal_keys(m: dict[Literal["a", "b"], int], k: dict[Colour, list[int]] | None = None):
+    return m, k
+
+
+@case({"x": None, "y": [1], "z": {"a": None}}, (None, [1], {"a": None}))
+def null_everywhere(x: list[int] | None, y: list[int | None] | None = None, z: dict[str, int | None] | None = None):
+    return x, y, z
+
+
+@case({"x": [[1], [2, 3]]}, ([[1], [2, 3]],))
+def nested_lists(*, x: list[list[int]], y: Annotated[list[str], Field(max_length=2)] = []):
+    return (x,)
+
+
+@case({"s": ["red"], "d": [1]}, ({Colour.RED}, collections.deque([1])))
+def collections_of(s: set[Colour], d: collections.deque[int]):
+    return s, d
+
+
+@case(
+    {"u": "https://example.com/", "i": "127.0.0.1", "p": "a+"},
+    (pydantic.AnyUrl("https://example.com/"), ipaddress.IPv4Address("127.0.0.1"), re.compile("a+")),
+)
+def formatted(u: pydantic.AnyUrl, i: ipaddress.IPv4Address, p: re.Pattern[str]):
+    return u, i, p
+
+
+@case({"a": 3}, 3)
+def many_optionals(
+    a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0, g: int = 0, h: int = 0, i: int = 0, j: int = 0,
+    k: int = 0, l: int = 0, m: int = 0, n: int = 0, o: int = 0, p: int = 0, q: int = 0, r: int = 0, s: int = 0, t: int = 0,
+    u: int = 0, v: int = 0, w: int = 0, x: int = 0, y: int = 0,
+):  # fmt: skip
+    return a + y
+
+
+@case({"x": {"items": [{"kids": []}]}, "n": "x"}, ({"items": [{"kids": []}]}, "x"))
+def free_beside_named(x: dict[str, list[dict[str, Any]]], n: str = "n"):
+    return x, n

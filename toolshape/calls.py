@@ -13,6 +13,7 @@ __all__ = [
     "Finding",
     "JsonObject",
     "JsonSchema",
+    "Loss",
     "Message",
     "Result",
     "Results",
@@ -37,6 +38,22 @@ class Spec:
     description: str
     parameters: JsonSchema
     output: JsonSchema | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """What a provider is told otherwise than the function says it, at ``path``.
+
+    ``kind``: ``renamed`` and ``reshaped`` are undone on the way home; ``moved`` went into the description; ``dropped``
+    is gone; ``widened``: the provider admits more; ``narrowed``: it can no longer say something. ``ambiguous``: a
+    call in canonical form cannot always be told from one in the shown form.
+    """
+
+    path: str
+    keyword: str
+    kind: Literal["renamed", "reshaped", "moved", "dropped", "widened", "narrowed"]
+    note: str
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +97,7 @@ class Call(NamedTuple):
             if isinstance(value, (str, bytes)):
                 try:
                     value = json.loads(value) if value.strip() else {}
-                except ValueError:
+                except (ValueError, RecursionError):
                     return None
         return {} if value is None else value if isinstance(value, dict) else None
 

@@ -3,10 +3,11 @@
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_jsonable_python
 
@@ -56,6 +57,8 @@ def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
             yield from core_nodes(value)
 
 
+INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
+"""The pattern by which the canonical schema says that the keys of a map are integers."""
 _NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 
 
@@ -105,6 +108,12 @@ class _CanonicalSchema(GenerateJsonSchema):
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
 
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        said = super().dict_schema(schema)
+        if schema.get("keys_schema", {}).get("type") == "int" and self.mode == "validation":
+            said.setdefault("propertyNames", {"pattern": INTEGER_KEY})
+        return said
+
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
         return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
@@ -120,28 +129,30 @@ class _CanonicalSchema(GenerateJsonSchema):
         if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
             return dft
         try:
-            encoded = to_jsonable_python(dft, by_alias=self.by_alias, inf_nan_mode="constants")
+            encoded = to_jsonable_python(_ordered(dft, self.by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
-        if not _is_finite(encoded):
-            raise PydanticSerializationError(f"{encoded} is not JSON")
+        if not _is_sayable(encoded):
+            raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
         return encoded
 
     def _of_class(self, cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
         said = _without_generated_title(cls, said)
         if "properties" not in said:
             return said
-        if self.mode == "validation" and not sets_extra(cls):
-            said.setdefault("additionalProperties", False)
+        if self.mode == "validation" and not sets_extra(cls) and said.get("additionalProperties", True) is True:
+            said["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
         text = cls.__doc__
         if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
-            doc = docstrings.read(text, said["properties"])
+            aliases = {name: info.alias for name, info in getattr(cls, "model_fields", {}).items() if info.alias}
+            doc = docstrings.read(text, [*said["properties"], *aliases])
             if said.get("description") in (None, inspect.cleandoc(text)):
                 said.pop("description", None)
                 said |= {"description": doc.description} if doc.description else {}
             for name, said_of_it in doc.parameters.items():
-                if isinstance(said["properties"].get(name), dict):
-                    said["properties"][name].setdefault("description", said_of_it)
+                field = said["properties"].get(aliases.get(name, name))
+                if isinstance(field, dict):
+                    field.setdefault("description", said_of_it)
         return said
 
 
@@ -160,12 +171,27 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
     return kind in _NULLABLE_TYPES or kind.startswith("function-")
 
 
-def _is_finite(value: Any) -> bool:
+def _is_sayable(value: Any) -> bool:
+    """Whether JSON can say it: no NaN, no infinity, and no mask that stands for a secret."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):
-        return all(map(_is_finite, value.values()))
-    return not isinstance(value, list) or all(map(_is_finite, value))
+        return all(map(_is_sayable, value.values()))
+    return all(map(_is_sayable, value)) if isinstance(value, list) else value != _MASK
+
+
+_MASK = str(SecretStr("secret"))
+
+
+def _ordered(value: Any, by_alias: bool) -> Any:
+    """A default with its sets in order, wherever they are: their own order changes from process to process."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=by_alias, warnings=False)
+    if isinstance(value, AbstractSet):
+        return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
+    if isinstance(value, dict):
+        return {key: _ordered(item, by_alias) for key, item in value.items()}
+    return [_ordered(item, by_alias) for item in value] if type(value) in (list, tuple) else value
 
 
 def _without_generated_title(cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolshape.errors import CallError, ToolshapeError
+from toolshape.errors import ToolshapeError
 from toolshape.registry import Registry
 from toolshape.tool import Tool, as_tool
 
@@ -35,6 +35,8 @@ def export(target: str, providers: str) -> None:
     found = _load(target)
     registry = found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
     names = [name.strip() for name in providers.split(",") if name.strip()]
+    if not names:
+        raise click.BadParameter("name at least one provider", param_hint="--to")
     try:
         exported = {name: registry.export(name) for name in names}
     except ToolshapeError as error:
@@ -51,14 +53,14 @@ def call(target: str, arguments: str) -> None:
     What was mended goes to standard error; a refused or failed call exits with 1.
     """
     tool = _as_tool(_load(target), target)
-    registry = Registry([tool])
     try:
+        registry = Registry([tool])
         [result] = registry.dispatch({"name": tool.name, "arguments": arguments}, provider="json-schema")
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
     for path, rule, before, after in result.coercions:
         click.echo(f"mended {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
-    if isinstance(result.error, CallError):
+    if result.error is not None:
         raise click.ClickException(result.text)
     click.echo(result.text)
 

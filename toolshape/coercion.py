@@ -1,15 +1,16 @@
 """The named rules that mend what a model wrote: each a pure function of what is there and what is wanted."""
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
 
 from toolshape.calls import Coercion
 
-__all__ = ["RULES", "Mending", "Wanted", "chosen_rules", "fields_of", "mend", "path_of", "wanted_at"]
+__all__ = ["RULES", "Mending", "Wanted", "chosen_rules", "fields_of", "has", "mend", "path_of", "wanted_at"]
 
 RULES: Mapping[str, bool] = {
     "empty_as_no_arguments": True,
@@ -31,6 +32,7 @@ _NUMBER_TEXT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.
 _ARRAYS = frozenset({"list", "tuple", "set", "frozenset", "deque", "generator", "named-tuple", "call"})
 _OBJECTS = frozenset({"dict", "model", "dataclass", "typed-dict", "named-tuple", "call"})
 _EXACT_FLOATS = 2**53
+_LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
 _OMIT = object()
 
 
@@ -140,7 +142,7 @@ def _child(node: CoreSchema, step: int | str) -> CoreSchema | None:
         case "model" | "dataclass":
             return _child(node["schema"], step)
         case "model-fields" | "typed-dict" | "dataclass-args":
-            return next((field for name, field in fields_of(node) if name == step), None)
+            return next((field for name, field in fields_of(node) if name == step), node.get("extras_schema"))
         case "tuple" if isinstance(step, int):
             items = node["items_schema"]
             variadic = node.get("variadic_item_index")
@@ -177,9 +179,11 @@ def _proposals(found: Any, wanted: Wanted) -> Iterable[tuple[str, Any]]:
 
 
 def _from_text(found: str, kind: str, node: CoreSchema) -> Iterable[tuple[str, Any]]:
+    if len(found) > _LONGEST_NUMBER and kind in ("int", "float", "literal", "enum"):
+        return
     if kind == "int" and _INTEGER_TEXT.fullmatch(found):
         yield "number_text", int(found)
-    elif kind == "float" and _NUMBER_TEXT.fullmatch(found):
+    elif kind == "float" and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
         yield "number_text", int(found) if _INTEGER_TEXT.fullmatch(found) else float(found)
     elif kind in ("literal", "enum"):
         options = [getattr(option, "value", option) for option in node.get("expected") or node["members"]]
@@ -200,11 +204,17 @@ def _from_text(found: str, kind: str, node: CoreSchema) -> Iterable[tuple[str, A
 def _stands_there(value: Any, location: Location, found: Any) -> bool:
     """Whether the place is one in the JSON itself: pydantic's locations also hold the names of union branches."""
     for step in location:
-        if (isinstance(value, dict) and step in value) or (isinstance(value, list) and isinstance(step, int)):
-            value = cast("Any", value)[step]
-        else:
+        if not has(value, step):
             return False
+        value = value[step]
     return type(value) is type(found)
+
+
+def has(value: Any, step: int | str) -> bool:
+    """Whether a JSON value has such a member or item."""
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, dict) and step in value
 
 
 def _replaced(value: Any, location: Location, after: Any) -> Any:

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
 from toolshape.calls import Call, Coercion, Result, Results, WireCall
 from toolshape.errors import CallError
 from toolshape.provider import Provider, Reading
-from toolshape.running import as_call_error, hidden, refuse_running_loop, run, run_async
+from toolshape.running import as_call_error, hidden, is_async, refuse_running_loop, run, run_async
 from toolshape.shape import Shape
 
 __all__ = ["NOTHING_INJECTED", "Plan"]
@@ -55,14 +55,16 @@ class Plan:
         )
 
     def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str) -> None:
-        shape = shapes.get(wire.wire_name)
+        wire_name = cast("Any", wire.wire_name)
+        wire_name = wire_name if isinstance(wire_name, str) else ""  # whatever stands there is in raw
+        shape = shapes.get(wire_name)
         name = None if shape is None else shape.name
-        call = Call(wire.id, name, wire.wire_name, wire.arguments, provider, wire.raw)
+        call = Call(wire.id, name, wire_name, wire.arguments, provider, wire.raw)
         self.calls.append(call)
         self._answers.append(None)
         if shape is None:
-            near = difflib.get_close_matches(wire.wire_name, shapes, 1)
-            error = CallError("unknown_tool", tool=wire.wire_name, text=near[0] if near else "", names=tuple(shapes))
+            near = difflib.get_close_matches(wire_name, shapes, 1)
+            error = CallError("unknown_tool", tool=wire_name, text=near[0] if near else "", names=tuple(shapes))
             self._answers[index] = _refused(call, error)
             return
         try:
@@ -70,70 +72,72 @@ class Plan:
         except CallError as error:
             self._answers[index] = _refused(call, error)
         except Exception as error:  # a validator of the author's that failed otherwise than by refusing
-            self._answers[index] = _refused(call, hidden("tool_crashed", error, tool=wire.wire_name))
+            self._answers[index] = _refused(call, hidden("tool_crashed", error, tool=wire_name))
         else:
             self._ready.append(Ready(index, call, shape, model, coercions))
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
-        """Run the calls that have no answer yet, in order, here; async ones in an event loop of their own.
+        """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
 
         Raises:
             UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
         """
-        open_calls = self._open_calls(inject)
-        for ready in open_calls:
+        for ready in self._ready:
             refuse_running_loop(ready.shape.kind, ready.shape.name)
-        if any(ready.shape.kind in ("coroutine", "async_generator") for ready in open_calls):
-            asyncio.run(self._drive(open_calls, inject, threads=False))
-            return self.results
-        for ready in open_calls:
+        claimed = self._claimed(inject)
+        for ready in claimed:
+            if is_async(ready.shape.kind):
+                continue
             started = perf_counter()
             try:
                 value = run(ready.shape.kind, ready.shape.invoke, ready.model, inject)
+            except asyncio.CancelledError:  # nobody cancels us here: it is the tool's own, and reads as cancelled
+                continue
             except BaseException as error:
                 self._answers[ready.position] = _failed(ready, error, started)
             else:
                 self._answers[ready.position] = _succeeded(ready, value, started)
+        if waiting := [ready for ready in claimed if is_async(ready.shape.kind)]:
+            asyncio.run(self._drive(waiting, inject))
         return self.results
 
     async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
-        """Run the calls that have no answer yet, all at once: async tools in this loop, others in threads.
+        """Run the calls that have not been run, all at once: async tools in this loop, others in threads.
 
         Raises:
             UsageError: An injected value is missing; nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
-        await self._drive(self._open_calls(inject), inject, threads=True)
+        await self._drive(self._claimed(inject), inject)
         return self.results
 
-    def _open_calls(self, inject: Mapping[str, Any]) -> list[Ready]:
-        open_calls = [ready for ready in self._ready if self._answers[ready.position] is None]
-        for ready in open_calls:
+    def _claimed(self, inject: Mapping[str, Any]) -> list[Ready]:
+        """Take the calls that have not been run: none is run twice, however often and from where we are asked."""
+        for ready in self._ready:
             if ready.shape.is_injected:
                 ready.shape.tool.require(inject)
-        return open_calls
+        claimed, self._ready = self._ready, []
+        return claimed
 
-    async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any], *, threads: bool) -> None:
+    async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         if len(open_calls) == 1 and sys.version_info >= (3, 11):  # before, a task cannot say who cancelled it
             try:
-                await self._answer(open_calls[0], inject, threads)
+                await self._answer(open_calls[0], inject)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
             return
-        outcomes = await asyncio.gather(
-            *(self._answer(ready, inject, threads) for ready in open_calls), return_exceptions=True
-        )
+        outcomes = await asyncio.gather(*(self._answer(ready, inject) for ready in open_calls), return_exceptions=True)
         for outcome in outcomes:  # a tool that cancelled itself has its answer; our own bugs are not swallowed
             if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
                 raise outcome
 
-    async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: bool) -> None:
+    async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
         shape = ready.shape
         started = perf_counter()
         try:
-            value = await run_async(shape.kind, shape.invoke, ready.model, inject, shape.timeout, threads)
+            value = await run_async(shape.kind, shape.invoke, ready.model, inject, shape.timeout, threads=True)
         except BaseException as error:
             self._answers[ready.position] = _failed(ready, error, started)
         else:

@@ -43,9 +43,18 @@ _GOOGLE = GoogleParser(
 )
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = re.compile(rf"^({_TITLES}):[ \t]*$", re.MULTILINE)
-_INLINE_RESULT = re.compile(r"^(Returns?|Yields?):[ \t]+(?=\S)", re.MULTILINE)
+# What stands between a name and its colon is a type, which we do not need and which may hold colons of its own; a name
+# may be a list item, or in backticks.
+_GOOGLE_TYPE = re.compile(
+    r"^([ \t]+)(?:[-*+] )?`{0,2}(\*{0,2}\w+)`{0,2}[ \t]*(?:\((?:[^()\n]|\([^()\n]*\))*\))?[ \t]*:(?=\s)", re.MULTILINE
+)
+_INLINE_SECTION = re.compile(r"^(Returns?|Yields?|Raises?):[ \t]+(?=\S)", re.MULTILINE)
+_STRAY_LINE = re.compile(r"^([ \t]+)([^:\n]+)$", re.MULTILINE)
 _NUMPY_TITLE = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}[ \t]*$", re.MULTILINE)
-_REST_FIELD = re.compile(r"^:[a-zA-Z]+( [^:\n]+)?:", re.MULTILINE)
+_REST_FIELD = re.compile(r"^:[a-zA-Z]+( [^:\n]+)?:(?!`)", re.MULTILINE)
+_REST_ROLE = re.compile(r"^(?=:[a-zA-Z:]+:`)", re.MULTILINE)
+_REST_TYPED = re.compile(r"^:(param|parameter|arg|argument|key|keyword) [^:\n]+ (\*{0,2}\w+):", re.MULTILINE)
+_JOINER = "\u2060"  # before a role that opens a line, so that it is not taken for a field; taken out again
 _EPYDOC_FIELD = re.compile(r"^@[a-zA-Z]+( [^:\n]+)?:", re.MULTILINE)
 _REST_DIRECTIVE = re.compile(r"^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*", re.MULTILINE)
 
@@ -63,7 +72,8 @@ def read(text: str | None, names: Collection[str] = ()) -> Doc:
     """
     if not text or not text.strip():
         return Doc()
-    text = _indent_under_leading_title(inspect.cleandoc(text))
+    text = inspect.cleandoc(text.replace("\r\n", "\n"))
+    text = _indent_under_leading_title(_INLINE_SECTION.sub(r"\1:\n    ", text))
     docs = [doc for looks_like, parse in _STYLES if looks_like(text) and (doc := _attempt(parse, text))]
     if not docs:
         return Doc(description=_before_sections(text))
@@ -83,14 +93,20 @@ def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:
             if said.strip():
                 parameters[name.strip().lstrip("*\\")] = said.strip()
     return Doc(
-        description=_REST_DIRECTIVE.sub("", parsed.description or "").strip(),
+        description=_REST_DIRECTIVE.sub("", parsed.description or "").replace(_JOINER, "").strip(),
         parameters=parameters,
         returns=((parsed.returns and parsed.returns.description) or "").strip(),
     )
 
 
 def _google(text: str) -> Docstring:
-    return _GOOGLE.parse(_INLINE_RESULT.sub(r"\1:\n    ", text))
+    first = _GOOGLE_TITLE.search(text)
+    start = first.end() if first else 0
+    body = _GOOGLE_TYPE.sub(r"\1\2:", text[start:])
+    try:
+        return _GOOGLE.parse(text[:start] + body)
+    except ParseError:  # a line without a colon where an entry should begin: it goes on with the one before
+        return _GOOGLE.parse(text[:start] + _STRAY_LINE.sub(r"\1    \2", body))
 
 
 def _numpy(text: str) -> Docstring:
@@ -101,6 +117,7 @@ def _numpy(text: str) -> Docstring:
 
 
 def _rest(text: str) -> Docstring:
+    text = _REST_TYPED.sub(r":\1 \2:", _REST_ROLE.sub(_JOINER, text))
     return rest.parse(_fields_only(text, _REST_FIELD))
 
 
@@ -133,7 +150,8 @@ def _fields_only(text: str, a_field: re.Pattern[str]) -> str:
 
 
 def _before_sections(text: str) -> str:
-    starts = [found.start() for pattern in (_GOOGLE_TITLE, _NUMPY_TITLE) if (found := pattern.search(text))]
+    patterns = (_GOOGLE_TITLE, _NUMPY_TITLE, _REST_FIELD, _EPYDOC_FIELD)
+    starts = [found.start() for pattern in patterns if (found := pattern.search(text))]
     return _REST_DIRECTIVE.sub("", text[: min(starts, default=len(text))]).strip()
 
 

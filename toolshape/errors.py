@@ -3,7 +3,7 @@
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: every problem of the function at once
 |- ExportError       the developer, at export: this provider cannot be shown this tool
-|- UsageError        the developer, at dispatch: an injected value is missing, a running loop is in the way
+|- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
 
@@ -72,7 +72,7 @@ class Problem:
 
 
 class ToolshapeError(Exception):
-    """The root of everything toolshape raises."""
+    """The root of toolshape's own errors."""
 
 
 class DefinitionError(ToolshapeError):
@@ -98,7 +98,7 @@ class ExportError(ToolshapeError):
 
 
 class UsageError(ToolshapeError):
-    """The developer's own mistake at dispatch. Nothing has been run when it is raised."""
+    """The developer's own mistake in using tools. Nothing has been run when it is raised."""
 
 
 class ResponseError(ToolshapeError):
@@ -117,8 +117,11 @@ class ToolError(Exception):
         retryable: Whether the same tool called differently may succeed; carried to ``CallError.retryable``.
     """
 
+    text: str = ""
+    retryable: bool = False
+
     def __init__(self, text: str, *, retryable: bool = False) -> None:
-        self.text = text
+        self.text = str(text)
         self.retryable = retryable
         super().__init__(text)
 
@@ -174,7 +177,7 @@ def for_model(error: CallError) -> str:  # noqa: PLR0911 - a line a code
         case "invalid_arguments":
             return f"The arguments of {error.tool} are invalid, nothing was run:\n{_problems(error)}"
         case "tool_error":
-            return error.text
+            return error.text or f"{error.tool} refused, without saying why."
         case "tool_crashed":
             return f"{error.tool} failed for an internal reason (reference {error.reference})."
         case "tool_timeout":

@@ -60,11 +60,11 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
         NameNotDefinedError: A model that a parameter names is not complete yet.
     """
-    problems: list[Problem] = []
-    fields, layout = _fields(signature, problems)
-    if problems:
-        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    fields, layout = _fields(signature)
     base = _base(signature)
+    if signature.problems:
+        problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     try:
         model, schema, skipped = _model(signature, base, fields)
     except (NameError, PydanticUndefinedAnnotation) as error:
@@ -73,6 +73,10 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         whole = Problem(path="", rule="no_schema", message=_line(error))
         problems = _problem_of_each(signature, base, fields) or [whole]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
+    names = [_shown_name(name, info) for name, info in model.model_fields.items()]
+    if taken := sorted({name for name in names if names.count(name) > 1}):
+        problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     nodes = list(core_nodes(model.__pydantic_core_schema__))
     classes = {node["cls"] for node in nodes if node["type"] in _CLASS_NODES and "cls" in node} - {model}
     some_closed = not all(map(sets_extra, classes))
@@ -119,7 +123,8 @@ def _slots(signature: Signature) -> Iterator[_Slot]:
         inside = unpacked(parameter.annotation)
         if parameter.kind is VAR_KEYWORD:
             for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
-                yield _Slot(key, annotation, EMPTY if required else None, "keyword" if required else "omittable")
+                left_out = Field(default_factory=_nothing)  # no default of the author's, so none in the schema
+                yield _Slot(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
         elif parameter.kind is VAR_POSITIONAL:
             annotation = _generic(list, parameter.annotation) if inside is None else inside
             default: Any = Field(default_factory=list) if inside is None else EMPTY
@@ -129,11 +134,15 @@ def _slots(signature: Signature) -> Iterator[_Slot]:
             yield _Slot(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
 
 
-def _fields(signature: Signature, problems: list[Problem]) -> tuple[dict[str, Any], Layout]:
+def _nothing() -> None:
+    return None
+
+
+def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
     """The fields for ``create_model`` and how they become arguments."""
     fields: dict[str, Any] = {}
     placed: list[tuple[_Slot, str | None]] = [
-        (slot, None if slot.injected else _add(fields, slot, signature.doc, problems)) for slot in _slots(signature)
+        (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
     ]
     layout = Layout(
         positional=tuple((slot.name, field) for slot, field in placed if slot.role == "positional"),
@@ -152,7 +161,7 @@ def _open_values(signature: Signature) -> Any:
     return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
 
 
-def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc, problems: list[Problem]) -> str:
+def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
     """Add a field for a parameter, under a name that pydantic takes, and return that name."""
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}
@@ -160,12 +169,14 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc, problems: lis
     if isinstance(text, str) or name in doc.parameters:
         attributes["description"] = text if isinstance(text, str) else doc.parameters[name]
     field = name
-    while field.startswith("_") or field in fields or hasattr(BaseModel, field):
-        field = field.lstrip("_") + "_"
-    if field != name:
+    if field.startswith("_"):
+        field = field.strip("_") or "field"
+    while field in fields or hasattr(BaseModel, field):
+        field += "_"
+    infos = [info for info in (default, *getattr(annotation, "__metadata__", ())) if isinstance(info, FieldInfo)]
+    aliases = [alias for info in infos for alias in (info.alias, info.validation_alias) if alias is not None]
+    if field != name and not aliases:
         attributes["alias"] = name
-        if any(name in (other, getattr(info, "alias", None)) for other, (_, info) in fields.items()):
-            problems.append(Problem(path=name, rule="name_taken", message="two parameters have this name"))
     if isinstance(default, FieldInfo):
         attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
     shown = Annotated[annotation, Field(**attributes)] if attributes else annotation
@@ -231,6 +242,11 @@ def _model(
     return model, schema, skipped
 
 
+def _shown_name(field: str, info: FieldInfo) -> str:
+    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
+    return alias or field
+
+
 def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
     problems = []
     for field, definition in fields.items():
@@ -238,7 +254,10 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
             _model(signature, base, {field: definition})
         except Exception as error:
             message = f"{_line(error)}; give it a type that JSON Schema can say, or mark it Injected[...]"
-            problems.append(Problem(path=field, rule="no_schema", message=message))
+            alias = next(
+                (m.alias for m in getattr(definition[0], "__metadata__", ()) if isinstance(m, FieldInfo)), None
+            )
+            problems.append(Problem(path=alias or field, rule="no_schema", message=message))
     return problems
 
 

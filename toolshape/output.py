@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 
 from toolshape.calls import Finding, JsonSchema
@@ -72,10 +72,10 @@ def _value_type(annotation: Any, signature: Signature) -> Any:
     """The type of the one value that is the result: of a generator, what it yields; of other iterators, their list."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
-        return arguments[-1]
+        return arguments[-1] if arguments else Any
     if origin not in _YIELDING:
         return annotation
-    element: Any = arguments[0]
+    element: Any = arguments[0] if arguments else Any
     return element if signature.kind in ("generator", "async_generator") else list[element]
 
 
@@ -97,7 +97,8 @@ def _untyped_text(value: Any) -> str:
     try:
         return _unquoted(to_json(value, inf_nan_mode="null"))
     except PydanticSerializationError:
-        return _unquoted(to_json(value, inf_nan_mode="null", bytes_mode="base64"))
+        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
+        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
 
 
 def _unquoted(text: bytes) -> str:

@@ -16,7 +16,7 @@ from toolshape.binding import Invoke
 from toolshape.errors import CallError, CallErrorCode, ToolError, UsageError
 from toolshape.signature import Kind
 
-__all__ = ["TimedOutError", "as_call_error", "hidden", "refuse_running_loop", "run", "run_async"]
+__all__ = ["TimedOutError", "as_call_error", "hidden", "is_async", "refuse_running_loop", "run", "run_async"]
 
 _log = logging.getLogger("toolshape")
 _SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
@@ -31,9 +31,13 @@ def run(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any])
     value = invoke(model, inject)
     if type(value) in _SETTLED:
         return value
-    if isinstance(value, AsyncIterator) or inspect.isawaitable(value):
-        return asyncio.run(_settled(kind, value))
-    return _collected(kind, value)
+    if not _is_asynchronous(value):
+        return _collected(kind, value)
+    settling = _settled(kind, value)
+    try:
+        return asyncio.run(settling)
+    finally:
+        settling.close()
 
 
 async def run_async(
@@ -45,14 +49,28 @@ async def run_async(
         TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
             thread cannot be stopped and goes on unseen.
     """
-    if kind in ("coroutine", "async_generator"):
-        work: Awaitable[Any] = _settled(kind, invoke(model, inject))
-    elif not threads:
-        return run(kind, invoke, model, inject)
-    else:
-        work = _in_thread(lambda: _collected(kind, invoke(model, inject)), can_be_left=timeout is not None)
-    value = await (work if timeout is None else _within(timeout, work))
-    return await value if inspect.isawaitable(value) else value
+    work = _work(kind, invoke, model, inject, threads=threads and not is_async(kind), leave=timeout is not None)
+    return await (work if timeout is None else _within(timeout, work))
+
+
+async def _work(
+    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], *, threads: bool, leave: bool
+) -> Any:
+    def call() -> Any:
+        value = invoke(model, inject)
+        return value if _is_asynchronous(value) else _collected(kind, value)
+
+    value = await _in_thread(call, can_be_left=leave) if threads else call()
+    return await _settled(kind, value) if _is_asynchronous(value) else value
+
+
+def is_async(kind: Kind) -> bool:
+    """Whether a tool of this kind needs an event loop."""
+    return kind in ("coroutine", "async_generator")
+
+
+def _is_asynchronous(value: Any) -> bool:
+    return type(value) not in _SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
@@ -61,7 +79,7 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
     Raises:
         UsageError: Await the async way instead; nothing has been run.
     """
-    if kind not in ("coroutine", "async_generator"):
+    if not is_async(kind):
         return
     try:
         asyncio.get_running_loop()
@@ -79,7 +97,7 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
     if isinstance(error, (KeyboardInterrupt, asyncio.CancelledError)):
         raise error
     if isinstance(error, ToolError):
-        answer = CallError("tool_error", tool=tool, text=error.text, retryable=error.retryable)
+        answer = CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
     elif isinstance(error, TimedOutError):
         answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
     else:
@@ -110,12 +128,13 @@ def _collected(kind: Kind, value: Any) -> Any:
 
 
 async def _settled(kind: Kind, value: Any) -> Any:
-    if isinstance(value, AsyncIterator):
-        last = None
-        async for last in value:  # noqa: B007
-            pass
-        return last
-    return _collected(kind, await value)
+    if not isinstance(value, AsyncIterator):
+        return _collected(kind, await value)
+    collected = [item async for item in value] if kind == "function" else None
+    last: Any = None
+    async for last in value:  # noqa: B007
+        pass
+    return last if collected is None else collected
 
 
 async def _within(seconds: float, work: Awaitable[Any]) -> Any:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolshape.binding import Invoke
-from toolshape.calls import JsonObject
 from toolshape.coercion import chosen_rules
-from toolshape.provider import Provider, show
+from toolshape.provider import Provider, Shown, Strictness, show
 from toolshape.signature import Kind
 from toolshape.tool import Tool
 from toolshape.validation import Validate, compile_validate
@@ -21,8 +20,7 @@ class Shape:
 
     tool: Tool[..., Any]
     name: str
-    wire_name: str
-    payload: JsonObject
+    shown: Shown
     kind: Kind
     validate: Validate
     invoke: Invoke
@@ -31,25 +29,28 @@ class Shape:
     is_injected: bool
 
 
-def shape(tool: Tool[..., Any], provider: Provider, rules: Mapping[str, bool] | bool | None) -> Shape:
+def shape(
+    tool: Tool[..., Any], provider: Provider, strict: Strictness, rules: Mapping[str, bool] | bool | None
+) -> Shape:
     """Compile a tool for a provider.
 
     Args:
         tool: The tool.
         provider: Whom it is shown to.
+        strict: Whether its arguments are to be constrained; the tool's own wish goes before it.
         rules: The registry's layer of coercion rules; the tool's own lies on top.
 
     Raises:
         ExportError: The provider cannot be shown this tool.
     """
     definition = tool.definition
+    shown = show(provider, tool.spec, strict if tool.strict is None else tool.strict)
     return Shape(
         tool=tool,
         name=tool.name,
-        wire_name=tool.name,
-        payload=show(provider, tool.spec),
+        shown=shown,
         kind=definition.kind,
-        validate=compile_validate(definition, chosen_rules(rules, tool.coerce), tool.name),
+        validate=compile_validate(definition, chosen_rules(rules, tool.coerce), shown.wire_name, shown.lens.back),
         invoke=definition.invoke,
         to_text=tool.output.to_text,
         timeout=tool.timeout,

@@ -11,7 +11,7 @@ from toolshape import docstrings
 from toolshape.annotations import Injected, is_injected, local_names, resolve, signature
 from toolshape.errors import DefinitionError, Problem
 
-__all__ = ["Kind", "NameNotDefinedError", "Parameter", "Signature", "read", "without_first"]
+__all__ = ["Kind", "NameNotDefinedError", "Parameter", "Signature", "innermost", "read", "without_first"]
 
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -49,6 +49,7 @@ class Signature:
 
     ``parameters`` are those a caller fills: without ``self`` and without what a partial has fixed. ``names`` are all
     the names the function takes. ``returns`` resolves the return annotation and raises ``NameError`` where it cannot.
+    ``problems`` are parameters that cannot be offered; the others are here all the same.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Signature:
     parameters: tuple[Parameter, ...]
     names: frozenset[str]
     returns: Callable[[], Any]
+    problems: tuple[Problem, ...]
 
 
 _INJECTED_ANY: Any = Injected[Any]  # type: ignore[misc]
@@ -83,10 +85,10 @@ def read(
         frame: The frame that decorated it, for annotations that name local classes.
 
     Raises:
-        DefinitionError: It cannot be a tool; all problems at once.
+        DefinitionError: It is no function, or takes nothing that can be told.
         NameNotDefinedError: An annotation names what is not defined yet.
     """
-    inner = _innermost(function)
+    inner = innermost(function)
     tool_name = name or _name_of(function)
     location = _location(inner)
     problems: list[Problem] = []
@@ -98,19 +100,29 @@ def read(
         raise DefinitionError(tool=tool_name, location=location, problems=[problem]) from error
     names = _Names(getattr(inner, "__globals__", {}), _local_names(inner, frame))
     parameters = _parameters(described, function, skip_first, names, problems, undefined)
-    if problems:
-        raise DefinitionError(tool=tool_name, location=location, problems=problems)
-    if undefined:
+    if undefined and not problems:
         raise NameNotDefinedError("; ".join(undefined), tool=tool_name, location=location)
     return Signature(
         name=tool_name,
         location=location,
         module=getattr(inner, "__module__", None) or __name__,
-        kind=_kind(inner),
+        kind=_kind(function, inner),
         doc=docstrings.read(_docstring(function, inner), [parameter.name for parameter in parameters]),
         parameters=tuple(parameters),
-        names=frozenset(described.parameters),
+        names=_names(described, inner) | frozenset(getattr(function, "keywords", None) or ()),
         returns=functools.partial(_returns, described.return_annotation, names),
+        problems=tuple(problems),
+    )
+
+
+def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
+    """Every parameter's name, of those too that an object or a partial has filled."""
+    code = getattr(inner, "__code__", None)
+    filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    variadic = {p.name for p in described.parameters.values() if p.kind in (VAR_POSITIONAL, VAR_KEYWORD)}
+    named = {p.name for p in described.parameters.values()} - variadic
+    return frozenset(
+        named | {*filled} | {name for name in variadic if described.parameters[name].kind is VAR_POSITIONAL}
     )
 
 
@@ -152,6 +164,9 @@ def _parameters(
         if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
             message = "Injected[...] must be the whole annotation of an ordinary parameter"
             problems.append(Problem(path=parameter.name, rule="injected_inside", message=message))
+            continue
+        if any(problem.path == parameter.name for problem in problems):
+            continue
         parameters.append(
             Parameter(
                 name=parameter.name,
@@ -189,19 +204,32 @@ def _returns(annotation: Any, names: _Names) -> Any:
     return resolve({"returns": annotation}, names.globals, names.locals)["returns"]
 
 
-def _innermost(function: Any) -> Any:
+def innermost(function: Any) -> Any:
     """The function that holds the annotations: inside partials, methods, callable objects and ``functools.wraps``."""
+    while True:
+        inner = _without_wrappers(function)
+        if hasattr(inner, "__wrapped__") and "__signature__" not in getattr(inner, "__dict__", {}):
+            inner = inner.__wrapped__
+        if inner is function:
+            return function
+        function = inner
+
+
+def _without_wrappers(function: Any) -> Any:
+    """The function that a call runs: inside partials, methods and callable objects."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
         elif inspect.ismethod(function):
             function = function.__func__
-        elif hasattr(function, "__wrapped__") and "__signature__" not in vars(function):
-            function = function.__wrapped__
-        elif callable(function) and not inspect.isroutine(function) and not isinstance(function, type):
-            function = type(function).__call__
-        else:
+        elif hasattr(function, "__wrapped__") or inspect.isroutine(function) or not _is_object(function):
             return function
+        else:
+            function = type(function).__call__
+
+
+def _is_object(function: Any) -> bool:
+    return callable(function) and not isinstance(function, type)
 
 
 def _local_names(inner: Any, frame: types.FrameType | None) -> Mapping[str, Any]:
@@ -221,10 +249,12 @@ def _location(inner: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-def _kind(inner: Any) -> Kind:
+def _kind(function: Any, inner: Any) -> Kind:
+    """What calling it gives; a wrapper of a coroutine function may well be a plain function that runs it."""
     if inspect.isasyncgenfunction(inner):
         return "async_generator"
-    if inspect.iscoroutinefunction(inner):
+    outer = _without_wrappers(function)
+    if inspect.iscoroutinefunction(outer):
         return "coroutine"
     return "generator" if inspect.isgeneratorfunction(inner) else "function"
 

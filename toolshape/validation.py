@@ -1,14 +1,15 @@
 """A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
 
+import contextlib
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, from_json, to_json
 
 from toolshape.calls import Coercion, JsonSchema
-from toolshape.coercion import fields_of, mend, path_of, wanted_at
+from toolshape.coercion import fields_of, has, mend, path_of, wanted_at
 from toolshape.errors import CallError, Problem, shown
 from toolshape.model import Definition
 
@@ -21,13 +22,16 @@ Validated: TypeAlias = tuple[BaseModel, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
 
 
-def compile_validate(definition: Definition, rules: frozenset[str], name: str) -> Validate:
+def compile_validate(
+    definition: Definition, rules: frozenset[str], name: str, back: Callable[[Any], Any] | None = None
+) -> Validate:
     """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
 
     Args:
         definition: What to validate against.
         rules: The coercion rules that are on.
         name: The tool's name as the model knows it, for the error.
+        back: What takes arguments in a provider's form to the canonical one; ``None`` where they are the same.
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
@@ -38,6 +42,8 @@ def compile_validate(definition: Definition, rules: frozenset[str], name: str) -
     is_guarded = bool(definition.mixed or definition.reserved)
 
     def validate(arguments: Any) -> Validated:
+        if back is not None:
+            arguments = _taken_home(arguments, back)
         try:
             text = arguments if isinstance(arguments, (str, bytes)) else to_json(arguments)
             model = validate_json(text, strict=True, extra=extra)
@@ -48,6 +54,18 @@ def compile_validate(definition: Definition, rules: frozenset[str], name: str) -
         return model, ()
 
     return validate
+
+
+def _taken_home(arguments: Any, back: Callable[[Any], Any]) -> Any:
+    """The arguments in canonical form; what is no JSON object stays as it is, to be mended or refused."""
+    value = arguments
+    for _ in range(2):  # a payload may be encoded twice
+        if isinstance(value, (str, bytes)):
+            try:
+                value = from_json(value)
+            except ValueError:
+                return arguments
+    return back(value) if isinstance(value, dict) else arguments
 
 
 def _mended(definition: Definition, rules: frozenset[str], name: str, arguments: Any) -> Validated:
@@ -80,10 +98,11 @@ def _checked(definition: Definition, value: Any) -> BaseModel:
     except ValidationError:
         if not definition.lax:
             raise
-        lax: BaseModel = validate_json(text, extra=definition.extra)
-        if not _says_the_same(value, lax.model_dump(mode="json", by_alias=True, warnings=False)):
-            raise
-        return lax
+        with contextlib.suppress(ValidationError):  # what is told is what is wrong strictly
+            model = validate_json(text, extra=definition.extra)
+            if _says_the_same(value, model.model_dump(mode="json", by_alias=True, warnings=False)):
+                return model
+        raise
     return model
 
 
@@ -150,7 +169,10 @@ def _unknown_fields(value: Any, schema: JsonSchema, root: JsonSchema, location: 
         schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     branches = schema.get("anyOf") or schema.get("oneOf")
     if branches:
-        return min((_unknown_fields(value, branch, root, location) for branch in branches), key=len)
+        # Of the branches that take objects (or arrays), the one with the fewest: the value is valid otherwise.
+        kind = {"dict": "object", "list": "array"}.get(type(value).__name__)
+        alike = [branch for branch in branches if branch.get("type", kind) == kind or "$ref" in branch]
+        return min((_unknown_fields(value, branch, root, location) for branch in alike), key=len, default=[])
     problems: list[Problem] = []
     if isinstance(value, list):
         prefix = schema.get("prefixItems", [])
@@ -162,7 +184,7 @@ def _unknown_fields(value: Any, schema: JsonSchema, root: JsonSchema, location: 
         properties = schema.get("properties", {})
         others = schema.get("additionalProperties", True)
         for key, item in value.items():
-            inner = properties.get(key, others)
+            inner = properties.get(key, others if not schema.get("patternProperties") else True)
             if inner is False:
                 problems.append(_unknown_field((*location, key), properties))
             elif isinstance(inner, dict):
@@ -192,8 +214,8 @@ def _in_value(location: tuple[int | str, ...], value: Any, missing: bool) -> tup
     """A pydantic location without the names of union branches, which no model ever saw."""
     steps: list[int | str] = []
     for index, step in enumerate(location):
-        if (isinstance(value, dict) and step in value) or (isinstance(value, list) and isinstance(step, int)):
-            value = cast("Any", value)[step]
+        if has(value, step):
+            value = value[step]
             steps.append(step)
         elif missing and index == len(location) - 1:
             steps.append(step)
@@ -211,7 +233,10 @@ def _problem(error: ErrorDetails, location: tuple[int | str, ...], core: Mapping
     if expected is None:
         message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
         return Problem(path=path_of(location), rule=rule, message=message, got="")
-    expected = expected.format_map(context)
+    try:
+        expected = expected.format_map(context)
+    except KeyError:  # an author's own error under pydantic's name
+        return Problem(path=path_of(location), rule=rule, message=error["msg"])
     return Problem(path=path_of(location), rule=rule, expected=expected, got=shown(error["input"]))
 
 
@@ -242,10 +267,10 @@ _EXPECTED: Mapping[str, str] = {
     "float_type": "number",
     "bool_type": "boolean",
     "none_required": "null",
-    "greater_than": "a number > {gt}",
-    "greater_than_equal": "a number >= {ge}",
-    "less_than": "a number < {lt}",
-    "less_than_equal": "a number <= {le}",
+    "greater_than": "a value > {gt}",
+    "greater_than_equal": "a value >= {ge}",
+    "less_than": "a value < {lt}",
+    "less_than_equal": "a value <= {le}",
     "multiple_of": "a multiple of {multiple_of}",
     "finite_number": "a finite number",
     "too_short": "at least {min_length} items",

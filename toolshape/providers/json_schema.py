@@ -1,6 +1,5 @@
 """No vendor: the canonical record of a tool, and calls as ``{"id"?, "name", "arguments"}``, one or a list of them."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from toolshape.provider import Choice, NameRule, Provider, Reading
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def envelope(spec: Spec) -> JsonObject:
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
     output = None if spec.output is None else {"$schema": DIALECT, **spec.output}
     return {
         "name": spec.name,
@@ -21,9 +20,9 @@ def envelope(spec: Spec) -> JsonObject:
     }
 
 
-def choose(choice: Choice) -> JsonObject:
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.choice in (None, "auto") and choice.parallel is not False:
-        return {}
+        return {"tools": tools}
     problem = Problem(path="", rule="choice", message="a plain record has no word for a choice: leave it out")
     raise ExportError(provider="json-schema", tool=None, problems=[problem])
 
@@ -55,9 +54,11 @@ def encode(results: Sequence[Result]) -> list[Message]:
 JSON_SCHEMA = Provider(
     name="json-schema",
     family="json-schema",
-    names=NameRule(pattern=re.compile(r".+"), evidence="any name"),
+    names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name"),
+    lenient=(),
+    strict=None,
     envelope=envelope,
-    choose=choose,
+    request=request,
     recognises=recognises,
     read=read,
     encode=encode,

@@ -1,0 +1,372 @@
+"""Rewrites of a schema that carry their inverse on values: the one walker, and how rewrites compose.
+
+A rule is local: it sees one node whose children are rewritten already, and answers with a ``Change``, or with ``None``.
+``everywhere`` lifts a rule to a whole schema; ``compose`` puts such lenses one after the other.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from toolshape.arrows import Arrow, chained, in_array, in_object, in_others
+from toolshape.calls import JsonSchema, Loss
+from toolshape.matching import apart, fits
+
+__all__ = ["Arrow", "Change", "Lens", "Pass", "Place", "Rule", "UnsayableError", "compose", "everywhere", "inlined"]
+
+Resolve: TypeAlias = Callable[[Any], Any]
+
+MOST_NODES = 50_000  # a definition from elsewhere may be hostile: references that double at every step
+
+
+class UnsayableError(Exception):
+    """No arrow can save this: ``path`` and ``rule`` say what, the message what to do."""
+
+    def __init__(self, message: str, *, path: str, rule: str) -> None:
+        self.path = path
+        self.rule = rule
+        super().__init__(message)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What a rule makes of a node.
+
+    ``node`` is what the provider sees. ``back`` takes what the model wrote to what the function means, ``out`` the
+    other way; ``None`` where values stay as they are. ``back`` must leave alone what is not in the shown form.
+    """
+
+    node: JsonSchema
+    back: Arrow | None = None
+    out: Arrow | None = None
+    losses: tuple[Loss, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a node stands: ``path`` in the user's names, the ``keyword`` that leads to it (``""`` at the root).
+
+    ``resolve`` follows a ``$ref`` to its definition as far as there is one.
+    """
+
+    path: str
+    keyword: str
+    resolve: Resolve
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the schema of the arguments itself, which must stay an object."""
+        return not self.keyword
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lens:
+    """A whole schema rewritten, and the arrows on whole values; ``None`` where no value changes."""
+
+    schema: JsonSchema
+    back: Arrow | None = None
+    out: Arrow | None = None
+    losses: tuple[Loss, ...] = ()
+
+
+Rule: TypeAlias = Callable[[JsonSchema, Place], "Change | None"]
+Pass: TypeAlias = Callable[[JsonSchema], Lens]
+
+
+def compose(passes: Iterable[Pass]) -> Pass:
+    """One pass after the other; definitions that nothing refers to any more are left out at the end."""
+    steps = tuple(passes)
+    if steps:
+        steps = (everywhere(_marked), *steps, everywhere(_unmarked))
+
+    def apply(schema: JsonSchema) -> Lens:
+        backs: list[Arrow] = []
+        outs: list[Arrow] = []
+        losses: list[Loss] = []
+        for step in steps:
+            lens = step(schema)
+            schema = lens.schema
+            losses.extend(lens.losses)
+            if lens.back is not None:
+                backs.insert(0, lens.back)
+            if lens.out is not None:
+                outs.append(lens.out)
+        return Lens(schema=_pruned(schema), back=chained(backs), out=chained(outs), losses=tuple(dict.fromkeys(losses)))
+
+    return apply
+
+
+def everywhere(rule: Rule) -> Pass:
+    """Lift a rule to a whole schema: it is applied to every node, innermost first."""
+
+    def apply(schema: JsonSchema) -> Lens:
+        return _Walk(rule, None, schema).lens()
+
+    return apply
+
+
+def inlined(at_recursion: Rule) -> Pass:
+    """Replace every ``$ref`` by what it refers to; where a definition would contain itself, apply the rule to it."""
+
+    def apply(schema: JsonSchema) -> Lens:
+        return _Walk(_unchanged, at_recursion, schema).lens()
+
+    return apply
+
+
+PATH = "x-toolshape-path"
+"""Travels with a node through the passes, so that whatever becomes of it is reported at its place in the function."""
+
+
+def _marked(node: JsonSchema, at: Place) -> Change | None:
+    return Change(node={**node, PATH: at.path})
+
+
+def _unmarked(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    return Change(node={key: value for key, value in node.items() if key != PATH}) if PATH in node else None
+
+
+def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    return None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Step:
+    """A node before and after, and the arrows between."""
+
+    before: Any
+    after: Any
+    back: Arrow | None = None
+    out: Arrow | None = None
+
+
+_Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
+
+
+@dataclass
+class _Walk:
+    """One application of a rule to one schema."""
+
+    rule: Rule
+    inline: Rule | None
+    schema: JsonSchema
+    losses: list[Loss] = field(default_factory=list)
+    definitions: dict[str, _Step | None] = field(default_factory=dict)
+    nodes: int = 0
+    changes_values: bool = False
+
+    def lens(self) -> Lens:
+        step = self.visit(self.schema, "", "", ())
+        after = {key: value for key, value in step.after.items() if key != "$defs"}
+        if self.inline is not None and "$defs" in self.schema:
+            after = _pruned({**after, "$defs": self.schema["$defs"]})  # for references that are kept
+        elif "$defs" in self.schema:
+            definitions = {name: self.definition(name) for name in self.schema["$defs"]}
+            after["$defs"] = {name: one.after for name, one in definitions.items() if one is not None}
+        if not self.changes_values:
+            return Lens(schema=after, losses=tuple(self.losses))
+        return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses))
+
+    def resolve_before(self, node: Any) -> Any:
+        return _resolved(node, lambda name: self.schema.get("$defs", {}).get(name), self.schema)
+
+    def resolve_after(self, node: Any) -> Any:
+        def find(name: str) -> Any:
+            step = self.definitions.get(name)
+            return None if step is None else step.after
+
+        return _resolved(node, find, self.schema)
+
+    def definition(self, name: str) -> _Step | None:
+        """The definition of this name, rewritten; ``None`` while it is being rewritten, or if there is none."""
+        if name not in self.definitions and name in self.schema.get("$defs", {}):
+            self.definitions[name] = None
+            self.definitions[name] = self.visit(self.schema["$defs"][name], f"{name}", "$defs", ())
+        return self.definitions.get(name)
+
+    def visit(self, node: Any, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
+        if not isinstance(node, dict):
+            return _Step(before=node, after=node) if keyword else _Step(before={}, after={})
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise UnsayableError(f"more than {MOST_NODES} nodes: split the tool", path=path, rule="too_large")
+        path = node.get(PATH, path)
+        place = Place(
+            path=path, keyword=keyword, resolve=self.resolve_after if self.inline is None else self.resolve_before
+        )
+        if "$ref" in node and self.inline is not None:
+            return self.inlined(node, place, stack)
+        inner = self.children(node, path, stack)
+        change = self.rule(inner.after, place)
+        if change is None:
+            step = inner
+        else:
+            self.losses.extend(change.losses)
+            self.changes_values = self.changes_values or bool(change.back or change.out)
+            back = chained([arrow for arrow in (change.back, inner.back) if arrow])
+            out = chained([arrow for arrow in (inner.out, change.out) if arrow])
+            step = _Step(before=node, after=change.node, back=back, out=out)
+        if "$ref" in node:
+            return step
+        return self.with_examples(step, node)
+
+    def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
+        name = _name_of(node["$ref"])
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        if name in stack:
+            change = (self.inline or _unchanged)(node, place) or Change(node=node)
+            self.losses.extend(change.losses)
+            self.changes_values = self.changes_values or bool(change.back or change.out)
+            return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
+        target = self.resolve_before({"$ref": node["$ref"]})
+        if not isinstance(target, dict) or "$ref" in target:
+            raise UnsayableError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
+        return self.visit({**target, **siblings}, place.path, place.keyword or "$ref", (*stack, name))
+
+    def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
+        """Rewrite what the node holds of values: its default and its examples."""
+        if step.out is None or not isinstance(step.after, dict):
+            return step
+        after = dict(step.after)
+        if "default" in node and "default" in after:
+            after["default"] = step.out(node["default"])
+        if "examples" in node and "examples" in after:
+            after["examples"] = [step.out(example) for example in node["examples"]]
+        step.after = after
+        return step
+
+    def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
+        """Rewrite the children of a node, and lift their arrows to its values."""
+        if "$ref" in node:
+            return self.reference(node)
+        step = _Step(before=node, after=dict(node))
+        backs: list[Arrow] = []
+        outs: list[Arrow] = []
+        for rewrite in (self.in_objects, self.in_arrays, self.in_branches):
+            for back, out in rewrite(node, step.after, path, stack):
+                backs.extend([back] if back else [])
+                outs.extend([out] if out else [])
+        step.back, step.out = chained(backs[::-1]), chained(outs)
+        return step
+
+    def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        base = f"{path}." if path else ""
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            steps = {name: self.visit(inner, base + name, "properties", stack) for name, inner in properties.items()}
+            after["properties"] = {name: step.after for name, step in steps.items()}
+            yield (
+                in_object({name: s.back for name, s in steps.items()}),
+                in_object({n: s.out for n, s in steps.items()}),
+            )
+        if isinstance(node.get("additionalProperties"), dict):
+            step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
+            after["additionalProperties"] = step.after
+            known = frozenset(properties or ())
+            yield in_others(known, step.back), in_others(known, step.out)
+        if isinstance(node.get("propertyNames"), dict):  # keys are text: no arrow changes them
+            after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
+
+    def in_arrays(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        prefix: list[_Step] = []
+        rest = _Step(before=None, after=None)
+        if isinstance(node.get("prefixItems"), list):
+            prefix = [self.visit(v, f"{path}[{i}]", "prefixItems", stack) for i, v in enumerate(node["prefixItems"])]
+            after["prefixItems"] = [step.after for step in prefix]
+        if isinstance(node.get("items"), dict):
+            rest = self.visit(node["items"], f"{path}[]", "items", stack)
+            after["items"] = rest.after
+        yield in_array([step.back for step in prefix], rest.back), in_array([step.out for step in prefix], rest.out)
+
+    def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            if isinstance(node.get(keyword), list):
+                branches = [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
+                after[keyword] = [step.after for step in branches]
+                if keyword == "allOf":
+                    yield from ((step.back, step.out) for step in branches)
+                else:
+                    self.look_alike(branches, keyword, path)
+                    yield self.union(branches)
+
+    def reference(self, node: JsonSchema) -> _Step:
+        """A ``$ref`` has the arrows of its definition, found when they are needed: it may still be in the making."""
+        name = _name_of(node["$ref"])
+        step = self.definition(name)
+        if step is not None and step.back is None and step.out is None:
+            return _Step(before=node, after=dict(node))
+
+        def back(value: Any) -> Any:
+            found = self.definitions.get(name)
+            return found.back(value) if found is not None and found.back is not None else value
+
+        def out(value: Any) -> Any:
+            found = self.definitions.get(name)
+            return found.out(value) if found is not None and found.out is not None else value
+
+        return _Step(before=node, after=dict(node), back=back, out=out)
+
+    def look_alike(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
+        """Report branches that cannot be told apart once they are rewritten."""
+        for second, branch in enumerate(branches):
+            for first, other in enumerate(branches[:second]):
+                changes = branch.back or other.back
+                if changes and not apart(other.after, branch.after, self.resolve_after):
+                    note = (
+                        f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is taken"
+                    )
+                    self.losses.append(Loss(path=path, keyword=keyword, kind="reshaped", note=note, ambiguous=True))
+
+    def union(self, branches: Sequence[_Step]) -> _Arrows:
+        """The arrows of the branch that a value belongs to, decided deeply."""
+        if not any(branch.back or branch.out for branch in branches):
+            return None, None
+
+        def back(value: Any) -> Any:
+            branch = next((one for one in branches if fits(value, one.after, self.resolve_after)), None)
+            return branch.back(value) if branch is not None and branch.back else value
+
+        def out(value: Any) -> Any:
+            branch = next((one for one in branches if fits(value, one.before, self.resolve_before)), None)
+            return branch.out(value) if branch is not None and branch.out else value
+
+        return back, out
+
+
+def _name_of(reference: str) -> str:
+    return reference.rpartition("/")[2]
+
+
+def _resolved(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
+    """Follow references; siblings of a ``$ref`` lie on top of what it leads to."""
+    for _ in range(100):
+        if not isinstance(node, dict) or "$ref" not in node:
+            return node
+        target = root if node["$ref"] == "#" else find(_name_of(node["$ref"]))
+        if target is None:
+            return node
+        if not isinstance(target, dict):
+            return target
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    return node
+
+
+def _pruned(schema: JsonSchema) -> JsonSchema:
+    definitions = schema.get("$defs")
+    if not definitions:
+        return {key: value for key, value in schema.items() if key != "$defs"}
+    used: set[str] = set()
+    waiting = _references({key: value for key, value in schema.items() if key != "$defs"})
+    while waiting:
+        name = waiting.pop()
+        if name not in used and name in definitions:
+            used.add(name)
+            waiting |= _references(definitions[name])
+    kept = {name: node for name, node in definitions.items() if name in used}
+    return {**{k: v for k, v in schema.items() if k != "$defs"}, **({"$defs": kept} if kept else {})}
+
+
+def _references(node: Any) -> set[str]:
+    return {_name_of(found) for found in re.findall(r'"\$ref": "([^"]+)"', json.dumps(node))}

@@ -1,0 +1,79 @@
+"""Losses and findings in, a table that people read and data that programs read out."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from toolshape.calls import Finding, JsonObject, Loss
+
+__all__ = ["Entry", "Report", "Severity"]
+
+Severity: TypeAlias = Literal["undone", "told", "lost"]
+_SEVERITIES: dict[str, Severity] = {
+    "renamed": "undone",
+    "reshaped": "undone",
+    "moved": "told",
+    "dropped": "told",
+    "widened": "told",
+    "narrowed": "lost",
+}
+
+
+class Entry(NamedTuple):
+    """One thing to know of a tool at a provider.
+
+    ``severity``: ``undone`` on the way home; ``told``: the provider does not hold it, we do; ``lost``: a model cannot
+    say it any more; a finding is ``told``. ``rule`` is the keyword or the finding's name.
+    """
+
+    tool: str
+    path: str
+    rule: str
+    kind: str
+    severity: Severity
+    note: str
+
+
+class Report:
+    """What a provider is told otherwise, tool by tool. ``str()`` is a table, ``data`` is JSON."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, said: Iterable[tuple[str, Loss | Finding]]) -> None:
+        self.entries = tuple(_entry(tool, one) for tool, one in said)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return f"<Report: {len(self)} entries>"
+
+    def __str__(self) -> str:
+        if not self.entries:
+            return "nothing changed, nothing found"
+        rows = [("tool", "path", "rule", "kind", "severity", "note"), *self.entries]
+        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+        lines = [
+            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]) for row in rows
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    @property
+    def data(self) -> list[JsonObject]:
+        """A list of objects, one an entry."""
+        return [entry._asdict() for entry in self.entries]
+
+    @property
+    def json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.data, ensure_ascii=False, indent=2)
+
+
+def _entry(tool: str, said: Loss | Finding) -> Entry:
+    if isinstance(said, Finding):
+        return Entry(tool, said.path, said.rule, "finding", "told", said.message)
+    note = f"{said.note}; canonical and shown form may look alike" if said.ambiguous else said.note
+    return Entry(tool, said.path, said.keyword, said.kind, _SEVERITIES[said.kind], note)

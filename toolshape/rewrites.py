@@ -1,0 +1,570 @@
+"""The shared vocabulary of rules. Each says what becomes of a node and, where values change, both arrows.
+
+Rules are applied by ``lens.everywhere``, innermost node first; a factory that takes options returns a rule.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from toolshape.calls import JsonSchema, Loss
+from toolshape.lens import PATH, Arrow, Change, Pass, Place, Rule, UnsayableError, everywhere
+from toolshape.matching import apart, fits
+
+ANNOTATIONS = frozenset(
+    {PATH, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+)
+INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
+"""The pattern by which the canonical schema says that the keys of a map are integers; ``canonical`` writes it."""
+
+
+def described(node: JsonSchema, *texts: str) -> JsonSchema:
+    """The node with sentences added to its description."""
+    said = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
+    return {**node, "description": said} if said else node
+
+
+def annotations_of(node: JsonSchema) -> JsonSchema:
+    """The keywords that constrain nothing."""
+    return {key: value for key, value in node.items() if key in ANNOTATIONS}
+
+
+def is_open(node: JsonSchema) -> bool:
+    """Whether an object admits fields it does not name."""
+    return node.get("type") == "object" and node.get("additionalProperties", True) is not False
+
+
+# --- what has no words: JSON text ---------------------------------------------------------------------------------
+
+
+def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
+    """Show a node as a string that holds JSON.
+
+    Args:
+        node: The node.
+        at: Where it stands.
+        of: What the JSON is, for the description.
+        text_is_meant: Whether the value may itself be a string, so that one in canonical form may be misread.
+    """
+    shown = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+
+    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
+    if not text_is_meant or set(node) - ANNOTATIONS:
+        losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
+    return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
+
+
+def _to_json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """``Any``: no provider that constrains its decoding can say it."""
+    if at.is_root or at.keyword == "$defs_only" or set(node) - ANNOTATIONS:
+        return None
+    return json_text(node, at, of="Any JSON value", text_is_meant=True)
+
+
+def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """An object of which nothing is known."""
+    if at.is_root or node.get("type") != "object" or node.get("properties"):
+        return None
+    if node.get("additionalProperties", True) not in (True, {}):
+        return None
+    return json_text(node, at, of="A JSON object", text_is_meant=False)
+
+
+def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
+    """A definition inside itself, where references are inlined."""
+    name = node["$ref"].rpartition("/")[2]
+    text_is_meant = fits("text", node, at.resolve)
+    return json_text(at.resolve(node), at, of=f"One more {name}, of the form above", text_is_meant=text_is_meant)
+
+
+def recursion_kept(node: JsonSchema, at: Place) -> Change:  # noqa: ARG001 - a rule
+    """A definition inside itself stays a reference."""
+    return Change(node=node)
+
+
+# --- objects, maps, tuples ----------------------------------------------------------------------------------------
+
+
+def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """A map as a list of ``{key, value}``, for objects that must name their fields."""
+    values = node.get("additionalProperties")
+    if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
+        return None
+    names = node.get("propertyNames", {})
+    is_integer = names.get("pattern") == INTEGER_KEY
+    key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
+    shown: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
+    for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+        if ours in node:
+            shown[theirs] = node[ours]
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return [{"key": _integer(key) if is_integer else key, "value": item} for key, item in value.items()]
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, shown as a list of pairs"),
+        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
+    )
+    return Change(node=shown, back=_from_pairs, out=out, losses=losses)
+
+
+def _pair(key: JsonSchema, value: Any) -> JsonSchema:
+    properties = {"key": key, "value": value}
+    return {"type": "object", "properties": properties, "required": ["key", "value"], "additionalProperties": False}
+
+
+def _from_pairs(value: Any) -> Any:
+    """A list of pairs as a map; anything else, and pairs of which two have one key, as it is."""
+    if not isinstance(value, list) or not all(
+        isinstance(pair, dict) and pair.keys() == {"key", "value"} for pair in value
+    ):
+        return value
+    pairs = [(pair["key"], pair["value"]) for pair in value]
+    if any(isinstance(key, bool) or not isinstance(key, (str, int)) for key, _ in pairs):
+        return value
+    found = {str(key): item for key, item in pairs}
+    return found if len(found) == len(pairs) else value
+
+
+def _integer(key: str) -> Any:
+    return int(key) if re.fullmatch(INTEGER_KEY, key) else key
+
+
+EXTRAS = "additional_properties"
+
+
+def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """The unnamed fields of an object that names some, as one more field that holds a list of pairs."""
+    if not is_open(node) or not (node.get("properties") or at.is_root):
+        return None
+    values = node.get("additionalProperties")
+    if values is None:  # the model ignores what it does not know: nothing is lost by closing it
+        loss = Loss(
+            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
+        )
+        return Change(node={**node, "additionalProperties": False}, losses=(loss,))
+    properties = node.get("properties", {})
+    name = EXTRAS
+    while name in properties:
+        name += "_"
+    pairs = {
+        "type": "array",
+        "items": _pair({"type": "string"}, {} if values is True else values),
+        "description": "Further fields of this object.",
+    }
+    shown = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        extras = _from_pairs(value[name])
+        rest = {key: item for key, item in value.items() if key != name}
+        if not isinstance(extras, dict) or extras.keys() & rest.keys():
+            return value
+        return {**rest, **extras}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        named = {key: item for key, item in value.items() if key in properties}
+        extras = [{"key": key, "value": item} for key, item in value.items() if key not in properties]
+        return {**named, name: extras} if extras else named
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, shown in {name!r}"),
+        Loss(path=_inner(at, "*"), keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
+    )
+    return Change(node=shown, back=back, out=out, losses=losses)
+
+
+def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
+    """A tuple as an object with a field for each place, so that each keeps its type."""
+    prefix = node.get("prefixItems")
+    if not prefix:
+        return None
+    names = [f"item_{index + 1}" for index in range(len(prefix))]
+    properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
+    rest = node.get("items", node.get("maxItems", 0) != len(prefix))
+    if rest is not False and node.get("maxItems") != len(prefix):
+        properties["rest"] = {"type": "array", "items": {} if rest is True else rest}
+    shown = {
+        "type": "object",
+        "properties": properties,
+        "required": names[: node.get("minItems", 0)],
+        "additionalProperties": False,
+        **annotations_of(node),
+    }
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or value.keys() - properties.keys():
+            return value
+        given = [name for name in names if name in value]
+        if given != names[: len(given)] or (value.get("rest") and len(given) < len(names)):
+            return value
+        return [value[name] for name in given] + list(value.get("rest", ()))
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        named = dict(zip(names, value, strict=False))
+        return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
+
+    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, shown as an object")]
+    if node.get("minItems", 0) < len(prefix):
+        losses.append(
+            Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
+        )
+    return Change(node=shown, back=back, out=out, losses=tuple(losses))
+
+
+def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
+    """Every field required; one that could be left out admits null, which means that it was."""
+    properties = node.get("properties")
+    if node.get("type") != "object" or not properties:
+        return None
+    optional = [name for name in properties if name not in node.get("required", ())]
+    if not optional and "required" in node:
+        return None
+    admits = {name for name in optional if fits(None, properties[name], at.resolve)}
+    defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
+    shown = {
+        name: _nullable(inner) if name in optional and name not in admits else inner
+        for name, inner in properties.items()
+    }
+    left_out = [name for name in optional if name not in admits]
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in left_out}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        missing = {name: defaults.get(name) for name in optional if name not in value}
+        return {name: (value | missing)[name] for name in properties if name in value or name in missing} | value
+
+    losses = [
+        Loss(path=_inner(at, name), keyword="required", kind="reshaped", note="null means: left out")
+        for name in left_out
+    ]
+    losses += [
+        Loss(path=_inner(at, name), keyword="required", kind="narrowed", note="null is a value: it cannot be left out")
+        for name in optional
+        if name in admits and name not in defaults
+    ]
+    changed = {**node, "properties": shown, "required": list(properties)}
+    return Change(node=changed, back=back if left_out else None, out=out if optional else None, losses=tuple(losses))
+
+
+def _inner(at: Place, name: str) -> str:
+    return f"{at.path}.{name}" if at.path else name
+
+
+def _nullable(node: Any) -> JsonSchema:
+    if not isinstance(node, dict):
+        return {"anyOf": [node, {"type": "null"}]}
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), str) and not inside.keys() & {"enum", "const", "anyOf", "oneOf", "allOf"}:
+        return {**node, "type": [inside["type"], "null"]}
+    if set(inside) == {"anyOf"}:
+        return {"anyOf": [*inside["anyOf"], {"type": "null"}], **outside}
+    return {"anyOf": [inside, {"type": "null"}], **outside}
+
+
+def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Say of every object that names its fields that it has no others."""
+    if node.get("type") != "object" or "additionalProperties" in node:
+        return None
+    return Change(node={**node, "additionalProperties": False})
+
+
+def open_objects(node: JsonSchema, at: Place) -> Change | None:
+    """Objects of a dialect that cannot close them; a field they do not name is refused by us."""
+    if node.get("type") != "object" or node.get("additionalProperties") is not False:
+        return None
+    loss = Loss(path=at.path, keyword="additionalProperties", kind="widened", note="other fields, refused by us")
+    return Change(node={key: value for key, value in node.items() if key != "additionalProperties"}, losses=(loss,))
+
+
+def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """An object without fields names none."""
+    if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
+        return None
+    return Change(node={**node, "properties": {}})
+
+
+def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
+    """Field names that a provider does not take, renamed injectively: no two fields ever share a name."""
+    allowed = re.compile(pattern)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        properties = node.get("properties", {})
+        if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
+            return None
+        shown: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        for name in properties:
+            if name not in shown:
+                shown[name] = _free_name(name, set(shown.values()), allowed, at)
+        home = {new: old for old, new in shown.items()}
+        renamed = {**node, "properties": {shown[name]: inner for name, inner in properties.items()}}
+        if "required" in node:
+            renamed["required"] = [shown[name] for name in node["required"]]
+        losses = tuple(
+            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"shown as {new!r}")
+            for old, new in shown.items()
+            if old != new
+        )
+        return Change(node=renamed, back=_renaming(home), out=_renaming(shown), losses=losses)
+
+    return rule
+
+
+def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: Place) -> str:
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", name).lstrip("_0123456789")[:50] or "field"
+    for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
+        if allowed.fullmatch(candidate) and candidate not in taken:
+            return candidate
+    raise UnsayableError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
+
+
+def _renaming(names: Mapping[str, str]) -> Arrow:
+    def rename(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {names.get(key, key): item for key, item in value.items()}
+
+    return rename
+
+
+# --- choices ------------------------------------------------------------------------------------------------------
+
+
+def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A single value as a choice of one."""
+    if "const" not in node:
+        return None
+    shown = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**shown, "enum": [node["const"]]})
+
+
+def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """Choices that are not all text, as text: ``1`` is shown as ``"1"`` and read back as ``1``."""
+    choices = node.get("enum")
+    if not choices or all(isinstance(choice, str) for choice in choices):
+        return None
+    texts = {choice for choice in choices if isinstance(choice, str)}
+    words: dict[str, Any] = {}
+    for choice in choices:
+        word = choice if isinstance(choice, str) else _to_json_text(choice)
+        while word in words or (word in texts and not isinstance(choice, str)):
+            word += "_"
+        words[word] = choice
+    shown = {**node, "type": "string", "enum": list(words)}
+
+    def out(value: Any) -> Any:
+        return next((word for word, choice in words.items() if type(choice) is type(value) and choice == value), value)
+
+    def back(value: Any) -> Any:
+        return words.get(value, value) if isinstance(value, str) else value
+
+    loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, shown as text")
+    return Change(node=shown, back=back, out=out, losses=(loss,))
+
+
+def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of several types only."""
+    kinds = {type(choice) for choice in node.get("enum", ())}
+    return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
+
+
+def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Choices of one type say which it is."""
+    if "enum" not in node or "type" in node:
+        return None
+    kinds = {type(choice) for choice in node["enum"]}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    return Change(node={**node, "type": names[kinds.pop()]}) if len(kinds) == 1 and kinds <= names.keys() else None
+
+
+def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
+    """``oneOf`` as ``anyOf``: the same where the branches exclude each other."""
+    if "oneOf" not in node:
+        return None
+    branches = node["oneOf"]
+    shown = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
+    losses: tuple[Loss, ...] = ()
+    if not all(apart(one, other, at.resolve) for one, other in pairs):
+        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
+    return Change(node={**shown, "anyOf": branches}, losses=losses)
+
+
+def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
+    """``allOf`` as one schema: a single part, or parts that are objects with fields of their own."""
+    parts = node.get("allOf")
+    if not parts:
+        return None
+    outside = {key: value for key, value in node.items() if key != "allOf"}
+    if len(parts) == 1:
+        return Change(node={**parts[0], **outside})
+    merged: JsonSchema = {}
+    for part in [*(at.resolve(part) for part in parts), outside]:
+        for key, value in part.items():
+            if key == "properties" and not value.keys() & merged.get(key, {}).keys():
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "required":
+                merged[key] = list(dict.fromkeys([*merged.get(key, []), *value]))
+            elif key in ANNOTATIONS or merged.get(key, value) == value:
+                merged[key] = value
+            else:
+                raise UnsayableError(
+                    f"allOf whose parts differ in {key!r}: merge them by hand", path=at.path, rule="allOf"
+                )
+    return Change(node=merged)
+
+
+# --- types and null -----------------------------------------------------------------------------------------------
+
+
+def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """``type: [a, b]`` as branches."""
+    if not isinstance(node.get("type"), list):
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside and key != "type"}
+    branches = [{"type": "null"} if name == "null" else {"type": name, **inside} for name in node["type"]]
+    return Change(node={"anyOf": branches, **outside} if len(branches) > 1 else {**branches[0], **outside})
+
+
+def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null as OpenAPI 3.0 says it: ``nullable``."""
+    branches = node.get("anyOf")
+    others = [branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"]
+    if not branches or len(others) == len(branches):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
+        return Change(node={**others[0], **outside, "nullable": True})
+    return Change(node={**outside, "anyOf": others, "nullable": True}) if others else None
+
+
+# --- keywords -----------------------------------------------------------------------------------------------------
+
+
+def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
+    """Constraints that a provider does not take, said in the description in one fixed phrase, and checked by us."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        moved = {
+            key: node[key] for key in keywords if key in node and not (unless is not None and unless(key, node[key]))
+        }
+        if not moved:
+            return None
+        kept = {key: value for key, value in node.items() if key not in moved}
+        said = ", ".join(f"{key}: {_to_json_text(value)}" for key, value in moved.items())
+        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="said in the description") for key in moved)
+        return Change(node=described(kept, f"({said})"), losses=losses)
+
+    return rule
+
+
+def say_formats_but(*formats: str) -> Rule:
+    """Formats that a provider does not know, said in the description."""
+    return say_instead("format", unless=lambda _, value: value in formats)
+
+
+def drop(*keywords: str) -> Rule:
+    """Keywords that a provider does not take and that constrain nothing."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        dropped = [key for key in keywords if key in node]
+        if not dropped:
+            return None
+        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped)
+        return Change(node={key: value for key, value in node.items() if key not in dropped}, losses=losses)
+
+    return rule
+
+
+def say_default(node: JsonSchema, at: Place) -> Change | None:
+    """A default, said in the description."""
+    if "default" not in node:
+        return None
+    kept = {key: value for key, value in node.items() if key != "default"}
+    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
+    if node["default"] is None:
+        return Change(node=kept, losses=(loss,))
+    return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+
+
+def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Exclusive bounds of integers as inclusive ones."""
+    if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
+        return None
+    shown = dict(node)
+    if isinstance(low := shown.pop("exclusiveMinimum", None), int):
+        shown["minimum"] = max(low + 1, shown.get("minimum", low + 1))
+    if isinstance(high := shown.pop("exclusiveMaximum", None), int):
+        shown["maximum"] = min(high - 1, shown.get("maximum", high - 1))
+    return Change(node=shown)
+
+
+def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A ``$ref`` with nothing beside it, for providers that refuse siblings."""
+    outside = {key: value for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node or not set(outside) - {PATH}:
+        return None
+    return Change(node={"anyOf": [{"$ref": node["$ref"]}], **outside})
+
+
+def only_keywords(*allowed: str) -> Rule:
+    """Whatever is not on a provider's list: constraints are said in the description, the rest is dropped."""
+    known = frozenset(allowed)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        unknown = [key for key in node if key not in known and key != PATH]
+        if not unknown:
+            return None
+        annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]
+        constraints = [key for key in unknown if key not in annotations]
+        change = drop(*annotations)(node, at) or Change(node=node)
+        said = say_instead(*constraints)(change.node, at) or change
+        return Change(node=said.node, losses=change.losses + (said.losses if said is not change else ()))
+
+    return rule
+
+
+STRUCTURE: tuple[Pass, ...] = tuple(
+    map(
+        everywhere,
+        (
+            merge_all_of,
+            one_of_as_any_of,
+            free_object_as_json_text,
+            extras_as_pairs,
+            tuple_as_object,
+            map_as_pairs,
+            any_as_json_text,
+            mixed_enum_as_strings,
+            typed_enum,
+        ),
+    )
+)
+"""What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""
