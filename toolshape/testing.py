@@ -71,8 +71,8 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     def is_valid(value: Any) -> bool:
         return valid.is_valid(value)
 
-    strategy: Any = _values(schema, schema, 0)
-    return cast("st.SearchStrategy[Any]", strategy.filter(is_valid))
+    found: st.SearchStrategy[Any] = cast("Any", _values(schema, schema, 0)).filter(is_valid)
+    return found
 
 
 def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - a line a keyword
