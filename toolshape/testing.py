@@ -71,8 +71,7 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     def is_valid(value: Any) -> bool:
         return valid.is_valid(value)
 
-    found: st.SearchStrategy[Any] = cast("Any", _values(schema, schema, 0)).filter(is_valid)
-    return found
+    return _values(schema, schema, 0).filter(is_valid)
 
 
 def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - a line a keyword
@@ -144,10 +143,9 @@ def _strings(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     if node.get("format") in _FORMATS:
         return _FORMATS[node["format"]]
     if "pattern" in node:
-        longest = node.get("maxLength", 20)
-        return st.from_regex(node["pattern"], fullmatch=False).filter(
-            lambda text: len(text) <= longest and "\n" not in text
-        )
+        longest: int = node.get("maxLength", 20)
+        matching = st.from_regex(str(node["pattern"]), fullmatch=False)
+        return matching.filter(lambda text: len(text) <= longest and "\n" not in text)
     plain = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=node.get("minLength", 0))
     limited = st.text("abc1 é", min_size=node.get("minLength", 0), max_size=node.get("maxLength", 8))
     return (
