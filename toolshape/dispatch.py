@@ -5,7 +5,6 @@ import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -13,12 +12,10 @@ from pydantic import BaseModel
 from toolshape.calls import Call, Coercion, Result, Results, WireCall
 from toolshape.errors import CallError
 from toolshape.provider import Provider, Reading
-from toolshape.running import as_call_error, hidden, is_async, refuse_running_loop, run, run_async
+from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, is_async, refuse_running_loop, run, run_async
 from toolshape.shape import Shape
 
-__all__ = ["NOTHING_INJECTED", "Plan"]
-
-NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
+__all__ = ["Plan"]
 
 
 class Ready(NamedTuple):

@@ -8,10 +8,11 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 from toolshape.annotations import calling_frame
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.coercion import chosen_rules
-from toolshape.dispatch import NOTHING_INJECTED, Plan
+from toolshape.dispatch import Plan
 from toolshape.errors import DefinitionError, ExportError, Problem, ResponseError, UsageError
 from toolshape.provider import Choice, Provider, Strictness, family_of, get, opened
 from toolshape.report import Report
+from toolshape.running import NOTHING_INJECTED
 from toolshape.shape import Shape, shape
 from toolshape.tool import Options, Tool, as_tool, labels, make_tool
 

@@ -8,6 +8,7 @@ import logging
 import threading
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -16,8 +17,18 @@ from toolshape.binding import Invoke
 from toolshape.errors import CallError, CallErrorCode, ToolError, UsageError
 from toolshape.signature import Kind
 
-__all__ = ["TimedOutError", "as_call_error", "hidden", "is_async", "refuse_running_loop", "run", "run_async"]
+__all__ = [
+    "NOTHING_INJECTED",
+    "TimedOutError",
+    "as_call_error",
+    "hidden",
+    "is_async",
+    "refuse_running_loop",
+    "run",
+    "run_async",
+]
 
+NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger("toolshape")
 _SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 

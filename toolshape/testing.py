@@ -1,14 +1,15 @@
 """The laws of the lens as a test for any provider, and values for any schema. Needs the extra ``testing``."""
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
-from toolshape.calls import JsonSchema
-from toolshape.lens import Change, Place, everywhere
+from toolshape.calls import JsonObject, JsonSchema
+from toolshape.lens import Change, Lens, Place, everywhere
 from toolshape.provider import Provider, Shown, get, show
 from toolshape.tool import Tool, as_tool
 
@@ -19,9 +20,9 @@ try:
 except ImportError as error:
     raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
 
-__all__ = ["LawBrokenError", "check_provider", "values"]
+__all__ = ["LawBrokenError", "check_provider", "check_tool", "values"]
 
-Law = Literal["sound", "sayable", "forgiving", "obedient", "still"]
+Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "true"]
 
 _FORMATS: Mapping[str, st.SearchStrategy[str]] = {
     "date": st.dates().map(str),
@@ -204,6 +205,58 @@ def check_provider(
             check_shape(one, show(found, one.spec, strict), show(found, one.spec, strict), examples=examples)
 
 
+def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
+    """Check that a tool is *true*: what its canonical schema admits, its model accepts, and the other way round.
+
+    What no keyword of JSON Schema can say (validators in code, texts of a form that has no format) is no fault of the
+    tool's, and breaks this law all the same.
+
+    Args:
+        tool: The tool, or a function.
+        arguments: A right call; arguments like it, but wrong somewhere, are tried too.
+        examples: Values tried each way.
+
+    Raises:
+        LawBrokenError: The schema and the model disagree on a value.
+    """
+    made = as_tool(tool)
+    plain = Shown(wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=made.definition.schema))
+    laws = _Laws(made, plain)
+    _profile(examples)(given(values(laws.canonical))(laws.true))()
+    _profile(examples)(given(_changed(arguments))(laws.true))()
+
+
+def _changed(value: Any) -> st.SearchStrategy[Any]:
+    """The value with something else somewhere in it."""
+    inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner.append(_changed(item).map(functools.partial(_with, value, key)))
+            inner.append(st.just({other: kept for other, kept in value.items() if other != key}))
+        inner.append(_ANYTHING.map(functools.partial(_with, value, "something else")))
+    if isinstance(value, list):
+        inner.extend(_changed(item).map(functools.partial(_with, value, index)) for index, item in enumerate(value))
+        inner.append(_ANYTHING.map(lambda new: [*value, new]))
+    return st.one_of(inner)
+
+
+def _with(value: Any, step: Any, new: Any) -> Any:
+    changed = value.copy()
+    changed[step] = new
+    return changed
+
+
+def _profile(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=cast("Any", list(HealthCheck)),
+    )
+
+
 def check_shape(tool: Tool[..., Any], shown: Shown, again: Shown, *, examples: int) -> None:
     """Check the laws for one tool as it is shown."""
     if json.dumps(shown.payload) != json.dumps(again.payload):
@@ -212,17 +265,9 @@ def check_shape(tool: Tool[..., Any], shown: Shown, again: Shown, *, examples: i
         Draft202012Validator.check_schema(_in_2020_12(shown.lens.schema))
     except Exception as error:
         raise LawBrokenError("obedient", shown, str(error).split("\n")[0], shown.lens.schema) from error
-    profile = settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=cast("Any", list(HealthCheck)),
-    )
     laws = _Laws(tool, shown)
-    profile(given(values(shown.lens.schema))(laws.sound))()
-    profile(given(values(laws.canonical))(laws.sayable))()
+    _profile(examples)(given(values(shown.lens.schema))(laws.sound))()
+    _profile(examples)(given(values(laws.canonical))(laws.sayable))()
 
 
 def _in_2020_12(schema: JsonSchema) -> JsonSchema:
@@ -260,6 +305,12 @@ class _Laws:
 
     def out(self, value: Any) -> Any:
         return value if self.shown.lens.out is None else self.shown.lens.out(value)
+
+    def true(self, value: Any) -> None:
+        error = next(self.admitted.iter_errors(value), None)
+        accepted = self.read(value) is not None
+        if accepted is not (error is None):
+            raise LawBrokenError("true", self.shown, "refused by the model" if error is None else error.message, value)
 
     def sound(self, value: Any) -> None:
         home = self.back(value)

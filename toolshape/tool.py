@@ -17,7 +17,7 @@ from toolshape.annotations import calling_frame, signature
 from toolshape.calls import Finding, JsonObject, JsonSchema, Spec
 from toolshape.coercion import chosen_rules
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
-from toolshape.running import as_call_error, hidden, refuse_running_loop, run, run_async
+from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, refuse_running_loop, run, run_async
 from toolshape.validation import Validate, compile_validate
 
 __all__ = ["Tool", "as_tool", "tool"]
@@ -26,7 +26,6 @@ P = ParamSpec("P")
 Rest = ParamSpec("Rest")
 R = TypeVar("R")
 S = TypeVar("S")
-_NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
 class Options(NamedTuple):
@@ -260,7 +259,9 @@ class Tool(Generic[P, R]):
     def _validate(self) -> Validate:
         return compile_validate(self._definition, chosen_rules(self.options.coerce), self.name)
 
-    def call(self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = _NOTHING) -> Any:
+    def call(
+        self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> Any:
         """Validate a model's arguments, call the function, and return its value.
 
         Args:
@@ -283,7 +284,7 @@ class Tool(Generic[P, R]):
             raise as_call_error(error, tool=self.name) from error
 
     async def acall(
-        self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = _NOTHING
+        self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
     ) -> Any:
         """The same as ``call``, from a running loop: other than async tools run in a thread."""
         definition = self._definition
