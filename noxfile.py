@@ -9,6 +9,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
+BESIDE_LOWEST = ["anthropic", "botocore", "llguidance", "mcp", "openai", "pytest", "sybil"]
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
     "Babel",
@@ -72,7 +73,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
-    session.install("--editable", ".[test]", *LOWEST)
+    # google-genai asks for a newer pydantic than we do; its tests skip here.
+    session.install("--editable", ".[cli,testing]", *LOWEST, *BESIDE_LOWEST)
     session.run("python", "-m", "pytest", *session.posargs)
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pydantic
+import pytest
 from zoo import CASES
 
 from toolshape import Registry
@@ -47,6 +49,9 @@ def page() -> str:
     return "\n".join([HEAD, *(line for name in available() for line in section(name))])
 
 
+@pytest.mark.skipif(
+    pydantic.VERSION < "2.14", reason="the page is made with pydantic 2.14, whose Decimal has no pattern"
+)
 def test_the_page_is_what_the_providers_say():
     """A new rewrite is in the docs, or this fails."""
     assert PAGE.read_text(encoding="utf-8") == page()

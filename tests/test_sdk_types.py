@@ -12,7 +12,6 @@ import mcp_types._v2026_07_28 as mcp_2026
 import openai.types.chat
 import openai.types.responses
 import pytest
-from google.genai import types as genai
 from pydantic import TypeAdapter
 from rows import ROWS
 from test_providers import forced, one, two
@@ -21,6 +20,7 @@ from zoo import CASES
 from toolshape import Registry
 from toolshape.tool import as_tool
 
+genai = pytest.importorskip("google.genai.types", reason="google-genai does not install beside this pydantic")
 REGISTRY = Registry(case.function for name, case in CASES.items() if name != "many_optionals")
 SHAPES = (
     botocore.model.ServiceModel(
