@@ -18,6 +18,10 @@ SHOP = """
         "Open a ticket."
         return {"名": order_id, "urgent": urgent}
 
+    @tool(strict=True)
+    def exact(n: int = 1) -> int:
+        return n
+
     @tool
     async def boom() -> None:
         raise RuntimeError("secret")
@@ -79,6 +83,7 @@ def test_call(run):
     done = run("call", "shop:tools.create_ticket", '{"order_id": 45128}')
     assert (done.exit_code, done.stdout) == (0, '{"名":"45128","urgent":false}\n')
     assert done.stderr == "mended order_id by text_from_integer: 45128 -> '45128'\n"
+    assert run("call", "shop:exact", '{"n": 2}').stdout == "2\n"
     assert run("call", "shop:plain", '{"x": 2}').stdout == "2\n"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape.errors import ToolshapeError
 from toolshape.registry import Registry
-from toolshape.tool import Tool, as_tool
+from toolshape.tool import Options, Tool, as_tool, make_tool
 
 try:
     import click
@@ -52,7 +52,8 @@ def call(target: str, arguments: str) -> None:
 
     What was mended goes to standard error; a refused or failed call exits with 1.
     """
-    tool = _as_tool(_load(target), target)
+    # A plain record has no strict form, whatever the tool asks for elsewhere.
+    tool = make_tool(_as_tool(_load(target), target), Options(strict=False), None)
     try:
         registry = Registry([tool])
         [result] = registry.dispatch({"name": tool.name, "arguments": arguments}, provider="json-schema")
