@@ -273,6 +273,21 @@ def test_arguments_too_deep_to_read():
     assert plan.results[0].error is not None
 
 
+def test_json_text_too_deep_to_read():
+    """Where a provider is shown text for anything, what cannot be read stays the text it is."""
+
+    def f(x: Any, y: dict) -> str:
+        return x
+
+    bound = Registry([f]).bind("anthropic", strict=True)
+    block = {"type": "tool_use", "id": "t", "name": "f", "input": {"x": "[" * 100_000, "y": "{}"}}
+    [result] = bound.dispatch({"type": "message", "content": [block]})
+    assert result.value == "[" * 100_000
+    block["input"]["y"] = "[" * 100_000
+    [result] = bound.dispatch({"type": "message", "content": [block]})
+    assert result.error.code == "invalid_arguments"
+
+
 def test_validators_that_crash():
     """Hidden, also by ``tool.call``."""
 

@@ -54,7 +54,7 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
             return value
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or deeper than Python reads
             return value
 
     losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
@@ -69,7 +69,7 @@ def _to_json_text(value: Any) -> str:
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
     """``Any``: no provider that constrains its decoding can say it."""
-    if at.is_root or at.keyword == "$defs_only" or set(node) - ANNOTATIONS:
+    if at.is_root or set(node) - ANNOTATIONS:
         return None
     return json_text(node, at, of="Any JSON value", text_is_meant=True)
 
