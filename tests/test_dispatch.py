@@ -1,7 +1,6 @@
 """One response in, exactly one answer to each call out, in call order, sync and async alike."""
 
 import asyncio
-import contextlib
 import contextvars
 import json
 import threading
@@ -267,9 +266,10 @@ def test_cancellation_leaves_complete_results(count):
     async def main():
         plan = registry.bind("json-schema").plan(calls(("add", {"a": 1}), *[("hang", {})] * count))
         task = asyncio.create_task(plan.arun())
-        async with asyncio.timeout(10) if hasattr(asyncio, "timeout") else contextlib.nullcontext():
-            while not plan.results[0].ok:
-                await asyncio.sleep(0.01)
+        for _ in range(1000):
+            await asyncio.sleep(0.01)
+            if plan.results[0].ok:
+                break
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
