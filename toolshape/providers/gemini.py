@@ -179,7 +179,9 @@ GEMINI = Provider(
 GEMINI_OPENAPI = replace(
     GEMINI,
     name="gemini-openapi",
-    # Each from the text of a refusal: provider issues of 2025 and 2026, listed in docs/providers.md.
+    # Each from the text of a refusal of 2025 or 2026: zed#44875 (keywords), gemini-cli#3178 (formats), gitlab-mcp#166
+    # (types), LibreChat#6971 (no type), azure-devops-mcp#145 and llms#20 (enums), cline#7339 (items), gemini-cli#1458
+    # and AIStudioToAPI#154 (required).
     refuses=(
         rules.root_is_object,
         rules.known_keywords(*OPENAPI_KEYWORDS),
