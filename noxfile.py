@@ -81,7 +81,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python="3.12")
 def laws(session: nox.Session) -> None:
     session.install("--editable", ".[test]")
-    session.run("python", "-m", "pytest", "tests/test_laws.py", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "300"})
+    session.run("python", "-m", "pytest", "tests/test_laws.py", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "60"})
 
 
 @nox.session(python="3.12")
