@@ -5,6 +5,20 @@ import pytest
 from toolshape import tool
 from toolshape.docstrings import read
 
+
+class Desk:
+    def close(self, ticket: str) -> None:
+        """Close a ticket.
+
+        Args:
+            ticket: Its number.
+        """
+
+
+class SubDesk(Desk):
+    def close(self, ticket: str) -> None: ...
+
+
 FORMS = {
     "google": """Do it.
 
@@ -166,24 +180,13 @@ def test_odd_forms(text, description, parameters):
 
 def test_the_style_that_documents_the_parameters_wins():
     """A text may look like two styles; the names of the signature decide."""
-    text = "Do it.\n\nArgs:\n    first: The first.\n\nSyntax:\n\n:param elsewhere: not ours"
-    assert dict(read(text, ("first",)).parameters)["first"] == "The first."
+    text = "Do it.\n\nArgs:\n    other: Not ours.\n\n:param first: The first."
+    assert read(text, ("first",)).parameters["first"] == "The first."
+    assert read(text, ("other",)).parameters["other"] == "Not ours."
 
 
 def test_a_method_without_docstring_has_that_of_its_base():
     """What ``help()`` shows is what a model reads."""
-
-    class Base:
-        def close(self, ticket: str) -> None:
-            """Close a ticket.
-
-            Args:
-                ticket: Its number.
-            """
-
-    class Desk(Base):
-        def close(self, ticket: str) -> None: ...
-
-    made = tool(Desk().close)
-    # inspect finds the base through the qualified name, which a local class does not have.
-    assert made.description in ("", "Close a ticket.")
+    made = tool(SubDesk().close)
+    assert made.description == "Close a ticket."
+    assert made.input_schema["properties"]["ticket"]["description"] == "Its number."

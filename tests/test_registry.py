@@ -274,6 +274,16 @@ def test_report():
     assert str(Registry([find]).bind("openai").report()) == "nothing changed, nothing found"
 
 
+def test_parse_and_encode():
+    """The calls alone, and results in an order of one's own."""
+    bound = Registry([find]).bind("openai")
+    [call] = bound.parse(OPENAI)
+    assert (call.name, call.arguments) == ("find", {"place": "x"})
+    results = bound.dispatch(OPENAI)
+    assert bound.encode(results) == results.messages == [{"role": "tool", "tool_call_id": "c", "content": "x"}]
+    assert bound.encode([]) == []
+
+
 def test_a_response_of_another_family():
     """Told, not misread."""
     with pytest.raises(ResponseError, match="anthropic-messages, not of openai-chat"):

@@ -242,9 +242,7 @@ CRASHES = [
     AssertionError(),
     RecursionError("secret"),
     CallError("tool_error", tool="x", text="secret"),
-    BaseExceptionGroup("secret", [ValueError()])
-    if hasattr(__builtins__, "BaseExceptionGroup")
-    else StopIteration("secret"),
+    StopIteration("secret"),
 ]
 
 

@@ -24,7 +24,7 @@ def refused(function, **options) -> list[tuple[str, str]]:
     with pytest.raises(DefinitionError) as caught:
         tool(**options)(function) if options else tool(function)
     assert all(str(problem) in str(caught.value) for problem in caught.value.problems)
-    assert __file__ in caught.value.location or caught.value.location
+    assert caught.value.location
     return [(problem.path, problem.rule) for problem in caught.value.problems]
 
 
@@ -65,7 +65,7 @@ def test_builtins_without_a_signature_are_refused():
 def test_a_named_lambda_and_a_builtin_with_a_signature():
     """Unannotated, so anything goes; but callable."""
     assert tool(name="double")(lambda x: x * 2).call({"x": 2}) == 4
-    assert tool(math.gcd if sys.version_info < (3, 10) else math.fabs).call({"x": -2.0}) == 2.0
+    assert tool(math.fabs).call({"x": -2.0}) == 2.0
 
 
 def test_injected_must_be_the_whole_annotation():
@@ -247,13 +247,7 @@ def test_the_decorated_function_stays_what_it_was():
     assert str(inspect.signature(fetch)) == "(url: str, *, depth: int = 1) -> str"
     assert inspect.iscoroutinefunction(fetch)
     assert asyncio.run(fetch("a")) == "a"
-    assert not inspect.iscoroutinefunction(
-        tool(
-            lambda: None,
-        )
-        if False
-        else tool(name="n")(lambda: None)
-    )
+    assert not inspect.iscoroutinefunction(tool(name="n")(lambda: None))
 
 
 def test_copies_and_pickles_are_those_of_a_function():

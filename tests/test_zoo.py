@@ -70,6 +70,12 @@ def test_exports_are_the_same_bytes_in_every_process():
     assert len(json.loads(outputs.pop())) == 3
 
 
+@EVERY
+def test_exports_are_json(name):
+    """No NaN, which JSON does not have."""
+    json.dumps(tool(CASES[name].function).export("json-schema"), allow_nan=False)
+
+
 def test_exports_are_the_callers_own():
     """Changing one changes no other."""
     registry = Registry([CASES["nested"].function])

@@ -63,7 +63,7 @@ class Choice:
 class NameRule:
     """What a provider takes as a tool's name, and the evidence for it.
 
-    ``pattern`` must match the whole name; ``longest`` is the most characters; a ``reserved`` name is refused.
+    ``pattern`` must match the whole name; ``longest`` is the most characters; a ``reserved`` name is not taken.
     """
 
     pattern: str

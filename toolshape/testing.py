@@ -297,6 +297,7 @@ class _Laws:
         losses = self.shown.lens.losses
         self.loose = [loss.path for loss in losses if loss.kind in ("widened", "dropped", "moved")]
         self.narrow = [loss.path for loss in losses if loss.kind == "narrowed"]
+        self.closed = any(loss.kind == "narrowed" and loss.keyword == "additionalProperties" for loss in losses)
         self.ambiguous = any(loss.ambiguous for loss in losses)
         self.branches_alike = any(loss.ambiguous and loss.keyword in ("anyOf", "oneOf") for loss in losses)
 
@@ -324,7 +325,7 @@ class _Laws:
             return
         shown = self.out(value)
         error = next(self.showable.iter_errors(shown), None)
-        if error is not None and not self.narrow:
+        if error is not None and not self.closed:
             raise LawBrokenError("sayable", self.shown, f"{error.message} (shown: {json.dumps(shown)[:500]})", value)
         if error is None and not self.branches_alike and not self.narrow and self.read(self.back(shown)) != meant:
             said = f"comes home as {json.dumps(self.back(shown))[:500]} (shown: {json.dumps(shown)[:500]})"
