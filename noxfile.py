@@ -9,7 +9,9 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
-BESIDE_LOWEST = ["anthropic", "botocore", "llguidance", "mcp", "openai", "pytest", "sybil"]
+BESIDE_LOWEST = [
+    "anthropic", "botocore", "groq", "llguidance", "mcp", "mistralai", "ollama", "openai", "pytest", "sybil",
+]  # fmt: skip
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
     "Babel",
@@ -74,7 +76,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
     # google-genai asks for a newer pydantic than we do; its tests skip here.
-    session.install("--editable", ".[cli,testing]", *LOWEST, *BESIDE_LOWEST)
+    session.install("--editable", ".[cli,schema,testing]", *LOWEST, *BESIDE_LOWEST)
     session.run("python", "-m", "pytest", *session.posargs)
 
 
@@ -82,6 +84,14 @@ def lowest(session: nox.Session) -> None:
 def laws(session: nox.Session) -> None:
     session.install("--editable", ".[test]")
     session.run("python", "-m", "pytest", "tests/test_laws.py", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "60"})
+
+
+@nox.session(python="3.11")
+def corpora(session: nox.Session) -> None:
+    # The SDKs that are too heavy for everyone, and every row of the corpora instead of a sample.
+    session.install("--editable", ".[test,sdks]")
+    tests = ["tests/test_foreign.py", "tests/test_vendor_types.py", "tests/test_rules.py"]
+    session.run("python", "-m", "pytest", *tests, "-s", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
 
 
 @nox.session(python="3.12")

@@ -52,26 +52,71 @@ _BEDROCK_MESSAGE = {
         {"toolUse": {"toolUseId": "tooluse_2", "name": "two", "input": {}}},
     ],
 }
+_OBJECTS_MESSAGE = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [
+        {"function": {"name": "one", "arguments": {"x": 1}}, "id": "call_1"},
+        {"function": {"name": "two", "arguments": {}}},
+    ],
+}
+_COHERE_MESSAGE = {
+    "role": "assistant",
+    "tool_plan": "I will call both.",
+    "tool_calls": [
+        {"id": "one_1", "type": "function", "function": {"name": "one", "arguments": '{"x": 1}'}},
+        {"id": "two_2", "type": "function", "function": {"name": "two", "arguments": "{}"}},
+    ],
+}
+_MISTRAL_MESSAGE = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [
+        {"id": "FI5qQGzDE", "function": {"name": "one", "arguments": '{"x": 1}'}, "index": 0},
+        {"id": "null", "function": {"name": "two", "arguments": {}}, "index": 1},
+    ],
+}
+_OURS = "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL"
+_GRPC_MESSAGE = {
+    "role": "ROLE_ASSISTANT",
+    "tool_calls": [
+        {"id": "call_1", "type": _OURS, "function": {"name": "one", "arguments": '{"x": 1}'}},
+        {"id": "ws_1", "type": "TOOL_CALL_TYPE_WEB_SEARCH_TOOL", "function": {"name": "web_search", "arguments": "{}"}},
+        {"id": "call_2", "type": _OURS, "function": {"name": "two", "arguments": "{}"}},
+    ],
+}
+_STEPS = [
+    {"type": "thought", "signature": "c2ln"},
+    {"type": "function_call", "id": "fc_1", "name": "one", "arguments": {"x": 1}},
+    {"type": "function_call", "id": "fc_2", "name": "two", "arguments": {}},
+]
+_OPENAI_FORM = (
+    "openai", "azure", "deepseek", "groq", "xai", "openrouter", "together", "fireworks", "cerebras", "vllm", "llama-cpp",
+    "moonshot",
+)  # fmt: skip
 _PLAIN = [{"id": "a", "name": "one", "arguments": {"x": 1}}, {"id": "b", "name": "two", "arguments": None}]
 _ERROR = "two failed for an internal reason (reference REF)."
 
 ROWS = [
-    Row(
-        provider="openai",
-        response={
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "gpt",
-            "choices": [{"index": 0, "message": _OPENAI_MESSAGE, "finish_reason": "tool_calls", "logprobs": None}],
-        },
-        calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "")],
-        finish="tool_calls",
-        assistant=[_OPENAI_MESSAGE],
-        messages=[
-            {"role": "tool", "tool_call_id": "call_1", "content": "one"},
-            {"role": "tool", "tool_call_id": "call_2", "content": f"Error [tool_crashed]: {_ERROR}"},
-        ],
+    *(
+        Row(
+            provider=provider,
+            response={
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "gpt",
+                "choices": [{"index": 0, "message": _OPENAI_MESSAGE, "finish_reason": "tool_calls", "logprobs": None}],
+            },
+            calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "")],
+            finish="tool_calls",
+            assistant=[_OPENAI_MESSAGE],
+            messages=[
+                {"role": "tool", "tool_call_id": "call_1", "content": "one"},
+                {"role": "tool", "tool_call_id": "call_2", "content": f"Error [tool_crashed]: {_ERROR}"},
+            ],
+        )
+        for provider in _OPENAI_FORM
     ),
     Row(
         provider="anthropic",
@@ -136,7 +181,86 @@ ROWS = [
                 }
             ],
         )
-        for provider in ("gemini", "gemini-openapi")
+        for provider in ("gemini", "gemini-openapi", "vertex")
+    ),
+    Row(
+        provider="gemini-interactions",
+        response={
+            "id": "v1_1",
+            "object": "interaction",
+            "model": "gemini",
+            "status": "requires_action",
+            "steps": _STEPS,
+        },
+        calls=[("fc_1", "one", {"x": 1}), ("fc_2", "two", {})],
+        finish="requires_action",
+        assistant=_STEPS,
+        messages=[
+            {"type": "function_result", "call_id": "fc_1", "name": "one", "result": "one"},
+            {"type": "function_result", "call_id": "fc_2", "name": "two", "result": _ERROR, "is_error": True},
+        ],
+    ),
+    Row(
+        provider="mistral",
+        response={
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "mistral",
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            "choices": [{"index": 0, "message": _MISTRAL_MESSAGE, "finish_reason": "tool_calls"}],
+        },
+        calls=[("FI5qQGzDE", "one", '{"x": 1}'), ("", "two", {})],
+        finish="tool_calls",
+        assistant=[_MISTRAL_MESSAGE],
+        messages=[
+            {"role": "tool", "tool_call_id": "FI5qQGzDE", "name": "one", "content": "one"},
+            {"role": "tool", "tool_call_id": "", "name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
+        ],
+    ),
+    Row(
+        provider="cohere",
+        response={"id": "1", "finish_reason": "TOOL_CALL", "message": _COHERE_MESSAGE},
+        calls=[("one_1", "one", '{"x": 1}'), ("two_2", "two", "{}")],
+        finish="TOOL_CALL",
+        assistant=[_COHERE_MESSAGE],
+        messages=[
+            {"role": "tool", "tool_call_id": "one_1", "content": "one"},
+            {"role": "tool", "tool_call_id": "two_2", "content": f"Error [tool_crashed]: {_ERROR}"},
+        ],
+    ),
+    Row(
+        provider="ollama",
+        response={"model": "qwen", "message": _OBJECTS_MESSAGE, "done": True, "done_reason": "stop"},
+        calls=[("call_1", "one", {"x": 1}), ("", "two", {})],
+        finish="stop",
+        assistant=[_OBJECTS_MESSAGE],
+        messages=[
+            {"role": "tool", "tool_name": "one", "content": "one", "tool_call_id": "call_1"},
+            {"role": "tool", "tool_name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
+        ],
+    ),
+    Row(
+        provider="huggingface",
+        response=_OBJECTS_MESSAGE,
+        calls=[("call_1", "one", {"x": 1}), ("", "two", {})],
+        finish=None,
+        assistant=[_OBJECTS_MESSAGE],
+        messages=[
+            {"role": "tool", "name": "one", "content": "one", "tool_call_id": "call_1"},
+            {"role": "tool", "name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
+        ],
+    ),
+    Row(
+        provider="xai:grpc",
+        response={"id": "1", "outputs": [{"finish_reason": "REASON_TOOL_CALLS", "message": _GRPC_MESSAGE}]},
+        calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "{}")],
+        finish="REASON_TOOL_CALLS",
+        assistant=[_GRPC_MESSAGE],
+        messages=[
+            {"role": "ROLE_TOOL", "tool_call_id": "call_1", "content": [{"text": "one"}]},
+            {"role": "ROLE_TOOL", "tool_call_id": "call_2", "content": [{"text": f"Error [tool_crashed]: {_ERROR}"}]},
+        ],
     ),
     Row(
         provider="bedrock",
@@ -160,7 +284,14 @@ ROWS = [
         calls=[("7", "one", {"x": 1})],
         finish=None,
         assistant=[],
-        messages=[{"content": [{"type": "text", "text": "one"}], "isError": False, "resultType": "complete"}],
+        messages=[
+            {
+                "content": [{"type": "text", "text": "one"}],
+                "isError": False,
+                "structuredContent": "one",
+                "resultType": "complete",
+            }
+        ],
     ),
     Row(
         provider="json-schema",

@@ -93,3 +93,59 @@ def test_the_script_is_installed():
         [sys.executable, "-m", "toolshape.cli", "--version"], capture_output=True, text=True, check=True
     )
     assert "0.1.0" in done.stdout
+
+
+LONG = """
+from toolshape import Registry, tool
+
+@tool(name="x" * 70, strict=True)
+def wide(a: dict[str, int], b: int = 1) -> int:
+    "Wide."
+    return 1
+
+@tool(strict=True)
+def many(PARAMETERS) -> int:
+    "Many."
+    return 1
+
+tools = Registry([wide, many])
+""".replace("PARAMETERS", ", ".join(f"p{number}: int = 0" for number in range(30)))
+
+
+def test_check(run, tmp_path):
+    """What would be refused, by whom, where, by which rule, and how that is known; 1 if anything would be."""
+    [shop] = tmp_path.glob("shop_*.py")
+    shop.write_text(LONG, encoding="utf-8")
+    done = run("check", "shop:tools", "--for", "openai,anthropic,mcp")
+    assert done.exit_code == 1
+    head, *rows = done.stdout.splitlines()
+    assert head.split() == ["provider", "tool", "path", "rule", "message", "evidence"]
+    assert [row.split()[:2] for row in rows] == [["anthropic", "many"], ["mcp", "x" * 70], ["mcp", "many"]]
+    assert "30 optional properties, at most 23 are taken" in rows[0]
+    assert "2026" in rows[0]
+    found = json.loads(run("check", "shop:tools", "--for", "anthropic", "--json").stdout)
+    assert [(one["tool"], one["rule"]) for one in found] == [("many", "grammar")]
+    done = run("check", "shop:tools." + "x" * 70, "--for", "openai,gemini", "--strict", "auto")
+    assert (done.exit_code, done.stdout) == (0, "nothing would be refused: 1 tools for openai, gemini\n")
+    done = run("check", "shop:tools", "--for", "opnai")
+    assert (done.exit_code, "there is no provider 'opnai'" in " ".join(done.stderr.split())) == (2, True)
+
+
+def test_diff(run, tmp_path):
+    """What each target is told of each parameter, where they are told differently."""
+    [shop] = tmp_path.glob("shop_*.py")
+    shop.write_text(LONG, encoding="utf-8")
+    done = run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp")
+    lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    told = {(path, target): what for path, target, what in lines if path in ("a", "b")}
+    assert told["a", "openai"].startswith("additionalProperties: a map, shown as a list of pairs")
+    assert told["b", "openai"] == "required: null means: left out; default: said in the description"
+    assert told["a", "mcp"] == told["b", "mcp"] == "as written"
+    rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp", "--json").stdout)
+    assert rows[0]["path"] == ""
+    assert rows[0]["told"]["openai"].startswith("strict; name: shown as ")
+    assert rows[0]["told"]["mcp"] == "lenient"
+    same = json.loads(run("diff", "shop:tools.many", "--targets", "openai,azure", "--strict", "false", "--json").stdout)
+    assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
+    assert all(row["told"]["openai"] == row["told"]["azure"] for row in same)
+    assert run("diff", "shop:tools", "--targets", "openai").exit_code != 0

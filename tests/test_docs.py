@@ -1,36 +1,106 @@
 """docs/providers.md is made from the providers; ``python tests/test_docs.py`` writes it anew."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pydantic
 import pytest
 from zoo import CASES
 
-from toolshape import Registry
+from toolshape import Registry, tool
 from toolshape.provider import Provider, available, get
 from toolshape.report import Entry
 
 PAGE = Path(__file__).parents[1] / "docs" / "providers.md"
 HEAD = """# Providers
 
-Made from the providers themselves and the functions of the test zoo by `python tests/test_docs.py`. Every row is an
-excuse that the laws accept, and an entry that `Bound.report()` gives at its place:
+Made from the providers themselves and the functions of the test zoo by `python tests/test_docs.py`.
+
+`provider:option` is a provider with one thing otherwise; both are exported, bound and tested alike. Where it says
+"undocumented", `strict="auto"` stays lenient and `True` sends what OpenAI takes.
+"""
+MIDDLE = """
+# What each is told differently
+
+Every row is an excuse that the laws accept, and an entry that `Bound.report()` gives at its place:
 
 - `undone`: another form on the wire, undone on the way home.
 - `told`: the provider does not hold it; the description says it, and we check it.
 - `lost`: a model cannot say it any more.
 """
+COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")
+
+
+def support() -> list[str]:
+    """The table of all providers, then what they limit, then what they need besides."""
+    names = [name for name in available() if ":" not in name]
+    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
+    for name in names:
+        facts = get(name).facts
+        cells = (f"`{name}`", keys_of(get(name)), facts.arguments, facts.malformed, facts.declined, facts.strict)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "| provider | limits that are checked, for the set and for each tool | needs besides |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{name}` | {limits(get(name))} | {get(name).facts.needs or '-'} |" for name in names]
+    return lines
+
+
+def keys_of(provider: Provider) -> str:
+    """The keys of an entry, as a path each."""
+    spec = tool(description="d", strict=False)(sample).spec
+    entry = provider.gather([provider.envelope(spec, provider.strict is not None)])[0]
+    return ", ".join(f"`{path}`" for path in paths(entry, spec.parameters))
+
+
+def sample(x: int) -> None: ...
+
+
+def paths(entry: Any, parameters: Any, path: str = "") -> Iterator[str]:
+    if isinstance(entry, list):
+        for inner in entry:
+            yield from paths(inner, parameters, f"{path}[]")
+    elif isinstance(entry, dict) and not parameters.items() <= entry.items():
+        for key, inner in entry.items():
+            yield from paths(inner, parameters, f"{path}.{key}".strip("."))
+    else:
+        yield path
+
+
+def limits(provider: Provider) -> str:
+    found = [f"names: {provider.names.evidence}"]
+    if provider.most_tools is not None:
+        found.append(f"{provider.most_tools} tools a request")
+    if provider.longest_description is not None:
+        found.append(f"{provider.longest_description} characters of description")
+    if budget := provider.budget:
+        parts = {
+            "strict tools": budget.tools,
+            "properties": budget.properties,
+            "optional properties": budget.optional,
+            "unions": budget.unions,
+        }
+        said = [f"{most} {what}" for what, most in parts.items() if most is not None]
+        shared = ["strict for all tools or none"] if budget.is_shared else []
+        found.append(f"{', '.join([*said, *shared])} in the strict tools of a request ({budget.evidence})")
+    return "; ".join(found)
+
+
 BUDGETED = ("many_optionals",)
 
 
 def entries(provider: Provider, strict: bool) -> list[Entry]:
     tools = (case.function for name, case in CASES.items() if name not in BUDGETED)
-    return [entry for entry in Registry(tools).bind(provider, strict).report() if entry.kind != "finding"]
+    reports = (Registry([one]).bind(provider, strict).report() for one in tools)
+    return [entry for report in reports for entry in report if entry.kind != "finding"]
 
 
 def section(name: str) -> list[str]:
     provider = get(name)
-    lines = [f"## `{name}`", "", f"Names: {provider.names.evidence}.", ""]
+    lines = [f"## `{name}`", ""]
     forms = [("lenient", False)] + ([("strict", True)] if provider.strict is not None else [])
     rows = set()
     for form, strict in forms:
@@ -46,7 +116,7 @@ def section(name: str) -> list[str]:
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(line for name in available() for line in section(name))])
+    return "\n".join([HEAD, *support(), MIDDLE, *(line for name in available() for line in section(name))])
 
 
 @pytest.mark.skipif(

@@ -9,9 +9,11 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from zoo import CASES
 
-from toolshape import lens, rewrites
+from toolshape import Registry, Tool, lens, rewrites, structure
 from toolshape.lens import Change, everywhere
-from toolshape.provider import available, get, show
+from toolshape.provider import available, get
+from toolshape.providers import ollama
+from toolshape.showing import Shown, show
 from toolshape.testing import LawBrokenError, check_provider, check_shape, check_tool
 from toolshape.tool import as_tool
 
@@ -21,8 +23,8 @@ NOT_STRICT = {"many_optionals": ("anthropic", "bedrock")}
 
 
 def functions(name: str):
-    """The zoo; for a variant of a provider, those of its functions that are shown otherwise than by the provider."""
-    base = name.partition(":")[0]
+    """The zoo; for a variant or a vendor, those functions that are shown otherwise than by the one it is made of."""
+    base = name.partition(":")[0] if ":" in name else get(name).family
     chosen = [case.function for case_name, case in CASES.items() if base not in NOT_STRICT.get(case_name, ())]
     return chosen if name == base else [one for one in chosen if schemas(name, one) != schemas(base, one)]
 
@@ -109,6 +111,9 @@ VALUE_CHANGING = [
     rewrites.enum_as_strings,
     rewrites.optional_as_nullable,
     rewrites.rename_keys(r"[A-Za-z_][A-Za-z0-9_]{0,63}"),
+    rewrites.union_as_json_text,
+    ollama.plain_fields,
+    rewrites.one_required,
 ]
 RULE = pytest.mark.parametrize("rule", VALUE_CHANGING, ids=lambda rule: rule.__name__)
 
@@ -139,6 +144,45 @@ def test_a_lost_back_is_caught(rule):
 def test_a_lost_out_is_caught(rule):
     """Values could not be said."""
     assert broken_by([everywhere(without(rule, "out"))])
+
+
+CHOICE = {
+    "name": "find",
+    "parameters": {
+        "anyOf": [
+            {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+            {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("lost", [None, "back", "out"])
+def test_arguments_that_are_a_choice(lost):
+    """A root that is a union is one field of an object; a lost arrow is caught."""
+    made = Tool.from_definition(CHOICE, lambda **arguments: arguments)
+    changed = structure.wrapped_root(made.definition.schema)
+    assert list(changed.schema["properties"]) == ["arguments"]
+    changed = dataclasses.replace(changed, **({lost: None} if lost else {}))
+    shown = Shown(wire_name="find", is_strict=True, payload={}, lens=changed)
+    if lost is None:
+        check_shape(made, shown, shown, examples=20)
+    else:
+        with pytest.raises(LawBrokenError):
+            check_shape(made, shown, shown, examples=20)
+    body = {"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "find"}}]}}]}
+    for arguments in ({"arguments": {"id": 7}}, {"id": 7}):
+        body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+        [result] = Registry([made]).dispatch(body)
+        assert result.value == {"id": 7}
+
+
+def test_null_is_left_out():
+    """Where null cannot be said, a field whose default it is is left out instead."""
+    made = lens.compose([everywhere(rewrites.null_left_out)])(as_tool(CASES["defaults"].function).definition.schema)
+    assert made.out({"s": "a", "maybe": None}) == {"s": "a"}
+    assert not broken_by([everywhere(rewrites.null_left_out)])
+    assert broken_by([everywhere(without(rewrites.null_left_out, "out"))])
 
 
 def test_a_wrong_order_is_caught():

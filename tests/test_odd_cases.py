@@ -499,7 +499,7 @@ def test_unknown_methods_of_registries_are_errors_of_use():
 
 def test_exports_are_made_once(monkeypatch):
     """The second export of an unchanged registry rewrites nothing; a thousand tools are linear work."""
-    from toolshape import lens, provider
+    from toolshape import lens, showing
 
     visits = []
     visit = lens._Walk.visit
@@ -512,7 +512,7 @@ def test_exports_are_made_once(monkeypatch):
         visits.clear()
         first = registry.export("openai", strict=True)
         made = len(visits)
-        monkeypatch.setattr(provider, "compose", None)
+        monkeypatch.setattr(showing, "compose", None)
         assert registry.export("openai", strict=True) == first
         monkeypatch.undo()
         monkeypatch.setattr(lens._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])

@@ -6,11 +6,23 @@ from typing import Any
 import pytest
 from shared import corpus
 
-from toolshape.provider import get, refusals
+from toolshape.provider import get
+from toolshape.showing import refusals
 
 SURFACES = {
     "openai:openai-chat": "openai",
-    "azure:openai-chat": "openai",
+    "azure:openai-chat": "azure",
+    "openrouter:openai-chat": "openrouter",
+    "mistral:openai-chat": "mistral",
+    "deepseek:openai-chat": "deepseek",
+    "groq:openai-chat": "groq",
+    "xai:openai-chat": "xai",
+    "together:openai-chat": "together",
+    "cerebras:openai-chat": "cerebras",
+    "llamacpp:openai-chat": "llama-cpp",
+    "huggingface:openai-chat": "huggingface",
+    "cohere:cohere-v2": "cohere",
+    "google:gemini-interactions": "gemini-interactions",
     "openai:openai-responses": "openai-responses",
     "anthropic:anthropic-messages": "anthropic",
     "bedrock:bedrock-converse": "bedrock",

@@ -18,6 +18,7 @@ from test_providers import forced, one, two
 from zoo import CASES
 
 from toolshape import Registry
+from toolshape.provider import get
 from toolshape.tool import as_tool
 
 genai = pytest.importorskip("google.genai.types", reason="google-genai does not install beside this pydantic")
@@ -89,10 +90,10 @@ def test_tools(provider, strict):
     """Every function of the zoo, as each provider's own types have it."""
     if strict is True and provider.startswith("mcp"):
         pytest.skip("MCP has no strict form")
-    payloads = REGISTRY.export(provider, strict=strict)
-    assert payloads
-    for payload in payloads:
-        TOOLS[provider](payload)
+    found = get(provider)
+    for each in REGISTRY:
+        for payload in found.gather([each.export(provider, strict=strict)]):
+            TOOLS[provider](payload)
 
 
 def test_gemini_config():

@@ -1,8 +1,8 @@
 """The data every other module speaks: what a tool is, what a model asked, what came of it. Only the stdlib below."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from toolshape.errors import CallError
@@ -10,6 +10,7 @@ from toolshape.errors import CallError
 __all__ = [
     "Call",
     "Coercion",
+    "Effect",
     "Finding",
     "JsonObject",
     "JsonSchema",
@@ -18,12 +19,24 @@ __all__ = [
     "Result",
     "Results",
     "Spec",
+    "Verbatim",
     "WireCall",
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 Message: TypeAlias = dict[str, Any]
+Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
+
+
+class Verbatim(NamedTuple):
+    """A tool as somebody wrote it for one provider: the ``form`` of the entry, and what of it a provider checks."""
+
+    form: str
+    entry: JsonObject
+    name: str
+    schema: Any
+    is_strict: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +44,9 @@ class Spec:
     """A tool as JSON knows it: the canonical record from which every provider's shape is made.
 
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
+    ``examples`` are right arguments. ``effects`` say what a call does to the world. ``keys`` are what a provider, by
+    its name, is told besides, in its own words. ``verbatim`` is an entry that is sent as it is to providers that take
+    its form.
     """
 
     name: str
@@ -38,6 +54,10 @@ class Spec:
     description: str
     parameters: JsonSchema
     output: JsonSchema | None
+    examples: tuple[JsonObject, ...] = ()
+    effects: frozenset[Effect] = frozenset()
+    keys: Mapping[str, JsonObject] = field(default_factory=dict)
+    verbatim: Verbatim | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +81,16 @@ class Finding:
     """Something about a tool that works but deserves a look, at ``path`` (a parameter's name, ``""`` for the tool)."""
 
     path: str
-    rule: Literal["unannotated", "undescribed", "documented_but_absent", "unsayable_branch", "unresolved_return"]
+    rule: Literal[
+        "unannotated",
+        "undescribed",
+        "documented_but_absent",
+        "unsayable_branch",
+        "unresolved_return",
+        "dialect",
+        "unchecked",
+        "provider_needs",
+    ]
     message: str
 
 

@@ -1,14 +1,19 @@
-"""The command line: export a registry, call a tool. Needs the extra ``cli``."""
+"""The command line: export, check and compare tools, call one. Needs the extra ``cli``."""
 
 import importlib
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolshape import checks
 from toolshape.errors import ToolshapeError
+from toolshape.options import Options
+from toolshape.provider import Strictness, get
 from toolshape.registry import Registry
-from toolshape.tool import Options, Tool, as_tool, make_tool
+from toolshape.report import table
+from toolshape.tool import Tool, as_tool, make_tool
 
 try:
     import click
@@ -16,6 +21,13 @@ except ImportError as error:
     raise SystemExit("the command line needs click: pip install 'toolshape[cli]'") from error
 
 __all__ = ["main"]
+
+
+_STRICT = click.option(
+    "--strict", type=click.Choice(["auto", "true", "false"]), default=None, help="Whether arguments are constrained."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+_STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 
 
 @click.group()
@@ -27,18 +39,16 @@ def main() -> None:
 @main.command()
 @click.argument("target", metavar="MODULE:REGISTRY")
 @click.option("--to", "providers", required=True, help="Providers, separated by commas.")
-def export(target: str, providers: str) -> None:
+@_STRICT
+def export(target: str, providers: str, strict: str | None) -> None:
     """Print what each provider takes as tools, as JSON.
 
     MODULE:REGISTRY may also name a single tool. One provider prints its list, several an object of lists.
     """
-    found = _load(target)
-    registry = found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
-    names = [name.strip() for name in providers.split(",") if name.strip()]
-    if not names:
-        raise click.BadParameter("name at least one provider", param_hint="--to")
+    registry = _as_registry(_load(target), target)
+    names = _names(providers, "--to")
     try:
-        exported = {name: registry.export(name) for name in names}
+        exported = {name: registry.export(name, strict=_STRICTNESS[strict]) for name in names}
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(exported if len(names) != 1 else exported[names[0]], indent=2, ensure_ascii=False))
@@ -64,6 +74,73 @@ def call(target: str, arguments: str) -> None:
     if result.error is not None:
         raise click.ClickException(result.text)
     click.echo(result.text)
+
+
+@main.command()
+@click.argument("target", metavar="MODULE:REGISTRY")
+@click.option("--for", "providers", required=True, help="Providers, separated by commas.")
+@_STRICT
+@_JSON
+def check(target: str, providers: str, strict: str | None, as_json: bool) -> None:
+    """Say what providers would refuse of a registry, and how each rule is known.
+
+    MODULE:REGISTRY may also name a single tool. Exits with 1 if anything would be refused.
+    """
+    try:
+        registry = _as_registry(_load(target), target)
+        for name in _names(providers, "--for"):
+            _known(name)
+        found = [
+            one for name in _names(providers, "--for") for one in checks.check(registry, name, _STRICTNESS[strict])
+        ]
+    except ToolshapeError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
+    elif found:
+        click.echo(table(checks.Refused._fields, found))
+    else:
+        click.echo(f"nothing would be refused: {len(registry)} tools for {', '.join(_names(providers, '--for'))}")
+    if found:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("target", metavar="MODULE:TOOL")
+@click.option("--targets", required=True, help="Providers, separated by commas.")
+@_STRICT
+@_JSON
+def diff(target: str, targets: str, strict: str | None, as_json: bool) -> None:
+    """Say what each provider is told differently of a tool: of the whole, and of each parameter."""
+    tool = _as_tool(_load(target), target)
+    names = _names(targets, "--targets")
+    try:
+        found = checks.differences(tool, names, _STRICTNESS[strict])
+    except ToolshapeError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
+        return
+    rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.told.items()]
+    click.echo(table(("path", "target", "told"), rows))
+
+
+def _known(name: str) -> None:
+    try:
+        get(name)
+    except ToolshapeError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _names(given: str, option: str) -> list[str]:
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    if not names:
+        raise click.BadParameter("name at least one provider", param_hint=option)
+    return names
+
+
+def _as_registry(found: Any, target: str) -> Registry:
+    return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
 
 
 def _load(target: str) -> Any:

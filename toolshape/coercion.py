@@ -3,14 +3,14 @@
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
 
 from toolshape.calls import Coercion
 
-__all__ = ["RULES", "Mending", "Wanted", "chosen_rules", "fields_of", "has", "mend", "path_of", "wanted_at"]
+__all__ = ["RULES", "Location", "Mending", "Wanted", "chosen_rules", "fields_of", "has", "mend", "path_of", "wanted_at"]
 
 RULES: Mapping[str, bool] = {
     "empty_as_no_arguments": True,
@@ -71,18 +71,23 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     return frozenset(rule for rule, on in chosen.items() if on)
 
 
-def mend(value: Any, places: Iterable[tuple[Location, Any]], schema: CoreSchema, rules: frozenset[str]) -> Mending:
+def mend(
+    value: Any,
+    places: Iterable[tuple[Location, Any]],
+    wanted_at_place: Callable[[Location], Wanted | None],
+    rules: frozenset[str],
+) -> Mending:
     """Mend the places that an error named, where a rule that is on applies.
 
     Args:
         value: The arguments as parsed JSON; not changed.
-        places: Where pydantic found fault, and what stood there.
-        schema: The core schema of the tool's model.
+        places: Where fault was found, and what stood there.
+        wanted_at_place: What is wanted there.
         rules: The rules that are on.
     """
     coercions: list[Coercion] = []
     for location, found in places:
-        wanted = wanted_at(schema, location)
+        wanted = wanted_at_place(location)
         if wanted is None or wanted.strict or not _stands_there(value, location, found):
             continue
         for rule, after in _proposals(found, wanted):
@@ -186,7 +191,8 @@ def _from_text(found: str, kind: str, node: CoreSchema) -> Iterable[tuple[str, A
     elif kind == "float" and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
         yield "number_text", int(found) if _INTEGER_TEXT.fullmatch(found) else float(found)
     elif kind in ("literal", "enum"):
-        options = [getattr(option, "value", option) for option in node.get("expected") or node["members"]]
+        given = node["expected"] if "expected" in node else node["members"]
+        options = [getattr(option, "value", option) for option in given]
         alike = [option for option in options if isinstance(option, str) and option.casefold() == found.casefold()]
         if len(alike) == 1:
             yield "enum_case", alike[0]

@@ -111,7 +111,7 @@ class Plan:
     def _claimed(self, inject: Mapping[str, Any]) -> list[Ready]:
         """Take the calls that have not been run: none is run twice, however often and from where we are asked."""
         for ready in self._ready:
-            if ready.shape.is_injected:
+            if ready.shape.has_needs:
                 ready.shape.tool.require(inject)
         claimed, self._ready = self._ready, []
         return claimed

@@ -56,6 +56,7 @@ class Problem:
     ``path`` is the place in the names the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
     machine-readable name of what was broken. ``expected``, ``got`` and ``hint`` are short phrases that complete
     "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence where that form does not fit.
+    ``evidence`` is where a provider's rule is written down or was seen, with its date.
     """
 
     path: str
@@ -64,6 +65,7 @@ class Problem:
     got: str = ""
     hint: str = ""
     message: str = ""
+    evidence: str = ""
 
     def __str__(self) -> str:
         said = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")

@@ -14,7 +14,10 @@ from toolshape.arrows import Arrow, chained, in_array, in_object, in_others
 from toolshape.calls import JsonSchema, Loss
 from toolshape.matching import apart, fits
 
-__all__ = ["Arrow", "Change", "Lens", "Pass", "Place", "Rule", "UnsayableError", "compose", "everywhere", "inlined"]
+__all__ = [
+    "Arrow", "Change", "Lens", "Pass", "Place", "Resolve", "Rule", "UnsayableError", "compose", "each", "everywhere",
+    "inlined", "resolver", "unmarked",
+]  # fmt: skip
 
 Resolve: TypeAlias = Callable[[Any], Any]
 
@@ -48,12 +51,14 @@ class Change:
 class Place:
     """Where a node stands: ``path`` in the user's names, the ``keyword`` that leads to it (``""`` at the root).
 
-    ``resolve`` follows a ``$ref`` to its definition as far as there is one.
+    ``resolve`` follows a ``$ref`` to its definition as far as there is one; ``depth`` is how many objects and arrays
+    lead to it, from the root or from the definition that it stands in.
     """
 
     path: str
     keyword: str
     resolve: Resolve
+    depth: int = 0
 
     @property
     def is_root(self) -> bool:
@@ -78,8 +83,8 @@ Pass: TypeAlias = Callable[[JsonSchema], Lens]
 def compose(passes: Iterable[Pass]) -> Pass:
     """One pass after the other; definitions that nothing refers to any more are left out at the end."""
     steps = tuple(passes)
-    if steps:
-        steps = (everywhere(_marked), *steps, everywhere(_unmarked))
+    if len(steps) > 1:
+        steps = (everywhere(_marked), *steps, everywhere(_unmarked, constraints=True))
 
     def apply(schema: JsonSchema) -> Lens:
         backs: list[Arrow] = []
@@ -98,26 +103,53 @@ def compose(passes: Iterable[Pass]) -> Pass:
     return apply
 
 
-def everywhere(rule: Rule) -> Pass:
-    """Lift a rule to a whole schema: it is applied to every node, innermost first."""
+def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
+    """Lift a rule to a whole schema: it is applied to every node, innermost first.
+
+    Args:
+        rule: The rule.
+        constraints: Whether it is applied, too, where a schema only constrains what is described elsewhere (``not``,
+            ``if``, ``patternProperties``); no arrow is lifted from there.
+    """
 
     def apply(schema: JsonSchema) -> Lens:
-        return _Walk(rule, None, schema).lens()
+        return _Walk(rule, None, schema, constraints).lens()
 
     return apply
+
+
+def each(*rules: Rule) -> Rule:
+    """Rules that change no value, one after the other at each node: one walk for all of them."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        losses: list[Loss] = []
+        before = node
+        for one in rules:
+            change = one(node, at)
+            if change is not None:
+                node = change.node
+                losses.extend(change.losses)
+        return None if node is before else Change(node=node, losses=tuple(losses))
+
+    return rule
 
 
 def inlined(at_recursion: Rule) -> Pass:
     """Replace every ``$ref`` by what it refers to; where a definition would contain itself, apply the rule to it."""
 
     def apply(schema: JsonSchema) -> Lens:
-        return _Walk(_unchanged, at_recursion, schema).lens()
+        return _Walk(_unchanged, at_recursion, schema, True).lens()
 
     return apply
 
 
 PATH = "x-toolshape-path"
 """Travels with a node through the passes, so that whatever becomes of it is reported at its place in the function."""
+
+
+def unmarked(schema: JsonSchema) -> JsonSchema:
+    """A schema as the provider will see it, without our marks."""
+    return everywhere(_unmarked, constraints=True)(schema).schema
 
 
 def _marked(node: JsonSchema, at: Place) -> Change | None:
@@ -142,6 +174,7 @@ class _Step:
     out: Arrow | None = None
 
 
+_DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems"})
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 
 
@@ -152,9 +185,11 @@ class _Walk:
     rule: Rule
     inline: Rule | None
     schema: JsonSchema
+    constraints: bool
     losses: list[Loss] = field(default_factory=list)
     definitions: dict[str, _Step | None] = field(default_factory=dict)
     nodes: int = 0
+    depth: int = 0
     changes_values: bool = False
 
     def lens(self) -> Lens:
@@ -170,7 +205,7 @@ class _Walk:
         return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses))
 
     def resolve_before(self, node: Any) -> Any:
-        return _resolved(node, lambda name: self.schema.get("$defs", {}).get(name), self.schema)
+        return resolver(self.schema)(node)
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
@@ -183,20 +218,27 @@ class _Walk:
         """The definition of this name, rewritten; ``None`` while it is being rewritten, or if there is none."""
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
+            depth, self.depth = self.depth, 0
             self.definitions[name] = self.visit(self.schema["$defs"][name], f"{name}", "$defs", ())
+            self.depth = depth
         return self.definitions.get(name)
 
     def visit(self, node: Any, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         if not isinstance(node, dict):
             return _Step(before=node, after=node) if keyword else _Step(before={}, after={})
+        self.depth += keyword in _DEEPER
+        step = self.visit_node(node, path, keyword, stack)
+        self.depth -= keyword in _DEEPER
+        return step
+
+    def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         self.nodes += 1
         if self.nodes > MOST_NODES:
             raise UnsayableError(f"more than {MOST_NODES} nodes: split the tool", path=path, rule="too_large")
         path = node.get(PATH, path)
-        place = Place(
-            path=path, keyword=keyword, resolve=self.resolve_after if self.inline is None else self.resolve_before
-        )
-        if "$ref" in node and self.inline is not None:
+        resolve = self.resolve_after if self.inline is None else self.resolve_before
+        place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
+        if isinstance(node.get("$ref"), str) and self.inline is not None:
             return self.inlined(node, place, stack)
         inner = self.children(node, path, stack)
         change = self.rule(inner.after, place)
@@ -208,7 +250,7 @@ class _Walk:
             back = chained([arrow for arrow in (change.back, inner.back) if arrow])
             out = chained([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
-        if "$ref" in node:
+        if isinstance(node.get("$ref"), str):
             return step
         return self.with_examples(step, node)
 
@@ -223,7 +265,7 @@ class _Walk:
         target = self.resolve_before({"$ref": node["$ref"]})
         if not isinstance(target, dict) or "$ref" in target:
             raise UnsayableError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
-        return self.visit({**target, **siblings}, place.path, place.keyword or "$ref", (*stack, name))
+        return self.visit_node({**target, **siblings}, place.path, place.keyword or "$ref", (*stack, name))
 
     def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
         """Rewrite what the node holds of values: its default and its examples."""
@@ -232,16 +274,18 @@ class _Walk:
         after = dict(step.after)
         if "default" in node and "default" in after:
             after["default"] = step.out(node["default"])
-        if "examples" in node and "examples" in after:
+        if isinstance(node.get("examples"), list) and "examples" in after:
             after["examples"] = [step.out(example) for example in node["examples"]]
         step.after = after
         return step
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and lift their arrows to its values."""
-        if "$ref" in node:
+        if isinstance(node.get("$ref"), str):
             return self.reference(node)
         step = _Step(before=node, after=dict(node))
+        if self.constraints:
+            self.in_constraints(node, step.after, path, stack)
         backs: list[Arrow] = []
         outs: list[Arrow] = []
         for rewrite in (self.in_objects, self.in_arrays, self.in_branches):
@@ -250,6 +294,15 @@ class _Walk:
                 outs.extend([out] if out else [])
         step.back, step.out = chained(backs[::-1]), chained(outs)
         return step
+
+    def in_constraints(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> None:
+        for keyword in ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties"):
+            if isinstance(node.get(keyword), dict):
+                after[keyword] = self.visit(node[keyword], path, keyword, stack).after
+        for keyword in ("patternProperties", "dependentSchemas"):
+            if isinstance(node.get(keyword), dict):
+                inner = node[keyword].items()
+                after[keyword] = {name: self.visit(one, path, keyword, stack).after for name, one in inner}
 
     def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
         base = f"{path}." if path else ""
@@ -339,10 +392,15 @@ def _name_of(reference: str) -> str:
     return reference.rpartition("/")[2]
 
 
+def resolver(schema: JsonSchema) -> Resolve:
+    """What follows a ``$ref`` to its definition in a schema, as far as there is one."""
+    return lambda node: _resolved(node, lambda name: schema.get("$defs", {}).get(name), schema)
+
+
 def _resolved(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
     """Follow references; siblings of a ``$ref`` lie on top of what it leads to."""
     for _ in range(100):
-        if not isinstance(node, dict) or "$ref" not in node:
+        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             return node
         target = root if node["$ref"] == "#" else find(_name_of(node["$ref"]))
         if target is None:

@@ -52,6 +52,21 @@ class Definition:
     lax: bool
     findings: tuple[Finding, ...]
 
+    @property
+    def name(self) -> str:
+        """The function's own name, or the one it was given."""
+        return self.signature.name
+
+    @property
+    def description(self) -> str:
+        """The docstring's summary and body."""
+        return self.signature.doc.description
+
+    @property
+    def location(self) -> str:
+        """``file:line``."""
+        return self.signature.location
+
 
 def define(function: Callable[..., Any], signature: Signature) -> Definition:
     """Make the model of a function.

@@ -15,7 +15,7 @@ from toolshape.calls import Finding, JsonSchema
 from toolshape.canonical import generate
 from toolshape.signature import Signature
 
-__all__ = ["Output", "describe"]
+__all__ = ["Output", "describe", "undescribed"]
 
 _EMPTY = inspect.Signature.empty
 _YIELDING = frozenset(
@@ -66,6 +66,11 @@ def describe(signature: Signature) -> Output:
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
     return Output(schema=schema, to_text=_untyped_text if annotation is str else _typed_text(adapter))
+
+
+def undescribed() -> Output:
+    """Values written by their types."""
+    return Output(schema=None, to_text=_untyped_text)
 
 
 def _value_type(annotation: Any, signature: Signature) -> Any:

@@ -1,28 +1,29 @@
 """What a provider is: how it takes tools, how its calls read, how it wants results. JSON only, no SDK."""
 
 import functools
-import hashlib
 import importlib
 import importlib.metadata
 import json
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape.calls import JsonObject, JsonSchema, Loss, Message, Result, Spec, WireCall
+from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ExportError, Problem, ResponseError
-from toolshape.lens import Lens, Pass, UnsayableError, compose
-from toolshape.rules import Check, broken
+from toolshape.lens import Pass
+from toolshape.rules import Cited
 
 __all__ = [
+    "Budget",
     "Choice",
+    "Facts",
     "NameRule",
     "Provider",
     "Reading",
-    "Shown",
     "Strictness",
+    "as_json",
     "available",
     "copied",
     "family_of",
@@ -30,9 +31,7 @@ __all__ = [
     "member",
     "opened",
     "plain",
-    "refusals",
-    "repaired",
-    "show",
+    "unsayable",
 ]
 
 ENTRY_POINTS = "toolshape.providers"
@@ -48,13 +47,19 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """Which tools a model may or must call: ``choice`` is ``"auto"``, ``"none"``, ``"required"`` or a wire name.
+    """Which tools a model may or must call, for one request.
 
-    ``is_strict``: some tool is shown in strict form, for providers that switch it on by request.
+    ``mode``: ``"auto"``, ``"none"`` or ``"required"``, or ``None`` where nothing is said. ``names`` are wire names: the
+    one tool to call, or those of which one is to be called, and ``chosen`` is what the SDK takes as tools for these
+    alone. ``is_strict``: some tool is shown in strict form, for providers that switch it on by request. ``provider``
+    and ``model`` are whom the request goes to.
     """
 
-    choice: str | None = None
-    is_name: bool = False
+    provider: str
+    model: str | None = None
+    mode: Literal["auto", "none", "required"] | None = None
+    names: tuple[str, ...] = ()
+    chosen: tuple[JsonObject, ...] = ()
     parallel: bool | None = None
     is_strict: bool = False
 
@@ -77,14 +82,33 @@ class NameRule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
-    """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
+class Budget:
+    """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
 
-    wire_name: str
-    is_strict: bool
-    payload: JsonObject
-    lens: Lens
-    notes: tuple[Loss, ...] = ()
+    ``is_shared``: strictness is the request's, so that either all of its tools are strict or none is.
+    """
+
+    tools: int | None = None
+    properties: int | None = None
+    optional: int | None = None
+    unions: int | None = None
+    is_shared: bool = False
+    evidence: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
+
+    ``arguments``: how they arrive; ``malformed``: what arrives where the model wrote no JSON; ``declined``: how it
+    says that it calls nothing; ``strict``: the switch; ``needs``: what else the request or the server needs.
+    """
+
+    arguments: str
+    malformed: str
+    declined: str
+    strict: str
+    needs: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,109 +117,63 @@ class Provider:
 
     Args:
         name: What users write.
-        family: The wire family; responses of one family look alike, whoever sent them.
+        family: The wire family, by the name of its default provider; responses of one family look alike, whoever
+            sent them.
+        form: The provider whose entries have the form of this one's: where they are alike, a definition written for
+            one can be sent to the other as it is.
         names: The rule for tool names.
         refuses: What it refuses of any schema.
         refuses_strict: What it refuses of a strict one besides.
         lenient: How the schema is rewritten by default, in this order.
         strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
+        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
+            it is enough to say so in the request.
+        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
+        budget: What it compiles of strict tools in one request.
+        most_tools: How many tools a request may hold.
+        longest_description: How many characters a tool's description may have.
+        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
+        lacks: Keys of an entry that others of the family have and this one does not know.
         envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
         gather: The entries of all tools as what the SDK takes as its tools.
         request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
         recognises: Whether a body (dict, list or SDK object) is a response of the family.
         read: The calls in such a body.
         encode: Results as the messages that answer them.
+        facts: For the documentation.
     """
 
     name: str
     family: str
+    form: str
     names: NameRule
-    refuses: tuple[Check, ...] = ()
-    refuses_strict: tuple[Check, ...] = ()
+    refuses: tuple[Cited, ...] = ()
+    refuses_strict: tuple[Cited, ...] = ()
     lenient: tuple[Pass, ...]
     strict: tuple[Pass, ...] | None
+    is_strict_by_auto: bool = True
+    strict_needs: str = ""
+    budget: Budget | None = None
+    most_tools: int | None = None
+    longest_description: int | None = None
+    examples: str | None = None
+    lacks: frozenset[str] = frozenset()
     envelope: Callable[[Spec, bool], JsonObject]
     gather: Callable[[list[JsonObject]], list[JsonObject]] = list
     request: Callable[[list[JsonObject], Choice], JsonObject]
     recognises: Callable[[Any], bool]
     read: Callable[[Any], Reading]
     encode: Callable[[Sequence[Result]], list[Message]]
+    facts: Facts
 
 
 Strictness: TypeAlias = bool | Literal["auto"]
 
-# What "auto" takes for granted: changes that are undone without a trace, and words that constrain nothing.
-_HARMLESS = frozenset(
-    {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
-)
 
-
-def show(provider: Provider, spec: Spec, strict: Strictness = "auto", wire_name: str | None = None) -> Shown:
-    """Show one tool to a provider.
-
-    Args:
-        provider: Whom it is shown to.
-        spec: The tool.
-        strict: Whether its arguments are to be constrained; ``"auto"``: if that only takes renaming, null for what is
-            left out, and other forms of enums.
-        wire_name: The name it is shown by; by default its own, repaired if the provider does not take it.
-
-    Raises:
-        ExportError: The provider would refuse it, or has no strict form.
-    """
-    if strict is True and provider.strict is None:
-        message = f"{provider.name} has no strict form of a tool: leave strict= out"
-        raise _cannot(provider, spec, "strict", "", message)
-    lens, is_strict, problems = _lens(provider, spec.parameters, strict)
-    if problems:
-        raise ExportError(provider=provider.name, tool=spec.name, problems=problems)
-    name = wire_name or repaired(provider, spec.name)
-    shown = replace(spec, name=name, parameters=lens.schema)
-    payload: JsonObject = copied(provider.envelope(shown, is_strict))
-    notes = (Loss(path="", keyword="name", kind="renamed", note=f"shown as {name!r}"),) if name != spec.name else ()
-    return Shown(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=notes)
-
-
-def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """What the provider would refuse of a schema that it is sent."""
-    return broken(schema, (*provider.refuses, *(provider.refuses_strict if is_strict else ())))
-
-
-def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
-    """The lens to show a schema through, whether it is strict, and what would be refused all the same."""
-    if strict is not False and provider.strict is not None:
-        lens, problems = _tried(provider, provider.strict, schema, is_strict=True)
-        is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
-        if strict is True or (is_harmless and not problems):
-            return lens, True, problems
-    lens, problems = _tried(provider, provider.lenient, schema, is_strict=False)
-    return lens, False, problems
-
-
-def _tried(
-    provider: Provider, passes: tuple[Pass, ...], schema: JsonSchema, *, is_strict: bool
-) -> tuple[Lens, list[Problem]]:
-    try:
-        lens = compose(passes)(schema)
-    except UnsayableError as error:
-        return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
-    return lens, refusals(provider, lens.schema, is_strict=is_strict)
-
-
-def repaired(provider: Provider, name: str) -> str:
-    """The name by which a tool is shown: its own, or one made of it alone, so that no other tool can change it."""
-    rule = provider.names
-    if rule.admits(name):
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: rule.longest - 11]
-    stem = stem if stem[:1].isalpha() else f"t_{stem}"
-    return f"{stem}_{digest}"
-
-
-def _cannot(provider: Provider, spec: Spec, rule: str, path: str, message: str) -> ExportError:
-    problem = Problem(path=path, rule=rule, message=message)
-    return ExportError(provider=provider.name, tool=spec.name, problems=[problem])
+def unsayable(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
+    """The error for what a provider has no word for in a request."""
+    problem = Problem(path=path, rule="choice", message=message)
+    return ExportError(provider=choice.provider, tool=None, problems=[problem])
 
 
 def get(provider: str | Provider) -> Provider:
@@ -240,14 +218,15 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         bound: Providers to ask besides those of this package.
 
     Returns:
-        The first provider of the family: its default.
+        The default provider of the family, or the one that recognised it where that does not.
 
     Raises:
         ResponseError: It has the form of no family.
     """
     for provider in (*bound, *_built_in().values()):
         if provider.recognises(response):
-            return provider
+            default = _built_in().get(provider.family, provider)
+            return default if default.recognises(response) else provider
     known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
     said = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
     raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
@@ -260,11 +239,25 @@ def opened(response: Any) -> Any:
         ResponseError: The text is not JSON.
     """
     if not isinstance(response, (str, bytes, bytearray)):
-        return response
+        message = getattr(response, "proto", response)
+        return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
     try:
         return json.loads(response)
     except ValueError as error:
         raise ResponseError(f"the response is not JSON: {error}", body=response) from error
+
+
+def _from_protocol_buffer(message: Any) -> JsonObject:
+    """A protocol buffer's fields that are set, as JSON; enums by their names."""
+    return {field.name: _field(field, value) for field, value in message.ListFields()}
+
+
+def _field(field: Any, value: Any) -> Any:
+    if hasattr(value, "ListFields"):
+        return _from_protocol_buffer(value)
+    if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
+        return [_field(field, one) for one in value]
+    return field.enum_type.values_by_number[value].name if field.enum_type else value
 
 
 def member(node: Any, name: str) -> Any:
@@ -278,6 +271,14 @@ def plain(node: Any) -> Any:
         return [plain(item) for item in node]
     dump = None if isinstance(node, dict) else getattr(node, "model_dump", None)
     return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
+
+
+def as_json(text: str) -> Any:
+    """The value that a result's text says; a text that is no JSON, of an enum or a date, is itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def copied(node: Any) -> Any:

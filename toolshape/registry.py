@@ -3,24 +3,32 @@
 import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from toolshape.annotations import calling_frame
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.coercion import chosen_rules
+from toolshape.dialects import ForeignError, entries
 from toolshape.dispatch import Plan
 from toolshape.errors import DefinitionError, ExportError, Problem, ResponseError, UsageError
-from toolshape.provider import Choice, Provider, Strictness, family_of, get, opened
+from toolshape.options import ToolOptions, labels, options_of
+from toolshape.provider import Choice, Provider, Strictness, copied, family_of, get, opened
 from toolshape.report import Report
 from toolshape.running import NOTHING_INJECTED
-from toolshape.shape import Shape, shape
-from toolshape.tool import Options, Tool, as_tool, labels, make_tool
+from toolshape.shape import Shape, shapes
+from toolshape.tool import Tool, as_tool, make_from_definition, make_tool
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Bound", "Registry"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _Key: TypeAlias = tuple[str, str]
+_MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
+_MOST_NAMED = 10
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
 
 
@@ -38,22 +46,50 @@ class Bound:
     ) -> None:
         self.provider = provider
         self._shapes: dict[str, Shape] = {}
-        for tool in tools:
-            one = shape(tool, provider, strict, rules)
+        for one in shapes(tools, provider, strict, rules):
             if other := self._shapes.get(one.shown.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.shown.wire_name!r}: pass name= to one"
                 problem = Problem(path="name", rule="name_taken", message=message)
                 raise ExportError(provider=provider.name, tool=one.name, problems=[problem])
             self._shapes[one.shown.wire_name] = one
-        self._exported = json.dumps(provider.gather([one.shown.payload for one in self._shapes.values()]))
+        self._exported = json.dumps(self._gathered(self._shapes))
 
     def __repr__(self) -> str:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._shapes.values()]})"
 
+    def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
+        return self.provider.gather([self._shapes[name].shown.payload for name in wire_names])
+
     def export(self) -> list[JsonObject]:
-        """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process."""
+        """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
+
+        Raises:
+            ExportError: A request does not hold so many tools.
+        """
+        self._refuse_too_many()
         tools: list[JsonObject] = json.loads(self._exported) if self._shapes else []
         return tools
+
+    def _refuse_too_many(self) -> None:
+        most = self.provider.most_tools
+        if most is None or len(self._shapes) <= most:
+            return
+        too_many = [one.name for one in self._shapes.values()][most:]
+        message = f"{len(self._shapes)} tools, at most {most} are taken in a request: send a subset without "
+        message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
+        raise self._refused("", "most_tools", message)
+
+    def _refused(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
+        problem = Problem(path=path, rule=rule, message=message, hint=hint)
+        return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+
+    def is_strict(self, name: str) -> bool:
+        """Whether a tool, by its own name, is shown in strict form.
+
+        Raises:
+            KeyError: There is no such tool.
+        """
+        return {one.name: one.shown.is_strict for one in self._shapes.values()}[name]
 
     def report(self) -> Report:
         """What this provider is told otherwise than the functions say it, and what deserves a look."""
@@ -63,31 +99,56 @@ class Bound:
             said += [(one.name, finding) for finding in one.tool.findings]
         return Report(said)
 
-    def request(self, *, choice: str | None = None, parallel: bool | None = None) -> JsonObject:
+    def request(
+        self, *, choice: str | Collection[str] | None = None, parallel: bool | None = None, model: str | None = None
+    ) -> JsonObject:
         """The keywords of a request: ``tools``, and the choice in the provider's words. Empty without tools.
 
         Args:
-            choice: ``"auto"``, ``"none"``, ``"required"``, or the name of the one tool to call.
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
+                which one is to be called. Where a provider has no word for a choice among some, only these are sent.
             parallel: Whether several calls may come in one response.
+            model: The model that is asked, for choices that a provider takes at some of its models only.
 
         Raises:
-            ExportError: There is no such tool, or the provider cannot say this.
+            ExportError: There is no such tool, the provider cannot say this, or a request holds fewer tools.
         """
-        if not self._shapes:
+        if not self._shapes and choice in (None, "auto", "none"):
             return {}
-        is_strict = any(one.shown.is_strict for one in self._shapes.values())
-        is_name = choice not in (None, "auto", "none", "required")
-        wire_name = choice
-        if is_name:
-            wire_names = {one.name: one.shown.wire_name for one in self._shapes.values()}
-            if choice not in wire_names:
-                near = difflib.get_close_matches(str(choice), wire_names, 1)
+        if not (choice is None or isinstance(choice, (str, Iterable))):
+            raise self._refused("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+        mode = _MODES.get(choice) if isinstance(choice, str) else None
+        names = (
+            () if choice is None or mode else self._wire_names([choice] if isinstance(choice, str) else list(choice))
+        )
+        chosen = Choice(
+            provider=self.provider.name,
+            model=model,
+            mode=mode,
+            names=names,
+            chosen=tuple(copied(self._gathered(names))) if names else (),
+            parallel=parallel,
+            is_strict=any(one.shown.is_strict for one in self._shapes.values()),
+        )
+        tools: list[JsonObject] = json.loads(self._exported)
+        request = self.provider.request(tools, chosen)
+        # Where only some are sent, only these count.
+        inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
+        if any(value is tools for value in inner):
+            self._refuse_too_many()
+        return request
+
+    def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
+        """The names by which some tools are shown, in the order of the registry."""
+        wire_names = {one.name: one.shown.wire_name for one in self._shapes.values()}
+        for name in names:
+            if name not in wire_names:
+                near = difflib.get_close_matches(str(name), wire_names, 1)
                 hint = f'did you mean "{near[0]}"?' if near else ""
-                problem = Problem(path="choice", rule="unknown_tool", message=f"there is no tool {choice!r}", hint=hint)
-                raise ExportError(provider=self.provider.name, tool=None, problems=[problem])
-            wire_name = wire_names[str(choice)]
-        chosen = Choice(choice=wire_name, is_name=is_name, parallel=parallel, is_strict=is_strict)
-        return self.provider.request(self.export(), chosen)
+                raise self._refused("choice", "unknown_tool", f"there is no tool {name!r}", hint)
+        if not names:
+            raise self._refused("choice", "choice", 'a choice among no tools: say "none"')
+        return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any) -> Plan:
         """Read a response (SDK object, dict, JSON text or bytes), validate its calls, and run nothing.
@@ -158,49 +219,68 @@ class Registry:
 
     def _add(self, added: Tool[..., Any]) -> Tool[..., Any]:
         added.require_bound()
-        if taken := self._tools.get(added.name):
-            message = f"{added.name!r} is already at {taken.definition.signature.location}: pass name="
-            problem = Problem(path="name", rule="name_taken", message=message)
-            location = added.definition.signature.location
-            raise DefinitionError(tool=added.name, location=location, problems=[problem])
+        self._refuse_taken(added)
         self._tools = {**self._tools, added.name: added}  # another thread may be reading
         self._bounds = {}
         return added
+
+    def _refuse_taken(self, added: Tool[..., Any]) -> None:
+        if taken := self._tools.get(added.name):
+            message = f"{added.name!r} is already at {taken.definition.location}: pass name="
+            problem = Problem(path="name", rule="name_taken", message=message)
+            raise DefinitionError(tool=added.name, location=added.definition.location, problems=[problem])
+
+    def add_definitions(
+        self,
+        given: Any,
+        functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+        *,
+        verbatim: bool = False,
+        **options: "Unpack[ToolOptions]",
+    ) -> list[Tool[..., Any]]:
+        """Add tools that were written for some provider, or by nobody in particular; see ``Tool.from_definition``.
+
+        Args:
+            given: A list of definitions, whatever holds one (a request, MCP's list of tools, Gemini's declarations),
+                or its JSON text.
+            functions: What answers their calls, by the names in the definitions; tools without one are shown only.
+            verbatim: Whether a provider whose form they have is sent them as they are.
+            **options: As for ``tool``, for all of them.
+
+        Raises:
+            DefinitionError: One of them cannot be a tool, or is not there for a function; none is added then.
+        """
+        frame = calling_frame()
+        asked: list[str] = []
+
+        def choose(name: str) -> Callable[..., Any] | None:
+            asked.append(name)
+            return functions.get(name)
+
+        try:
+            each = list(entries(given))
+        except ForeignError as error:
+            raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
+        made = [make_from_definition(entry, choose, verbatim, options, frame) for entry in each]
+        if lost := sorted(functions.keys() - set(asked)):
+            problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")
+            raise DefinitionError(tool=lost[0], location="add_definitions", problems=[problem])
+        both = Registry([*self, *made])
+        self._tools, self._bounds = both._tools, {}
+        return made
 
     @overload
     def tool(self, function: Callable[P, R], /) -> Tool[P, R]: ...
     @overload
     def tool(
-        self,
-        function: None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        strict: Strictness | None = None,
-        coerce: Mapping[str, bool] | bool | None = None,
-        timeout: float | None = None,
-        tags: Collection[str] = (),
+        self, function: None = None, /, **options: "Unpack[ToolOptions]"
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
-    def tool(
-        self,
-        function: Any = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        strict: Strictness | None = None,
-        coerce: Mapping[str, bool] | bool | None = None,
-        timeout: float | None = None,
-        tags: Collection[str] = (),
-    ) -> Any:
+    def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
         """Make a function a tool and add it; as ``toolshape.tool`` otherwise."""
-        options = Options(name, title, description, strict, coerce, timeout, labels(tags))
+        made = options_of(options)
         if function is None:
-            return lambda decorated: self._add(make_tool(decorated, options, calling_frame()))
-        return self._add(make_tool(function, options, calling_frame()))
+            return lambda decorated: self._add(make_tool(decorated, made, calling_frame()))
+        return self._add(make_tool(function, made, calling_frame()))
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
         return self._tools[name]
@@ -247,9 +327,12 @@ class Registry:
 
         Raises:
             ExportError: There is no such provider, it cannot be shown one of the tools, or it has no strict form.
+            UsageError: ``strict`` is something else.
         """
         found = get(provider)
         wish = self._strict if strict is None else strict
+        if not (wish is True or wish is False or wish == "auto"):
+            raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
         bound = self._bounds.get(key)
         if bound is None or bound.provider is not found:
@@ -265,12 +348,13 @@ class Registry:
         self,
         provider: str | Provider,
         *,
-        choice: str | None = None,
+        choice: str | Collection[str] | None = None,
         parallel: bool | None = None,
+        model: str | None = None,
         strict: Strictness | None = None,
     ) -> JsonObject:
         """The keywords of a request; see ``bind`` and ``Bound.request``."""
-        return self.bind(provider, strict).request(choice=choice, parallel=parallel)
+        return self.bind(provider, strict).request(choice=choice, parallel=parallel, model=model)
 
     def dispatch(
         self,

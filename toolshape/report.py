@@ -1,12 +1,12 @@
 """Losses and findings in, a table that people read and data that programs read out."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Finding, JsonObject, Loss
 
-__all__ = ["Entry", "Report", "Severity"]
+__all__ = ["Entry", "Report", "Severity", "table"]
 
 Severity: TypeAlias = Literal["undone", "told", "lost"]
 _SEVERITIES: dict[str, Severity] = {
@@ -52,14 +52,7 @@ class Report:
         return f"<Report: {len(self)} entries>"
 
     def __str__(self) -> str:
-        if not self.entries:
-            return "nothing changed, nothing found"
-        rows = [("tool", "path", "rule", "kind", "severity", "note"), *self.entries]
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = [
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]) for row in rows
-        ]
-        return "\n".join(line.rstrip() for line in lines)
+        return table(Entry._fields, self.entries) if self.entries else "nothing changed, nothing found"
 
     @property
     def data(self) -> list[JsonObject]:
@@ -70,6 +63,16 @@ class Report:
     def json(self) -> str:
         """The same as text."""
         return json.dumps(self.data, ensure_ascii=False, indent=2)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows under their heads, in columns."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
+    padded = (
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in lines
+    )
+    return "\n".join(line.rstrip() for line in padded)
 
 
 def _entry(tool: str, said: Loss | Finding) -> Entry:

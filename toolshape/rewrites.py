@@ -4,12 +4,13 @@ Rules are applied by ``lens.everywhere``, innermost node first; a factory that t
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.lens import PATH, Arrow, Change, Pass, Place, Rule, UnsayableError, everywhere
+from toolshape.lens import PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
 from toolshape.matching import apart, fits
 
 ANNOTATIONS = frozenset(
@@ -63,6 +64,11 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
     return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
 
 
+def _admits_text(node: Any, at: Place) -> bool:
+    """Whether a value there may be a text."""
+    return not apart(node, {"type": "string"}, at.resolve)
+
+
 def _to_json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -86,13 +92,25 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     """A definition inside itself, where references are inlined."""
     name = node["$ref"].rpartition("/")[2]
-    text_is_meant = fits("text", node, at.resolve)
+    text_is_meant = _admits_text(node, at)
     return json_text(at.resolve(node), at, of=f"One more {name}, of the form above", text_is_meant=text_is_meant)
 
 
 def recursion_kept(node: JsonSchema, at: Place) -> Change:  # noqa: ARG001 - a rule
     """A definition inside itself stays a reference."""
     return Change(node=node)
+
+
+def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """A choice of several forms, where a provider takes none."""
+    is_choice = "anyOf" in node or isinstance(node.get("type"), list)
+    return None if at.is_root or not is_choice else of_a_form(node, at)
+
+
+def of_a_form(node: JsonSchema, at: Place) -> Change:
+    """A node as JSON text, its schema told in the description."""
+    plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
 
 
 # --- objects, maps, tuples ----------------------------------------------------------------------------------------
@@ -288,6 +306,73 @@ def _nullable(node: Any) -> JsonSchema:
     return {"anyOf": [inside, {"type": "null"}], **outside}
 
 
+def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Fields whose default is null, where null cannot be said: they are left out instead."""
+    properties = node.get("properties", {})
+    shown: dict[str, Any] = {}
+    for name, inner in properties.items():
+        others = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
+        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(others) == 1:
+            outside = {key: value for key, value in annotations_of(inner).items() if key != "default"}
+            shown[name] = {**others[0], **outside}
+    if not shown:
+        return None
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in shown}
+
+    return Change(node={**node, "properties": {**properties, **shown}}, out=out)
+
+
+def one_required(node: JsonSchema, at: Place) -> Change | None:
+    """A field is required where a provider wants one that is.
+
+    One with a default: it can be said, not left out. An object without such is JSON text; of the arguments, the first
+    field is, and null says that it was left out.
+    """
+    properties = node.get("properties", {})
+    if not properties or node.get("required"):
+        return None
+    name = next((name for name, inner in properties.items() if inner.get("default") is not None), None)
+    if name is None:
+        return _first_required(node, at) if at.is_root else of_a_form(node, at)
+    default = properties[name]["default"]
+
+    def out(value: Any) -> Any:
+        return {name: default, **value} if isinstance(value, dict) else value
+
+    loss = Loss(
+        path=_inner(at, name), keyword="required", kind="narrowed", note="it cannot be left out, its default said"
+    )
+    return Change(node={**node, "required": [name]}, out=out, losses=(loss,))
+
+
+def _first_required(node: JsonSchema, at: Place) -> Change:
+    properties = node["properties"]
+    texts = [name for name, inner in properties.items() if _admits_text(inner, at)]
+    name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
+    place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
+    change = of_a_form(properties[name], place)
+    shown = described(change.node, "null leaves it out.")
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        found = change.back(value[name]) if change.back else value[name]
+        rest = {key: item for key, item in value.items() if key != name}
+        return rest if found is None else {**value, name: found}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {**value, name: change.out(value[name]) if name in value and change.out else "null"}
+
+    changed = {**node, "properties": {**properties, name: shown}, "required": [name]}
+    return Change(node=changed, back=back, out=out, losses=change.losses)
+
+
 def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Say of every object that names its fields that it has no others."""
     if node.get("type") != "object" or "additionalProperties" in node:
@@ -325,7 +410,7 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
         home = {new: old for old, new in shown.items()}
         renamed = {**node, "properties": {shown[name]: inner for name, inner in properties.items()}}
         if "required" in node:
-            renamed["required"] = [shown[name] for name in node["required"]]
+            renamed["required"] = [shown.get(name, name) for name in node["required"]]
         losses = tuple(
             Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"shown as {new!r}")
             for old, new in shown.items()
@@ -394,6 +479,11 @@ def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
 
 
+def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of true and false, which a provider that takes strings and numbers does not list."""
+    return enum_as_strings(node, at) if any(isinstance(choice, bool) for choice in node.get("enum", ())) else None
+
+
 def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Choices of one type say which it is."""
     if "enum" not in node or "type" in node:
@@ -422,7 +512,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     if not parts:
         return None
     outside = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1:
+    if len(parts) == 1 and not (outside.keys() - ANNOTATIONS) & parts[0].keys():
         return Change(node={**parts[0], **outside})
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), outside]:
@@ -443,13 +533,32 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
 # --- types and null -----------------------------------------------------------------------------------------------
 
 
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_TYPES_OF: Mapping[str, str] = {
+    **dict.fromkeys(("properties", "required", "additionalProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("propertyNames", "minProperties", "maxProperties", "dependentRequired"), "object"),
+    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
+    **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
+}
+"""Keywords that speak of one type only."""
+
+
+def _speaks_of(keyword: str, name: str) -> bool:
+    if keyword in _OF_NUMBERS:
+        return name in ("number", "integer")
+    return name != "null" and _TYPES_OF.get(keyword, name) == name
+
+
 def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """``type: [a, b]`` as branches."""
     if not isinstance(node.get("type"), list):
         return None
     outside = annotations_of(node)
     inside = {key: value for key, value in node.items() if key not in outside and key != "type"}
-    branches = [{"type": "null"} if name == "null" else {"type": name, **inside} for name in node["type"]]
+    branches = [
+        {"type": name, **{key: value for key, value in inside.items() if _speaks_of(key, name)}}
+        for name in node["type"]
+    ]
     return Change(node={"anyOf": branches, **outside} if len(branches) > 1 else {**branches[0], **outside})
 
 
@@ -465,6 +574,19 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     return Change(node={**outside, "anyOf": others, "nullable": True}) if others else None
 
 
+def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null beside one other as one more type."""
+    branches = node.get("anyOf", ())
+    others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
+    if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    merged = {**others[0], **outside, "type": [others[0]["type"], "null"]}
+    if "enum" in merged:
+        merged["enum"] = [*merged["enum"], None]
+    return Change(node=merged)
+
+
 # --- keywords -----------------------------------------------------------------------------------------------------
 
 
@@ -478,11 +600,22 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
         if not moved:
             return None
         kept = {key: value for key, value in node.items() if key not in moved}
-        said = ", ".join(f"{key}: {_to_json_text(value)}" for key, value in moved.items())
+        said = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
         losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="said in the description") for key in moved)
         return Change(node=described(kept, f"({said})"), losses=losses)
 
     return rule
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    """A keyword's value, its schemas without our marks."""
+    if keyword in ("enum", "const", "default", "discriminator", "examples"):
+        return value
+    if isinstance(value, list):
+        return [unmarked(one) if isinstance(one, dict) else one for one in value]
+    if keyword in ("patternProperties", "dependentSchemas"):
+        return {name: unmarked(one) if isinstance(one, dict) else one for name, one in value.items()}
+    return unmarked(value) if isinstance(value, dict) else value
 
 
 def say_formats_but(*formats: str) -> Rule:
@@ -508,9 +641,10 @@ def say_default(node: JsonSchema, at: Place) -> Change | None:
     if "default" not in node:
         return None
     kept = {key: value for key, value in node.items() if key != "default"}
-    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
     if node["default"] is None:
+        loss = Loss(path=at.path, keyword="default", kind="moved", note="null, which leaving it out means")
         return Change(node=kept, losses=(loss,))
+    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
     return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
 
 
@@ -519,10 +653,12 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
         return None
     shown = dict(node)
-    if isinstance(low := shown.pop("exclusiveMinimum", None), int):
-        shown["minimum"] = max(low + 1, shown.get("minimum", low + 1))
-    if isinstance(high := shown.pop("exclusiveMaximum", None), int):
-        shown["maximum"] = min(high - 1, shown.get("maximum", high - 1))
+    if (low := shown.pop("exclusiveMinimum", None)) is not None:
+        least = math.floor(low) + 1
+        shown["minimum"] = max(least, shown.get("minimum", least))
+    if (high := shown.pop("exclusiveMaximum", None)) is not None:
+        most = math.ceil(high) - 1
+        shown["maximum"] = min(most, shown.get("maximum", most))
     return Change(node=shown)
 
 
@@ -549,22 +685,3 @@ def only_keywords(*allowed: str) -> Rule:
         return Change(node=said.node, losses=change.losses + (said.losses if said is not change else ()))
 
     return rule
-
-
-STRUCTURE: tuple[Pass, ...] = tuple(
-    map(
-        everywhere,
-        (
-            merge_all_of,
-            one_of_as_any_of,
-            free_object_as_json_text,
-            extras_as_pairs,
-            tuple_as_object,
-            map_as_pairs,
-            any_as_json_text,
-            mixed_enum_as_strings,
-            typed_enum,
-        ),
-    )
-)
-"""What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""

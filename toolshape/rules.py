@@ -1,20 +1,31 @@
 """What a provider refuses, as checks on the schema that it would be sent. Each tells what is wrong, or nothing."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonSchema
 from toolshape.errors import Problem
 from toolshape.lens import Change, Place, everywhere
 
-__all__ = ["Check", "broken"]
+__all__ = ["Check", "Cited", "broken", "cited"]
 
 Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
-_COMBINATORS = ("anyOf", "oneOf", "allOf", "enum", "not", "const")
 
 
-def broken(schema: Any, checks: Iterable[Check]) -> list[Problem]:
+class Cited(NamedTuple):
+    """A check, and where the provider's rule is written down or was seen, with its date."""
+
+    check: Check
+    evidence: str
+
+
+def cited(evidence: str, *checks: Check) -> tuple[Cited, ...]:
+    """Checks that rest on one piece of evidence."""
+    return tuple(Cited(check, evidence) for check in checks)
+
+
+def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
     """Every place where a schema breaks one of the checks."""
     rules = tuple(checks)
     problems: list[Problem] = []
@@ -22,8 +33,10 @@ def broken(schema: Any, checks: Iterable[Check]) -> list[Problem]:
         return [Problem(path="", rule="schema", message="the schema must be an object")] if rules else []
 
     def look(node: JsonSchema, at: Place) -> Change | None:
-        found = ((check.__name__, check(node, at)) for check in rules)
-        problems.extend(Problem(path=at.path, rule=name, message=said) for name, said in found if said)
+        found = ((check.__name__, check(node, at), evidence) for check, evidence in rules)
+        problems.extend(
+            Problem(path=at.path, rule=name, message=said, evidence=evidence) for name, said, evidence in found if said
+        )
         return None
 
     everywhere(look)(schema)
@@ -41,10 +54,14 @@ def root_is_object(node: JsonSchema, at: Place) -> str | None:
     return "the root must have type object" if at.is_root and types_of(node) != ["object"] else None
 
 
-def root_without_combinators(node: JsonSchema, at: Place) -> str | None:
-    """No anyOf, oneOf and the like beside the root's type."""
-    found = [key for key in _COMBINATORS if key in node]
-    return f"the root must not have {found[0]}" if at.is_root and found else None
+def root_without(*keywords: str) -> Check:
+    """None of these beside the root's type."""
+
+    def root_without_combinators(node: JsonSchema, at: Place) -> str | None:
+        found = [key for key in keywords if key in node]
+        return f"the root must not have {found[0]}" if at.is_root and found else None
+
+    return root_without_combinators
 
 
 def root_has_properties(node: JsonSchema, at: Place) -> str | None:
@@ -104,6 +121,11 @@ def references_resolve(node: JsonSchema, at: Place) -> str | None:
     return f"{min(lost)} leads nowhere" if lost else None
 
 
+def no_references(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """Nothing is said by reference."""
+    return "$ref is not permitted" if "$ref" in node else None
+
+
 def references_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Beside a $ref there is at most a description and a default."""
     beside = node.keys() - {"$ref", "description", "default"}
@@ -119,6 +141,12 @@ def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     return None if node["enum"] else "enum must not be empty"
 
 
+def one_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """An object that has fields requires one of them."""
+    is_bare = node.get("properties") and not node.get("required")
+    return "an object must have a required field: give one no default" if is_bare else None
+
+
 def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """``anyOf`` has nothing beside it."""
     return "beside anyOf there must be nothing" if "anyOf" in node and len(node) > 1 else None
@@ -129,6 +157,12 @@ def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     known = {"string", "number", "integer", "boolean", "array", "object", "null"}
     named = node.get("type", "string")
     return None if isinstance(named, str) and named.lower() in known else "type must be one of JSON's"
+
+
+def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """Bounds are numbers, not the flags of JSON Schema's draft 4."""
+    flags = [key for key in ("exclusiveMinimum", "exclusiveMaximum") if isinstance(node.get(key), bool)]
+    return f"{flags[0]} must be a number" if flags else None
 
 
 def known_keywords(*known: str) -> Check:
@@ -160,28 +194,6 @@ def keys(pattern: str, *, only_root: bool = False) -> Check:
         return f"{bad[0]!r} is not a name for a property" if bad and (at.is_root or not only_root) else None
 
     return property_keys
-
-
-def at_most(optional: int, unions: int) -> Check:
-    """Not more optional properties and unions than a request may hold."""
-
-    def size(node: JsonSchema, at: Place) -> str | None:
-        if not at.is_root:
-            return None
-        counts = {"optional": 0, "unions": 0}
-
-        def count(inner: JsonSchema, _: Place) -> Change | None:
-            required: Collection[str] = inner.get("required", ())
-            counts["optional"] += sum(name not in required for name in inner.get("properties", ()))
-            counts["unions"] += "anyOf" in inner or isinstance(inner.get("type"), list)
-            return None
-
-        everywhere(count)(node)
-        if counts["optional"] > optional:
-            return f"{counts['optional']} optional properties, at most {optional} are taken"
-        return f"{counts['unions']} unions, at most {unions} are taken" if counts["unions"] > unions else None
-
-    return size
 
 
 def _reaches_itself(definitions: JsonSchema) -> Callable[[str], bool]:

@@ -1,17 +1,22 @@
-"""``Shape``: one tool at one provider, compiled."""
+"""``Shape``: one tool at one provider, compiled; and a whole set of them, within the provider's budget."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from toolshape.binding import Invoke
+from toolshape.budget import Candidate, relaxed
+from toolshape.calls import Loss
 from toolshape.coercion import chosen_rules
-from toolshape.provider import Provider, Shown, Strictness, show
+from toolshape.payload import Validate
+from toolshape.provider import Provider, Strictness
+from toolshape.showing import Shown, show
 from toolshape.signature import Kind
 from toolshape.tool import Tool
-from toolshape.validation import Validate, compile_validate
 
-__all__ = ["Shape", "shape"]
+__all__ = ["Shape", "shapes"]
+
+Rules: TypeAlias = Mapping[str, bool] | bool | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,33 +31,59 @@ class Shape:
     invoke: Invoke
     to_text: Callable[[Any], str]
     timeout: float | None
-    is_injected: bool
+    has_needs: bool
 
 
-def shape(
-    tool: Tool[..., Any], provider: Provider, strict: Strictness, rules: Mapping[str, bool] | bool | None
-) -> Shape:
-    """Compile a tool for a provider.
+def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictness, rules: Rules) -> list[Shape]:
+    """Compile a set of tools for a provider.
 
     Args:
-        tool: The tool.
-        provider: Whom it is shown to.
-        strict: Whether its arguments are to be constrained; the tool's own wish goes before it.
-        rules: The registry's layer of coercion rules; the tool's own lies on top.
+        tools: The tools.
+        provider: Whom they are shown to.
+        strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
+        rules: The registry's layer of coercion rules; a tool's own lies on top.
 
     Raises:
-        ExportError: The provider cannot be shown this tool.
+        ExportError: The provider cannot be shown one of the tools, or not all of them in the form that is asked for.
     """
+    wishes: list[tuple[Tool[..., Any], Strictness]] = [
+        (tool, strict if tool.strict is None else tool.strict) for tool in tools
+    ]
+    shown = [(tool, wish, show(provider, tool.spec, wish)) for tool, wish in wishes]
+    if provider.budget is None:
+        return [_compiled(tool, one, rules) for tool, _, one in shown]
+    candidates = [
+        Candidate(
+            name=tool.name,
+            schema=one.lens.schema,
+            is_strict=one.is_strict,
+            is_asked=wish is True or tool.options.verbatim,
+            is_destructive="destructive" in tool.effects,
+        )
+        for tool, wish, one in shown
+    ]
+    too_many = relaxed(provider, provider.budget, candidates)
+    return [
+        _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules) for tool, _, one in shown
+    ]
+
+
+def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
+    shown = show(provider, tool.spec, strict=False)
+    note = f"not constrained: the request's strict tools would be more than {provider.name} compiles"
+    return replace(shown, notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
+
+
+def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules) -> Shape:
     definition = tool.definition
-    shown = show(provider, tool.spec, strict if tool.strict is None else tool.strict)
     return Shape(
         tool=tool,
         name=tool.name,
         shown=shown,
         kind=definition.kind,
-        validate=compile_validate(definition, chosen_rules(rules, tool.coerce), shown.wire_name, shown.lens.back),
+        validate=tool.compile_validate(chosen_rules(rules, tool.coerce), shown.wire_name, shown.lens.back),
         invoke=definition.invoke,
         to_text=tool.output.to_text,
         timeout=tool.timeout,
-        is_injected=bool(definition.layout.injected),
+        has_needs=bool(definition.layout.injected) or tool.function is None,
     )

@@ -9,8 +9,10 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError
 
 from toolshape.calls import JsonObject, JsonSchema
+from toolshape.definitions import SchemaDefinition
 from toolshape.lens import Change, Lens, Place, everywhere
-from toolshape.provider import Provider, Shown, get, show
+from toolshape.provider import Provider, get
+from toolshape.showing import Shown, show
 from toolshape.tool import Tool, as_tool
 
 try:
@@ -67,7 +69,7 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     Args:
         schema: JSON Schema as toolshape writes it; references go to its own ``$defs``.
     """
-    valid = Draft202012Validator(_in_2020_12(schema))
+    valid = Draft202012Validator(in_2020_12(schema))
 
     def is_valid(value: Any) -> bool:
         return valid.is_valid(value)
@@ -263,7 +265,7 @@ def check_shape(tool: Tool[..., Any], shown: Shown, again: Shown, *, examples: i
     if json.dumps(shown.payload) != json.dumps(again.payload):
         raise LawBrokenError("still", shown, "two exports differ", shown.payload)
     try:
-        Draft202012Validator.check_schema(_in_2020_12(shown.lens.schema))
+        Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
     except Exception as error:
         raise LawBrokenError("obedient", shown, str(error).split("\n")[0], shown.lens.schema) from error
     laws = _Laws(tool, shown)
@@ -271,7 +273,7 @@ def check_shape(tool: Tool[..., Any], shown: Shown, again: Shown, *, examples: i
     _profile(examples)(given(values(laws.canonical))(laws.sayable))()
 
 
-def _in_2020_12(schema: JsonSchema) -> JsonSchema:
+def in_2020_12(schema: JsonSchema) -> JsonSchema:
     """A schema in OpenAPI's dialect as the validator knows it."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -294,7 +296,7 @@ class _Laws:
     def __post_init__(self) -> None:
         self.canonical: JsonSchema = self.tool.definition.schema
         self.admitted = Draft202012Validator(self.canonical)
-        self.showable = Draft202012Validator(_in_2020_12(self.shown.lens.schema))
+        self.showable = Draft202012Validator(in_2020_12(self.shown.lens.schema))
         losses = self.shown.lens.losses
         self.loose = [loss.path for loss in losses if loss.kind in ("widened", "dropped", "moved")]
         self.narrow = [loss.path for loss in losses if loss.kind == "narrowed"]
@@ -336,9 +338,13 @@ class _Laws:
 
     def read(self, value: Any) -> Any:
         """The value as the model reads it, in a form that compares: factories and all."""
-        validate = self.tool.model.__pydantic_validator__.validate_json
+        definition = self.tool.definition
+        if isinstance(definition, SchemaDefinition):
+            return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
-            model = validate(json.dumps(value), strict=True, extra=self.tool.definition.extra)
+            model = definition.model.__pydantic_validator__.validate_json(
+                json.dumps(value), strict=True, extra=definition.extra
+            )
         except ValidationError:
             return None
         return {"fields": model.__dict__, "extra": model.__pydantic_extra__}

@@ -4,40 +4,47 @@ import asyncio
 import functools
 import inspect
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from pydantic import BaseModel
 
+from toolshape import definitions, showing
 from toolshape import model as models
 from toolshape import output as outputs
 from toolshape import provider as providers
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
-from toolshape.calls import Finding, JsonObject, JsonSchema, Spec
+from toolshape.arrows import Arrow
+from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.coercion import chosen_rules
+from toolshape.definitions import SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
+from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
+from toolshape.payload import Validate
 from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, refuse_running_loop, run, run_async
-from toolshape.validation import Validate, compile_validate
+from toolshape.validation import compile_validate
 
-__all__ = ["Tool", "as_tool", "tool"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Tool", "as_tool", "make_from_definition", "make_tool", "tool"]
 
 P = ParamSpec("P")
 Rest = ParamSpec("Rest")
 R = TypeVar("R")
 S = TypeVar("S")
-
-
-class Options(NamedTuple):
-    """What the author said besides the function itself."""
-
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    strict: providers.Strictness | None = None
-    coerce: Mapping[str, bool] | bool | None = None
-    timeout: float | None = None
-    tags: frozenset[str] = frozenset()
 
 
 _CACHED = frozenset({"_definition", "_validate", "as_method", "output"})
@@ -47,7 +54,7 @@ class _SignatureOfFunction:
     """What ``inspect.signature`` asks an object for; a class has none, so that ``Tool`` itself keeps its own."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> inspect.Signature:
-        if instance is None:
+        if instance is None or instance.function is None:
             raise AttributeError("__signature__")
         return signature(instance.function)
 
@@ -69,14 +76,8 @@ class Tool(Generic[P, R]):
         skip_first: bool = False,
         frame: types.FrameType | None = None,
     ) -> None:
-        functools.update_wrapper(cast("Callable[..., Any]", self), function, updated=())
-        inner = signatures.innermost(function)
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner):
-            # With these, inspect and asyncio take us for what we wrap: a coroutine function.
-            self.__dict__.setdefault("__name__", getattr(inner, "__name__", type(function).__name__))
-            for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
-                setattr(self, attribute, getattr(inner, attribute, None))
-        self.function: Callable[P, R] = function
+        self.take_after(function)
+        self.function: Callable[P, R] | None = function
         self.options = options
         self._binds = binds
         self._skip_first = skip_first
@@ -84,8 +85,20 @@ class Tool(Generic[P, R]):
         self._bound_to: Tool[..., Any] | None = None
         self._define_now()
 
+    def take_after(self, function: Any) -> None:
+        """Be to inspect what the function is; for the modules of toolshape."""
+        functools.update_wrapper(cast("Callable[..., Any]", self), function, updated=())
+        inner = signatures.innermost(function)
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner):
+            # With these, inspect and asyncio take us for what we wrap: a coroutine function.
+            self.__dict__.setdefault("__name__", getattr(inner, "__name__", type(function).__name__))
+            for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
+                setattr(self, attribute, getattr(inner, attribute, None))
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function as if it were not decorated."""
+        if self.function is None:
+            raise UsageError(f"{self.name} was made from a definition, without a function: there is nothing to call")
         return self.function(*args, **kwargs)
 
     @overload
@@ -100,7 +113,7 @@ class Tool(Generic[P, R]):
         if subject is None or self._binds == "never":
             return self
         bound: Tool[..., Any] = object.__new__(Tool)
-        method = types.MethodType(self.function, subject)
+        method = types.MethodType(cast("Any", self.function), subject)
         bound.__dict__.update(function=method, _bound_to=self, _binds="never", _skip_first=False, __doc__=self.__doc__)
         return bound
 
@@ -138,6 +151,8 @@ class Tool(Generic[P, R]):
         if self._bound_to is not None:
             method = cast("types.MethodType", self.function)
             return getattr, (method.__self__, method.__name__)
+        if isinstance(self._definition, SchemaDefinition):
+            return _from_pickle, (self._definition.entry, self.function, self.options)
         if isinstance(self.function, types.FunctionType):
             return self.function.__qualname__
         return Tool, (self.function, self.options)
@@ -148,7 +163,7 @@ class Tool(Generic[P, R]):
     @property
     def name(self) -> str:
         """The name a model calls it by."""
-        return self.options.name or self._definition.signature.name
+        return self.options.name or self._definition.name
 
     @property
     def title(self) -> str | None:
@@ -159,7 +174,12 @@ class Tool(Generic[P, R]):
     def description(self) -> str:
         """What a model reads of it: the docstring's summary and body, or what ``tool`` was given."""
         given = self.options.description
-        return self._definition.signature.doc.description if given is None else given
+        return self._definition.description if given is None else given
+
+    @property
+    def effects(self) -> frozenset[Effect]:
+        """What a call does to the world, as far as the author says."""
+        return self.options.effects
 
     @property
     def tags(self) -> frozenset[str]:
@@ -183,7 +203,13 @@ class Tool(Generic[P, R]):
 
     @property
     def model(self) -> type[BaseModel]:
-        """The pydantic model that makes the schema and validates every call."""
+        """The pydantic model that makes the schema and validates every call.
+
+        Raises:
+            UsageError: The tool was made from a definition: its own JSON Schema validates.
+        """
+        if isinstance(self._definition, SchemaDefinition):
+            raise UsageError(f"{self.name} was made from a definition: it has a schema, and no model")
         return self._definition.model
 
     @property
@@ -214,38 +240,56 @@ class Tool(Generic[P, R]):
             description=self.description,
             parameters=self.input_schema,
             output=self.output_schema,
+            examples=self.options.examples,
+            effects=self.effects,
+            keys=self.options.providers,
+            verbatim=self._verbatim,
         )
+
+    @property
+    def _verbatim(self) -> Verbatim | None:
+        definition = self._definition
+        if not self.options.verbatim or not isinstance(definition, SchemaDefinition):
+            return None
+        return definition.verbatim
 
     @functools.cached_property
     def output(self) -> outputs.Output:
         """How results are written as JSON."""
-        return self._bound_to.output if self._bound_to else outputs.describe(self._definition.signature)
+        if self._bound_to is not None:
+            return self._bound_to.output
+        definition = self._definition
+        return definition.output if isinstance(definition, SchemaDefinition) else outputs.describe(definition.signature)
 
     @property
-    def definition(self) -> models.Definition:
+    def definition(self) -> "models.Definition | SchemaDefinition":
         """What has been read of the function; for the modules of toolshape."""
         return self._definition
 
     @functools.cached_property
-    def _definition(self) -> models.Definition:
+    def _definition(self) -> "models.Definition | SchemaDefinition":
         if self._bound_to is not None:
-            return models.rebind(self._bound_to.as_method, self.function)
+            return models.rebind(self._bound_to.as_method, cast("Any", self.function))
         try:
             read = signatures.read(
-                self.function, name=self.options.name, skip_first=self._skip_first, frame=self._frame
+                cast("Any", self.function), name=self.options.name, skip_first=self._skip_first, frame=self._frame
             )
-            definition = models.define(self.function, read)
+            definition = models.define(cast("Any", self.function), read)
         except signatures.NameNotDefinedError as error:
             problem = Problem(path="", rule="name_not_defined", message=str(error))
             raise DefinitionError(tool=error.tool, location=error.location, problems=[problem]) from error
         self._frame = None
+        self.__dict__["_definition"] = definition
+        self.refuse_wrong_examples()
         return definition
 
     @functools.cached_property
     def as_method(self) -> models.Definition:
         """The definition without the first parameter, which an object will fill; for the modules of toolshape."""
-        read = self._definition.signature
-        return self._definition if self._skip_first else models.define(self.function, signatures.without_first(read))
+        definition = cast("models.Definition", self._definition)
+        if self._skip_first:
+            return definition
+        return models.define(cast("Any", self.function), signatures.without_first(definition.signature))
 
     def _define_now(self) -> None:
         """Define at decoration, so that mistakes show there; a name not defined yet waits for the first use."""
@@ -257,7 +301,65 @@ class Tool(Generic[P, R]):
 
     @functools.cached_property
     def _validate(self) -> Validate:
-        return compile_validate(self._definition, chosen_rules(self.options.coerce), self.name)
+        return self.compile_validate(chosen_rules(self.options.coerce), self.name)
+
+    def compile_validate(self, rules: frozenset[str], name: str, back: Arrow | None = None) -> Validate:
+        """Compile the way from a model's arguments to valid ones; for the modules of toolshape."""
+        definition = self._definition
+        if isinstance(definition, SchemaDefinition):
+            return definitions.compile_validate(definition, rules, name, back)
+        return compile_validate(definition, rules, name, back)
+
+    def refuse_wrong_examples(self) -> None:
+        """Check the examples as a model's arguments are checked, none of them mended.
+
+        Raises:
+            DefinitionError: One is not what the tool takes.
+        """
+        validate = self.compile_validate(frozenset(), self.name)
+        problems: list[Problem] = []
+        places = [(f"examples[{index}]", example) for index, example in enumerate(self.options.examples)]
+        for name, keys in self.options.providers.items():
+            key = providers.get(name).examples
+            places += [(f"providers[{name!r}].{key}[{index}]", one) for index, one in enumerate(keys.get(str(key), ()))]
+        for place, example in places:
+            try:
+                validate(example)
+            except CallError as error:
+                problems += [replace(one, path=f"{place}.{one.path}".strip(".")) for one in error.problems]
+        if problems:
+            raise DefinitionError(tool=self.name, location=self._definition.location, problems=problems)
+
+    @classmethod
+    def from_definition(
+        cls,
+        definition: Any,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        verbatim: bool = False,
+        **options: "Unpack[ToolOptions]",
+    ) -> "Tool[..., Any]":
+        """Make a tool from a definition that was written for some provider, or is a JSON Schema.
+
+        It is a tool like any other: shown to every provider, its arguments validated (by its own schema), mended and
+        answered for in the same words. Needs the extra ``schema``.
+
+        Args:
+            definition: A definition as OpenAI, Anthropic, Gemini, Bedrock, MCP, Mistral, Cohere or Ollama takes it, a
+                bare JSON Schema (with ``name=``), or one of the forms of test sets and registries; told apart by form.
+                A dict, an SDK object, or JSON text.
+            function: What answers its calls: called by keyword, with what ``inject`` gives. Without one the tool is
+                shown and its calls are planned, but not run.
+            verbatim: Whether providers whose entries have the form of this definition are sent it as it is, without
+                what the options say; what they would refuse is an ``ExportError`` all the same.
+            **options: As for ``tool``; they go before what the definition says.
+
+        Raises:
+            DefinitionError: It has no form that is known, its schema is none, or the function does not fit it.
+            ImportError: The extra is not installed.
+        """
+        return make_from_definition(definition, lambda _: function, verbatim, options, calling_frame())
 
     def call(
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
@@ -295,7 +397,7 @@ class Tool(Generic[P, R]):
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
-    def _validated(self, arguments: Any) -> BaseModel:
+    def _validated(self, arguments: Any) -> Any:
         try:
             return self._validate(arguments)[0]
         except CallError:
@@ -314,7 +416,7 @@ class Tool(Generic[P, R]):
             ExportError: The provider cannot be shown this tool, or has no strict form.
         """
         wish = self.strict if strict is None else strict
-        return providers.show(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
+        return showing.show(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
 
     def require_bound(self) -> None:
         """Check that this is not a method that no object has been given.
@@ -329,9 +431,11 @@ class Tool(Generic[P, R]):
         """Check that this tool can be called with these injected values.
 
         Raises:
-            UsageError: It is a method bound to nothing, or a value is missing.
+            UsageError: It is a method bound to nothing, it has no function, or a value is missing.
         """
         self.require_bound()
+        if self.function is None:
+            raise UsageError(f"{self.name} has no function: answer its calls yourself, or pass one to from_definition")
         for name, default in self._definition.layout.injected.items():
             if default is inspect.Parameter.empty and name not in inject:
                 raise UsageError(f"{self.name} needs inject={{{name!r}: ...}}")
@@ -340,64 +444,51 @@ class Tool(Generic[P, R]):
 @overload
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
-def tool(
-    function: None = None,
-    /,
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    description: str | None = None,
-    strict: providers.Strictness | None = None,
-    coerce: Mapping[str, bool] | bool | None = None,
-    timeout: float | None = None,
-    tags: Collection[str] = (),
-) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
-def tool(
-    function: Any = None,
-    /,
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    description: str | None = None,
-    strict: providers.Strictness | None = None,
-    coerce: Mapping[str, bool] | bool | None = None,
-    timeout: float | None = None,
-    tags: Collection[str] = (),
-) -> Any:
+def tool(function: None = None, /, **options: "Unpack[ToolOptions]") -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
     """Make a function a tool. Use it bare or with options; the function stays callable as it was.
 
     Args:
         function: A function, method, static- or classmethod, ``functools.partial`` or callable object, sync or
             async, or a generator (the last value it yields is the result).
-        name: The name a model calls it by; by default the function's.
-        title: A name for people.
-        description: What a model reads instead of the docstring's summary and body.
-        strict: Whether a provider is to constrain the arguments to the schema: ``True``, ``False``, or ``"auto"``
-            (if that takes only changes without a trace). By default as the registry is bound.
-        coerce: Coercion rules to switch on or off by name, ``False`` for none of them.
-        timeout: Seconds after which a call is answered without its result. Kept by ``adispatch`` and ``acall``; a
-            synchronous function cannot be stopped from outside and goes on in its thread.
-        tags: Labels by which ``Registry.subset`` chooses.
+        **options: All by keyword:
+
+            - ``name``: The name a model calls it by; by default the function's.
+            - ``title``: A name for people.
+            - ``description``: What a model reads instead of the docstring's summary and body.
+            - ``strict``: Whether a provider is to constrain the arguments to the schema: ``True``, ``False``, or
+              ``"auto"`` (if that takes only changes without a trace). By default as the registry is bound.
+            - ``coerce``: Coercion rules to switch on or off by name, ``False`` for none of them.
+            - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
+              ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread.
+            - ``tags``: Labels by which ``Registry.subset`` chooses.
+            - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
+              ``"open_world"``, ``"closed_world"``. MCP clients are told; where a provider compiles only so many strict
+              tools, destructive ones go first.
+            - ``examples``: Right arguments, as JSON; shown in the form that a provider is shown the tool in.
+            - ``providers``: By a provider's name, what its entry says besides, in its own words, as in
+              ``{"anthropic": {"defer_loading": True}}``.
 
     Raises:
         DefinitionError: The function cannot be a tool; every problem at once, with file and line. A name that is not
             defined yet is left to the first use.
     """
-    options = Options(name, title, description, strict, coerce, timeout, labels(tags))
+    made = options_of(options)
     if function is None:
-        return lambda decorated: make_tool(decorated, options, calling_frame())
-    return make_tool(function, options, calling_frame())
+        return lambda decorated: make_tool(decorated, made, calling_frame())
+    return make_tool(function, made, calling_frame())
 
 
 def make_tool(function: Any, options: Options, frame: types.FrameType | None) -> Tool[..., Any]:
     """Make the tool, and refuse at once what cannot be one."""
-    if problems := list(_wrong_options(options)):
-        name = options.name or getattr(function, "__name__", type(function).__name__)
-        raise DefinitionError(tool=str(name), location=getattr(function, "__module__", ""), problems=problems)
+    called = options.name or getattr(function, "__name__", type(function).__name__)
+    refuse_wrong(options, str(called), getattr(function, "__module__", ""))
     if isinstance(function, Tool):
         again: Tool[..., Any] = object.__new__(Tool)
         again.__dict__.update({key: value for key, value in function.__dict__.items() if key != "_validate"})
-        again.options = function.options._replace(**_given(options))
+        again.options = function.options._replace(**given_in(options))
+        if options.examples:
+            again.refuse_wrong_examples()
         return again
     binds: Literal["to_object", "to_class", "never"] = "never"
     if isinstance(function, staticmethod):
@@ -410,17 +501,52 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     return Tool(function, options, binds=binds, skip_first=skip_first, frame=frame)
 
 
-def _wrong_options(options: Options) -> Iterator[Problem]:
-    try:
-        chosen_rules(options.coerce)
-    except ValueError as error:
-        yield Problem(path="coerce", rule="option", message=str(error))
-    name: Any = options.name
-    timeout: Any = options.timeout
-    if name is not None and not (isinstance(name, str) and name):
-        yield Problem(path="name", rule="option", message="the name is a text that is not empty")
-    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
-        yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
+def _both_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
+    """A definition's own keys with the author's, which go before them."""
+    return {name: {**written.get(name, {}), **given.get(name, {})} for name in (*written, *given)}
+
+
+def make_from_definition(
+    definition: Any,
+    choose: definitions.Choose,
+    verbatim: bool,
+    options: ToolOptions,
+    frame: types.FrameType | None,
+) -> Tool[..., Any]:
+    """Make the tool; see ``Tool.from_definition``."""
+    given = options_of(options)
+    refuse_wrong(given, given.name or "a definition", "a definition")
+    made, function = definitions.define(definition, choose, name=given.name, frame=frame)
+    keys = made.keys
+    if given.effects and "mcp" in keys:  # the author knows better what it does than the hints
+        keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
+    given = given._replace(
+        title=given.title or made.title,
+        # Only "not strict" is a wish for every provider: some have no strict form.
+        strict=False if given.strict is None and made.is_strict is False else given.strict,
+        effects=given.effects or made.effects,
+        examples=given.examples or made.examples,
+        providers=_both_keys(keys, given.providers),
+        verbatim=verbatim,
+    )
+    tool = _from_parts(made, function, given)
+    tool.refuse_wrong_examples()
+    return tool
+
+
+def _from_parts(made: SchemaDefinition, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
+    tool: Tool[..., Any] = object.__new__(Tool)
+    if function is not None:
+        tool.take_after(function)
+    tool.__dict__.update(
+        function=function, options=options, _definition=made, _bound_to=None, _binds="never", _skip_first=False
+    )
+    return tool
+
+
+def _from_pickle(entry: JsonObject, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
+    made, _ = definitions.define(entry, lambda _: function, name=options.name, frame=None)
+    return _from_parts(made, function, options)
 
 
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:
@@ -432,18 +558,9 @@ def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., A
     return make_tool(candidate, Options(), frame)
 
 
-def _given(options: Options) -> dict[str, Any]:
-    return {key: value for key, value in options._asdict().items() if value not in (None, frozenset())}
-
-
 def _looks_like_method(function: Any) -> bool:
     """Whether a function stands in a class body and takes the object first, as far as its text tells."""
     scope, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     code = getattr(inspect.unwrap(function), "__code__", None)
     first = code.co_varnames[:1] if code is not None and code.co_argcount else ()
     return bool(scope) and not scope.endswith("<locals>") and first in (("self",), ("cls",))
-
-
-def labels(tags: Collection[str]) -> frozenset[str]:
-    """Tags as a set; a single text is one tag."""
-    return frozenset((tags,) if isinstance(tags, str) else tags)

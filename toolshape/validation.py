@@ -1,25 +1,20 @@
 """A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
 
 import contextlib
-import difflib
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, from_json, to_json
 
-from toolshape.calls import Coercion, JsonSchema
-from toolshape.coercion import fields_of, has, mend, path_of, wanted_at
+from toolshape.calls import JsonSchema
+from toolshape.coercion import fields_of, has, path_of, wanted_at
 from toolshape.errors import CallError, Problem, shown
 from toolshape.model import Definition
+from toolshape.payload import InvalidError, Validate, Validated, mended, taken_home, unknown_field
 
-__all__ = ["Validate", "Validated", "compile_validate"]
-
-_MOST_ROUNDS = 4  # a text that holds texts: each round mends one layer
-
-
-Validated: TypeAlias = tuple[BaseModel, tuple[Coercion, ...]]
-Validate: TypeAlias = Callable[[Any], Validated]
+__all__ = ["compile_validate"]
 
 
 def compile_validate(
@@ -40,53 +35,24 @@ def compile_validate(
     validate_json = definition.model.__pydantic_validator__.validate_json
     extra = definition.extra
     is_guarded = bool(definition.mixed or definition.reserved)
+    check = functools.partial(_checked, definition)
+    wanted = functools.partial(wanted_at, definition.model.__pydantic_core_schema__)
 
     def validate(arguments: Any) -> Validated:
-        if back is not None:
-            arguments = _taken_home(arguments, back)
+        home = arguments if back is None else taken_home(arguments, back)
         try:
-            text = arguments if isinstance(arguments, (str, bytes)) else to_json(arguments)
+            text = home if isinstance(home, (str, bytes)) else to_json(home)
             model = validate_json(text, strict=True, extra=extra)
         except ValueError:  # pydantic's, also for text that is not JSON or not UTF-8
-            return _mended(definition, rules, name, arguments)
+            return mended(check, wanted, rules, name, arguments, back)
         if is_guarded:
-            _guard(definition, name, model, text)
+            try:
+                _guard(definition, model, text)
+            except InvalidError as error:
+                raise CallError("invalid_arguments", tool=name, problems=error.problems) from error
         return model, ()
 
     return validate
-
-
-def _taken_home(arguments: Any, back: Callable[[Any], Any]) -> Any:
-    """The arguments in canonical form; what is no JSON object stays as it is, to be mended or refused."""
-    value = arguments
-    for _ in range(2):  # a payload may be encoded twice
-        if isinstance(value, (str, bytes)):
-            try:
-                value = from_json(value)
-            except ValueError:
-                return arguments
-    return back(value) if isinstance(value, dict) else arguments
-
-
-def _mended(definition: Definition, rules: frozenset[str], name: str, arguments: Any) -> Validated:
-    """The slow path: find out what is wrong, mend what the rules mend, and validate again."""
-    value, coercions = _as_object(arguments, rules, name)
-    core = definition.model.__pydantic_core_schema__
-    rounds_left = _MOST_ROUNDS
-    while True:
-        try:
-            model = _checked(definition, value)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
-            mending = mend(value, [(details["loc"], details["input"]) for details in errors], core, rules)
-            if not mending.coercions or not rounds_left:
-                raise CallError("invalid_arguments", tool=name, problems=_problems(errors, value, core)) from error
-            value = mending.value
-            coercions.extend(mending.coercions)
-            rounds_left -= 1
-        else:
-            _guard(definition, name, model, to_json(value))
-            return model, tuple(coercions)
 
 
 def _checked(definition: Definition, value: Any) -> BaseModel:
@@ -95,15 +61,24 @@ def _checked(definition: Definition, value: Any) -> BaseModel:
     text = to_json(value)
     try:
         model: BaseModel = validate_json(text, strict=True, extra=definition.extra)
-    except ValidationError:
-        if not definition.lax:
-            raise
-        with contextlib.suppress(ValidationError):  # what is told is what is wrong strictly
-            model = validate_json(text, extra=definition.extra)
-            if _says_the_same(value, model.model_dump(mode="json", by_alias=True, warnings=False)):
-                return model
-        raise
+    except ValidationError as error:
+        found = _laxly(definition, value, text) if definition.lax else None
+        if found is None:  # what is told is what is wrong strictly
+            errors = error.errors(include_url=False)
+            places = [(details["loc"], details["input"]) for details in errors]
+            problems = _problems(errors, value, definition.model.__pydantic_core_schema__)
+            raise InvalidError(places, problems) from error
+        model = found
+    _guard(definition, model, text)
     return model
+
+
+def _laxly(definition: Definition, value: Any, text: bytes) -> BaseModel | None:
+    with contextlib.suppress(ValidationError):
+        model: BaseModel = definition.model.__pydantic_validator__.validate_json(text, extra=definition.extra)
+        if _says_the_same(value, model.model_dump(mode="json", by_alias=True, warnings=False)):
+            return model
+    return None
 
 
 def _says_the_same(written: Any, read: Any) -> bool:
@@ -115,52 +90,13 @@ def _says_the_same(written: Any, read: Any) -> bool:
     return type(written) is type(read) and bool(written == read)
 
 
-def _as_object(arguments: Any, rules: frozenset[str], name: str) -> tuple[dict[str, Any], list[Coercion]]:
-    """Read the payload as a JSON object, with what may be mended of the payload as a whole."""
-    value, coercions = arguments, list[Coercion]()
-    if isinstance(value, (str, bytes)):
-        value = None if not value.strip() else _parsed(value, name)
-    if isinstance(value, str) and "json_text" in rules:
-        inner = None if not value.strip() else _parsed(value, name)
-        if isinstance(inner, dict) or inner is None:
-            coercions.append(Coercion("", "json_text", arguments, inner))
-            value = inner
-    if value is None and "empty_as_no_arguments" in rules:
-        coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
-        value = {}
-    if isinstance(value, Mapping):
-        return _parsed(_written(value, name), name), coercions
-    problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
-    raise CallError("malformed_arguments", tool=name, problems=[problem])
-
-
-def _written(value: Mapping[str, Any], name: str) -> bytes:
-    try:
-        return to_json(value)
-    except ValueError as error:
-        problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
-        raise CallError("malformed_arguments", tool=name, problems=[problem]) from error
-
-
-def _parsed(text: str | bytes, name: str) -> Any:
-    try:
-        return from_json(text.encode() if isinstance(text, str) else text)
-    except ValueError as error:
-        message = str(error)
-        truncated = message.startswith("EOF while parsing")
-        problem = Problem(path="", rule="json_truncated" if truncated else "json_invalid", message=message)
-        raise CallError(
-            "truncated_arguments" if truncated else "malformed_arguments", tool=name, problems=[problem]
-        ) from error
-
-
-def _guard(definition: Definition, name: str, model: BaseModel, text: str | bytes) -> None:
+def _guard(definition: Definition, model: BaseModel, text: str | bytes) -> None:
     """Refuse what pydantic let through although it must not pass."""
-    problems = [_unknown_field((key,), ()) for key in model.__pydantic_extra__ or () if key in definition.reserved]
+    problems = [unknown_field((key,), ()) for key in model.__pydantic_extra__ or () if key in definition.reserved]
     if definition.mixed:
         problems += _unknown_fields(from_json(text), definition.schema, definition.schema, ())
     if problems:
-        raise CallError("invalid_arguments", tool=name, problems=problems)
+        raise InvalidError((), problems)
 
 
 def _unknown_fields(value: Any, schema: JsonSchema, root: JsonSchema, location: tuple[int | str, ...]) -> list[Problem]:
@@ -186,7 +122,7 @@ def _unknown_fields(value: Any, schema: JsonSchema, root: JsonSchema, location: 
         for key, item in value.items():
             inner = properties.get(key, others if not schema.get("patternProperties") else True)
             if inner is False:
-                problems.append(_unknown_field((*location, key), properties))
+                problems.append(unknown_field((*location, key), properties))
             elif isinstance(inner, dict):
                 problems += _unknown_fields(item, inner, root, (*location, key))
     return problems
@@ -228,22 +164,21 @@ def _problem(error: ErrorDetails, location: tuple[int | str, ...], core: Mapping
         return Problem(path=path_of(location), rule=rule, message="required, but missing")
     if rule in ("extra_forbidden", "unexpected_keyword_argument"):
         parent = wanted_at(core, error["loc"][:-1])
-        return _unknown_field(location, [name for name, _ in fields_of(parent.node)] if parent else ())
+        return unknown_field(location, [name for name, _ in fields_of(parent.node)] if parent else ())
     expected = _EXPECTED.get(rule)
     if expected is None:
         message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
         return Problem(path=path_of(location), rule=rule, message=message, got="")
     try:
-        expected = expected.format_map(context)
+        expected = expected.format_map({key: _number(value) for key, value in context.items()})
     except KeyError:  # an author's own error under pydantic's name
         return Problem(path=path_of(location), rule=rule, message=error["msg"])
     return Problem(path=path_of(location), rule=rule, expected=expected, got=shown(error["input"]))
 
 
-def _unknown_field(location: tuple[int | str, ...], known: Any) -> Problem:
-    near = difflib.get_close_matches(str(location[-1]), [str(name) for name in known], 1)
-    hint = f'did you mean "{near[0]}"?' if near else ""
-    return Problem(path=path_of(location), rule="extra_forbidden", message="unknown field", hint=hint)
+def _number(value: Any) -> Any:
+    """A bound as the schema has it: pydantic makes a float of it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _ARRAY_ERRORS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type", "named_tuple_type")

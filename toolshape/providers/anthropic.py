@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.lens import everywhere, inlined
-from toolshape.provider import Choice, NameRule, Provider, Reading, member, plain
+from toolshape import limits, rewrites, rules, structure
+from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.lens import Place, everywhere, inlined
+from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.rules import cited
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -20,10 +21,10 @@ STRICT_KEYWORDS = (
     "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items", "minItems",
     "pattern", "properties", "required", "title", "type",
 )  # fmt: skip
-_COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d{3,}")
+_COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
     inlined(rewrites.recursion_as_json_text),
-    *rewrites.STRUCTURE,
+    *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
     everywhere(rewrites.close_objects),
     everywhere(rewrites.say_formats_but(*FORMATS)),
@@ -31,6 +32,18 @@ STRICT = (
     everywhere(rewrites.say_instead("pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern))),
     everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
 )
+
+
+def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
+    """MinItems is 0 or 1."""
+    return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
+
+
+def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """No lookaround, back reference, word boundary or large repetition."""
+    return "the pattern is too complex" if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))) else None
+
+
 # n8n#30590 and claude-code#79418: property keys of the root are checked, those below are not.
 KEY = r"[a-zA-Z0-9_.-]{1,64}"
 KEYS = everywhere(rewrites.rename_keys(KEY, only_root=True))
@@ -45,16 +58,30 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     return tool
 
 
+# ToolChoiceParam's "any" and "tool" are refused by these models (errors page, 2026).
+_NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
+
+
+def refuse_forced(choice: Choice) -> None:
+    """Refuse what some models refuse: that a tool must be called."""
+    if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
+        raise unsayable(choice, "choice", f"{choice.model} cannot be made to call a tool: leave it out")
+
+
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """The parallel switch lives inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0)."""
-    if choice.choice is None and choice.parallel is None:
+    """The parallel switch lives inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
+
+    There is no choice among some tools: only these are sent.
+    """
+    refuse_forced(choice)
+    if not choice.names and choice.mode is None and choice.parallel is None:
         return {"tools": tools}
-    said: JsonObject = (
-        {"type": "tool", "name": choice.choice} if choice.is_name else {"type": _CHOICES[choice.choice or "auto"]}
-    )
+    said: JsonObject = {"type": _CHOICES[choice.mode or ("required" if choice.names else "auto")]}
+    if len(choice.names) == 1:
+        said = {"type": "tool", "name": choice.names[0]}
     if choice.parallel is not None and said["type"] != "none":
         said["disable_parallel_tool_use"] = not choice.parallel
-    return {"tools": tools, "tool_choice": said}
+    return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": said}
 
 
 def recognises(body: Any) -> bool:
@@ -86,9 +113,20 @@ def _block(result: Result) -> JsonObject:
     return block
 
 
+DIALECT = cited(
+    "structured outputs documentation, 2026-07",
+    rules.closed,
+    rules.typed,
+    rules.no_recursion,
+    rules.known_keywords(*STRICT_KEYWORDS, "$ref", "$defs", "definitions", "allOf"),
+    rules.known_formats(*FORMATS),
+    few_items,
+    simple_pattern,
+)
 ANTHROPIC = Provider(
     name="anthropic",
-    family="anthropic-messages",
+    family="anthropic",
+    form="anthropic",
     names=NameRule(
         # The documents say 64, the server 128 (claude-code#96152, 2026-09): what is documented is safe.
         pattern=r"[a-zA-Z0-9_-]+",
@@ -96,26 +134,36 @@ ANTHROPIC = Provider(
         evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026",
     ),
     refuses=(
-        rules.root_is_object,
-        rules.root_without_combinators,
-        rules.references_resolve,
-        rules.keys(KEY, only_root=True),
+        *cited(
+            "claude-code#44788, 2026; recorded 400s",
+            rules.root_is_object,
+            rules.root_without("anyOf", "oneOf", "allOf"),
+        ),
+        *cited("vscode#286415, 2026", rules.references_resolve),
+        *cited("n8n#30590 and claude-code#79418, 2026", rules.keys(KEY, only_root=True)),
     ),
     refuses_strict=(
-        rules.closed,
-        rules.typed,
-        rules.no_recursion,
-        rules.known_keywords(*STRICT_KEYWORDS, "$ref", "$defs", "definitions", "allOf"),
-        rules.known_formats(*FORMATS),
-        rules.at_most(optional=24, unions=16),
+        *DIALECT,
+        # A request may hold one more of each, by the documentation; one schema with all of them was too complex.
+        *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
     ),
-    lenient=(KEYS,),
-    strict=(KEYS, *STRICT),
+    budget=Budget(
+        tools=20, optional=24, unions=16, evidence="structured outputs documentation, 2026-07; recorded 400s, 2026"
+    ),
+    examples="input_examples",
+    lenient=(structure.wrapped_root, KEYS),
+    strict=(structure.wrapped_root, KEYS, *STRICT),
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="an object",
+        malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may",
+        declined="`stop_reason` `end_turn`, or `refusal`",
+        strict="`strict`",
+    ),
 )
 
 # The constraints that a strict schema cannot hold, said in lenient ones too, as the SDK's own helper does.
@@ -124,7 +172,7 @@ _MOVED = (
     "minItems", "uniqueItems",
 )  # fmt: skip
 DESCRIBED = (
-    KEYS,
+    *ANTHROPIC.lenient,
     everywhere(rewrites.say_instead(*_MOVED)),
 )
 

@@ -1,15 +1,15 @@
 """Google Gemini, generateContent. Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules
+from toolshape import rewrites, rules, structure
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
-from toolshape.errors import ExportError, Problem, ResponseError
-from toolshape.lens import PATH, Change, Place, everywhere, inlined
-from toolshape.provider import Choice, NameRule, Provider, Reading, member, plain
+from toolshape.errors import ResponseError
+from toolshape.lens import PATH, Change, Place, Rule, each, everywhere, inlined
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, as_json, member, plain, unsayable
+from toolshape.rules import cited
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
@@ -23,11 +23,14 @@ JSON_KEYWORDS = (
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
 )  # fmt: skip
 JSON_SCHEMA = (
+    structure.wrapped_root,
     inlined(rewrites.recursion_as_json_text),
+    everywhere(each(structure.patterns_as_map, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.merge_all_of),
     everywhere(rewrites.one_of_as_any_of),
     everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.boolean_enum_as_strings),
     everywhere(rewrites.mixed_enum_as_strings),
     everywhere(rewrites.inclusive_bounds),
     everywhere(rewrites.only_keywords(*JSON_KEYWORDS)),
@@ -53,11 +56,13 @@ OPENAPI_KEYWORDS = (
 )  # fmt: skip
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
+    structure.wrapped_root,
     inlined(rewrites.recursion_as_json_text),
+    everywhere(each(structure.patterns_as_map, structure.possible_enum, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),
-    *rewrites.STRUCTURE,
+    *structure.STRUCTURE,
     everywhere(rewrites.type_list_as_any_of),
     everywhere(rewrites.null_as_nullable),
     everywhere(rewrites.inclusive_bounds),
@@ -98,15 +103,12 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """VALIDATED is what Gemini has for strict: text, or a call that fits the schema."""
     if choice.parallel is False:
-        problem = Problem(
-            path="parallel", rule="choice", message="Gemini has no switch for parallel calls: leave it out"
-        )
-        raise ExportError(provider="gemini", tool=None, problems=[problem])
+        raise unsayable(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
     calling: JsonObject = {}
-    if choice.is_name:
-        calling = {"mode": "ANY", "allowedFunctionNames": [choice.choice]}
-    elif choice.choice is not None:
-        calling = {"mode": _MODES[choice.choice]}
+    if choice.names:
+        calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
+    elif choice.mode is not None:
+        calling = {"mode": _MODES[choice.mode]}
     if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
         calling = {"mode": "VALIDATED"}
     config: JsonObject = {"tools": tools}
@@ -150,58 +152,67 @@ def _response(result: Result) -> JsonObject:
     elif isinstance(result.value, str) or '"$ref"' in result.text:
         response["response"] = {"output": result.text}
     else:
-        response["response"] = {"output": _value(result.text)}
+        response["response"] = {"output": as_json(result.text)}
     return response
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:  # the text of an enum or a date
-        return text
 
 
 _EVIDENCE = "a letter or _, then A-Z a-z 0-9 _ . : -, at most 64; cline#7339, 2025-11"
 GEMINI = Provider(
     name="gemini",
     family="gemini",
+    form="gemini",
     names=NameRule(pattern=r"[A-Za-z_][A-Za-z0-9_.:-]*", longest=64, evidence=_EVIDENCE),
-    refuses=(rules.root_is_object, rules.references_alone, rules.required_is_defined, rules.references_resolve),
+    refuses=(
+        *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+        *cited("gcli2api#374, 2026-05", rules.references_alone, rules.references_resolve),
+        *cited("a recorded 400 of Vertex: required fields are not defined", rules.required_is_defined),
+    ),
     lenient=JSON_SCHEMA,
     strict=JSON_SCHEMA,
+    most_tools=512,  # FunctionDeclaration, google-genai 3.3.0
     envelope=envelope,
     gather=gather,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="an object, or nothing",
+        malformed="no call: `finishReason` `MALFORMED_FUNCTION_CALL`",
+        declined="a text part; `finishReason` `SAFETY` and the like",
+        strict="the request's mode `VALIDATED`",
+    ),
 )
 GEMINI_OPENAPI = replace(
     GEMINI,
     name="gemini-openapi",
-    # Each from the text of a refusal of 2025 or 2026: zed#44875 (keywords), gemini-cli#3178 (formats), gitlab-mcp#166
-    # (types), LibreChat#6971 (no type), azure-devops-mcp#145 and llms#20 (enums), cline#7339 (items), gemini-cli#1458
-    # and AIStudioToAPI#154 (required).
+    form="gemini-openapi",
     refuses=(
-        rules.root_is_object,
-        rules.known_keywords(*OPENAPI_KEYWORDS),
-        rules.known_formats(*OPENAPI_FORMATS),
-        rules.one_type,
-        rules.typed,
-        rules.string_enums,
-        rules.any_of_alone,
-        rules.arrays_have_items,
-        rules.required_is_defined,
-        rules.keys(KEY),
+        *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+        *cited("zed#44875, 2026", rules.known_keywords(*OPENAPI_KEYWORDS)),
+        *cited("gemini-cli#3178, 2025", rules.known_formats(*OPENAPI_FORMATS)),
+        *cited("gitlab-mcp#166 and LibreChat#6971, 2025", rules.one_type, rules.typed),
+        *cited("azure-devops-mcp#145 and llms#20, 2025", rules.string_enums),
+        *cited("schemaport, 2026-08", rules.any_of_alone),
+        *cited("cline#7339, 2025-11", rules.arrays_have_items),
+        *cited("gemini-cli#1458 and AIStudioToAPI#154, 2026", rules.required_is_defined),
+        *cited("google-genai 3.3.0 Schema", rules.keys(KEY)),
     ),
     lenient=OPENAPI,
     strict=OPENAPI,
     envelope=openapi_envelope,
 )
 
+
+def _with(provider: Provider, name: str, rule: Rule) -> Provider:
+    passes = (*provider.lenient, everywhere(rule))
+    return replace(provider, name=name, lenient=passes, strict=passes)
+
+
 PROVIDERS = (
     GEMINI,
-    replace(GEMINI, name="gemini:string-enums", lenient=(*JSON_SCHEMA, everywhere(rewrites.enum_as_strings))),
+    _with(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
     GEMINI_OPENAPI,
-    replace(GEMINI_OPENAPI, name="gemini-openapi:upper-case", lenient=(*OPENAPI, everywhere(upper_case_types))),
+    replace(GEMINI, name="vertex"),
+    _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.errors import ExportError, Problem
-from toolshape.provider import Choice, NameRule, Provider, Reading
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, unsayable
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,10 +20,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    if choice.choice in (None, "auto") and choice.parallel is not False:
-        return {"tools": tools}
-    problem = Problem(path="", rule="choice", message="a plain record has no word for a choice: leave it out")
-    raise ExportError(provider="json-schema", tool=None, problems=[problem])
+    if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
+        raise unsayable(choice, "choice", "a plain record has no word for a choice: leave it out")
+    return {"tools": tools}
 
 
 def _is_call(body: Any) -> bool:
@@ -54,14 +52,19 @@ def encode(results: Sequence[Result]) -> list[Message]:
 JSON_SCHEMA = Provider(
     name="json-schema",
     family="json-schema",
+    form="json-schema",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name"),
     lenient=(),
     strict=None,
+    examples="schema",
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="JSON text or an object", malformed="the text as it was written", declined="no record", strict="none"
+    ),
 )
 
 PROVIDERS = (JSON_SCHEMA,)

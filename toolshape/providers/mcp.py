@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.errors import ExportError, Problem
+from toolshape import rewrites, rules, structure
+from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
 from toolshape.lens import compose, inlined
-from toolshape.provider import Choice, NameRule, Provider, Reading, member
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, as_json, member, unsayable
+from toolshape.rules import cited
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.
@@ -24,7 +24,23 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
         tool["description"] = spec.description
     if spec.output is not None:
         tool["outputSchema"] = compose(INLINED)(spec.output).schema
+    if hints := _annotations(spec.effects):
+        tool["annotations"] = hints
     return tool
+
+
+def _annotations(effects: frozenset[Effect]) -> JsonObject:
+    """Hints for clients (ToolAnnotations, all revisions since 2025-03-26); of what is not said, the default holds."""
+    hints: JsonObject = {}
+    if effects & {"read", "write", "destructive"}:
+        hints["readOnlyHint"] = not effects & {"write", "destructive"}
+    if effects & {"write", "destructive"}:
+        hints["destructiveHint"] = "destructive" in effects
+    if "idempotent" in effects:
+        hints["idempotentHint"] = True
+    if effects & {"open_world", "closed_world"}:
+        hints["openWorldHint"] = "open_world" in effects
+    return hints
 
 
 def envelope_with_object_output(spec: Spec, strict: bool) -> JsonObject:
@@ -36,10 +52,9 @@ def envelope_with_object_output(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    if choice.choice in (None, "auto") and choice.parallel is not False:
-        return {"tools": tools}
-    problem = Problem(path="choice", rule="choice", message="a server cannot choose for its client: leave it out")
-    raise ExportError(provider="mcp", tool=None, problems=[problem])
+    if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
+        raise unsayable(choice, "choice", "a server cannot choose for its client: leave it out")
+    return {"tools": tools}
 
 
 def recognises(body: Any) -> bool:
@@ -54,43 +69,62 @@ def read(body: Any) -> Reading:
 
 def encode(results: Sequence[Result]) -> list[Message]:
     """A CallToolResult for each; errors are results, so that the model sees them (SEP-1303)."""
-    return [
-        {
-            "content": [{"type": "text", "text": result.text}],
-            "isError": result.error is not None,
-            "resultType": "complete",
-        }
-        for result in results
-    ]
+    return [{**_result(result, any_value=True), "resultType": "complete"} for result in results]
 
 
-def encode_without_type(results: Sequence[Result]) -> list[Message]:
-    """``resultType`` came with 2026-07-28."""
-    return [{key: value for key, value in message.items() if key != "resultType"} for message in encode(results)]
+def encode_objects(results: Sequence[Result]) -> list[Message]:
+    """Until 2025-11-25: structured content is an object, and ``resultType`` is not known."""
+    return [_result(result, any_value=False) for result in results]
+
+
+def _result(result: Result, *, any_value: bool) -> Message:
+    """Beside its text the value itself: a client holds it to the output schema."""
+    message: Message = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
+    value = result.text if isinstance(result.value, str) else as_json(result.text)
+    if result.error is None and (any_value or isinstance(value, dict)):
+        message["structuredContent"] = value
+    return message
 
 
 MCP = Provider(
     name="mcp",
     family="mcp",
+    form="mcp",
     names=NameRule(
         pattern=r"[A-Za-z0-9_.-]+",
         longest=128,
         evidence="1 to 128 of A-Z a-z 0-9 _ . -; specification 2025-11-25 (SHOULD)",
     ),
-    refuses=(rules.root_is_object,),
+    refuses=cited("schema of every revision", rules.root_is_object),
     lenient=INLINED,
     strict=None,
+    examples="schema",
+    lacks=frozenset({"execution"}),
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="an object, or nothing",
+        malformed="nothing: a JSON-RPC error answers it",
+        declined="no `tools/call`",
+        strict="none",
+        needs="`ttlMs` and `cacheScope` around the list of tools (2026-07-28)",
+    ),
 )
-MCP_2025_11_25 = replace(MCP, name="mcp:2025-11-25", envelope=envelope_with_object_output, encode=encode_without_type)
+MCP_2025_11_25 = replace(
+    MCP,
+    name="mcp:2025-11-25",
+    lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
+    lacks=frozenset(),
+    envelope=envelope_with_object_output,
+    encode=encode_objects,
+)
 
 PROVIDERS = (
     MCP,
     MCP_2025_11_25,
-    replace(MCP_2025_11_25, name="mcp:2025-06-18"),
+    replace(MCP_2025_11_25, name="mcp:2025-06-18", lacks=frozenset({"execution", "icons"})),
     replace(MCP, name="mcp:refs", lenient=()),
 )

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules
+from toolshape import limits, rewrites, rules, structure
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
-from toolshape.provider import Choice, NameRule, Provider, Reading, member, plain
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, member, plain
+from toolshape.rules import cited
 
-_LOOKS_AROUND = re.compile(r"\(\?")
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in
 # 2025 (dotnet/extensions#6266): it is said instead. Lengths: coder/mux#1220, 2025-12. uniqueItems: mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
@@ -20,8 +21,8 @@ STRICT_KEYWORDS = (
     "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
     "properties", "required", "type",
 )  # fmt: skip
-STRICT = (
-    *rewrites.STRUCTURE,
+OBJECTS = (
+    *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
     everywhere(rewrites.optional_as_nullable),
     everywhere(rewrites.say_default),
@@ -42,11 +43,27 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    if len(choice.names) > 1:
+        allowed = {"mode": "required", "tools": [_function(name) for name in choice.names]}
+        return _said(tools, {"type": "allowed_tools", "allowed_tools": allowed}, choice)
+    return _said(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
+
+
+def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """For vendors that have no ``allowed_tools``: to choose among some, only these are sent."""
+    if len(choice.names) > 1:
+        return _said(list(choice.chosen), "required", choice)
+    return request(tools, choice)
+
+
+def _function(name: str) -> JsonObject:
+    return {"type": "function", "function": {"name": name}}
+
+
+def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObject:
     said: JsonObject = {"tools": tools}
-    if choice.is_name:
-        said["tool_choice"] = {"type": "function", "function": {"name": choice.choice}}
-    elif choice.choice is not None:
-        said["tool_choice"] = choice.choice
+    if tool_choice is not None:
+        said["tool_choice"] = tool_choice
     if choice.parallel is not None:
         said["parallel_tool_calls"] = choice.parallel
     return said
@@ -63,14 +80,15 @@ def read(body: Any) -> Reading:
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
-    calls = [_call(call) for call in member(message, "tool_calls") or ()]
+    calls = [call(one) for one in member(message, "tool_calls") or ()]
     legacy = member(message, "function_call")
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     return Reading([_as_sent(message)], calls, member(choices[0], "finish_reason"))
 
 
-def _call(call: Any) -> WireCall:
+def call(call: Any) -> WireCall:
+    """A call in a message, of a function or of a custom tool."""
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
         custom = member(call, "custom")
@@ -113,31 +131,55 @@ def content(result: Result) -> str:
     return f" {result.text}" if _ERROR_MARK.match(result.text) else result.text
 
 
+NAMES = NameRule(
+    pattern=r"[a-zA-Z0-9_-]+",
+    longest=64,
+    evidence="1 to 64 of a-z A-Z 0-9 _ -; openai 3.51.0 FunctionDefinition, read 2026-11-20",
+)
+ROOT = cited(
+    "langchainjs#9804, 2026; home-generative-agent#545, 2026-08",
+    rules.root_is_object,
+    rules.root_without("anyOf", "oneOf", "allOf", "enum", "not", "const"),
+)
+GUIDE = "Structured Outputs guide, 2026-08"
+STRICT = (structure.wrapped_root, *OBJECTS)
 OPENAI = Provider(
     name="openai",
-    family="openai-chat",
-    names=NameRule(
-        pattern=r"[a-zA-Z0-9_-]+",
-        longest=64,
-        evidence="1 to 64 of a-z A-Z 0-9 _ -; openai 3.51.0 FunctionDefinition, read 2026-11-20",
+    family="openai",
+    form="openai",
+    names=NAMES,
+    refuses=(
+        *ROOT,
+        *cited("opencode#20273, 2026", rules.arrays_have_items),
+        *cited("vscode#286415, 2026", rules.references_resolve),
     ),
-    # langchainjs#9804 and home-generative-agent#545; items: opencode#20273 and others.
-    refuses=(rules.root_is_object, rules.root_without_combinators, rules.arrays_have_items, rules.references_resolve),
     refuses_strict=(
-        rules.root_has_properties,
-        rules.closed,
-        rules.all_required,
-        rules.typed,
-        rules.known_keywords(*STRICT_KEYWORDS, "default", "title"),  # the last two have been accepted in 2026
-        rules.known_formats(*FORMATS),
+        *cited("a recorded 400: object schema missing properties", rules.root_has_properties),
+        *cited(
+            GUIDE,
+            rules.closed,
+            rules.all_required,
+            rules.typed,
+            rules.known_keywords(*STRICT_KEYWORDS, "default", "title"),  # the last two have been accepted in 2026
+            rules.known_formats(*FORMATS),
+            limits.sizes(properties=5000, levels=10),
+            limits.long_enums(choices=250, characters=15_000),
+        ),
     ),
-    lenient=(),
+    lenient=(structure.wrapped_root,),
     strict=STRICT,
+    most_tools=128,  # oh-my-openagent#2848, 2026-03
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="JSON text",
+        malformed='the text as the model wrote it; `""` for no arguments',
+        declined="no `tool_calls`; perhaps `message.refusal`",
+        strict="`function.strict`, off by default",
+    ),
 )
 
 # Fine-tuned models and Azure take none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
@@ -149,9 +191,29 @@ MINIMAL = (
     *STRICT,
     everywhere(rewrites.say_instead(*_MOVED)),
 )
+# 1,024 characters of description were the most until 2025 (sentry-mcp#106), 100 properties and 5 levels too (Azure's
+# page of 2025-01): older models and Azure are taken to hold on to both.
+OLDER = replace(
+    OPENAI,
+    strict=MINIMAL,
+    longest_description=1024,
+    refuses_strict=(
+        *OPENAI.refuses_strict,
+        *cited(
+            "Azure's page of 2025-01",
+            rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in _MOVED), "default", "title"),
+            limits.sizes(properties=100, levels=5),
+        ),
+    ),
+)
 
 PROVIDERS = (
     OPENAI,
-    replace(OPENAI, name="openai:minimal", strict=MINIMAL),
-    replace(OPENAI, name="openai:string-enums", strict=(*STRICT, everywhere(rewrites.enum_as_strings))),
+    replace(OLDER, name="openai:minimal"),
+    replace(
+        OPENAI,
+        name="openai:string-enums",
+        lenient=(*OPENAI.lenient, everywhere(rewrites.enum_as_strings)),
+        strict=(*STRICT, everywhere(rewrites.enum_as_strings)),
+    ),
 )

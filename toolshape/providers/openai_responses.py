@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Reading, member, plain
+from toolshape.provider import Choice, Facts, Reading, member, plain
 from toolshape.providers import openai
 
 
@@ -19,8 +19,11 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     said = openai.request(tools, choice)
-    if choice.is_name:
-        said["tool_choice"] = {"type": "function", "name": choice.choice}
+    functions = [{"type": "function", "name": name} for name in choice.names]
+    if len(functions) > 1:
+        said["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": functions}
+    elif functions:
+        said["tool_choice"] = functions[0]
     return said
 
 
@@ -50,14 +53,27 @@ OPENAI_RESPONSES = replace(
     openai.OPENAI,
     name="openai-responses",
     family="openai-responses",
+    form="openai-responses",
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
     encode=encode,
+    facts=Facts(
+        arguments="JSON text",
+        malformed='the text as the model wrote it; `""` for no arguments',
+        declined="no `function_call` item; perhaps a `refusal` part of a message",
+        strict="`strict`, always said: left out, the server decides",
+    ),
 )
 
 PROVIDERS = (
     OPENAI_RESPONSES,
-    replace(OPENAI_RESPONSES, name="openai-responses:minimal", strict=openai.MINIMAL),
+    replace(
+        OPENAI_RESPONSES,
+        name="openai-responses:minimal",
+        strict=openai.OLDER.strict,
+        refuses_strict=openai.OLDER.refuses_strict,
+        longest_description=openai.OLDER.longest_description,
+    ),
 )

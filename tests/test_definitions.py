@@ -1,0 +1,417 @@
+"""Definitions that others wrote: read by their form, held to their schema, shown like any other tool."""
+
+import asyncio
+import copy
+import inspect
+import json
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
+from toolshape.dialects import read
+
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FORMS = {
+    "openai": {"type": "function", "function": {"name": "weather", "description": "W.", "parameters": PARAMETERS}},
+    "openai-responses": {"type": "function", "name": "weather", "description": "W.", "parameters": PARAMETERS},
+    "anthropic": {"name": "weather", "description": "W.", "input_schema": PARAMETERS},
+    "bedrock": {"toolSpec": {"name": "weather", "description": "W.", "inputSchema": {"json": PARAMETERS}}},
+    "mcp": {"name": "weather", "description": "W.", "inputSchema": PARAMETERS},
+    "gemini": {"name": "weather", "description": "W.", "parametersJsonSchema": PARAMETERS},
+    "gemini-openapi": {
+        "name": "weather",
+        "description": "W.",
+        "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]},
+    },
+    "openai-functions": {"name": "weather", "description": "W.", "parameters": PARAMETERS},
+    "json-schema": {"name": "weather", "description": "W.", "parameters": PARAMETERS, "output": {"type": "string"}},
+    "docker-registry": {
+        "name": "weather",
+        "description": "W.",
+        "arguments": [{"name": "city", "type": "string", "required": True}],
+    },
+    "nestful": {
+        "name": "weather",
+        "description": "W.",
+        "query_parameters": {"city": {"type": "String", "required": True}},
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_told_apart(form):
+    """The same tool, whoever it was written for; what was given is not changed."""
+    given = copy.deepcopy(FORMS[form])
+    found = read(FORMS[form])
+    assert found.form == form
+    assert (found.name, found.description) == ("weather", "W.")
+    assert found.parameters == PARAMETERS
+    assert FORMS[form] == given
+    calls = []
+    [result] = Registry([Tool.from_definition(json.dumps(FORMS[form]), record(calls))]).dispatch(
+        {"name": "weather", "arguments": {"city": "Bonn"}}
+    )
+    assert (result.value, calls) == ("fine", [{"city": "Bonn"}])
+
+
+def record(calls):
+    def weather(**arguments):
+        calls.append(arguments)
+        return "fine"
+
+    return weather
+
+
+def test_a_schema_alone_has_the_name_it_is_given():
+    """Its title, or ``name=``."""
+    assert Tool.from_definition({**PARAMETERS, "title": "weather"}).name == "weather"
+    assert Tool.from_definition(PARAMETERS, name="weather").name == "weather"
+    with pytest.raises(DefinitionError, match="pass name="):
+        Tool.from_definition(PARAMETERS)
+
+
+def test_sdk_objects_are_definitions():
+    """What an MCP client lists."""
+    import mcp_types._v2026_07_28 as mcp
+
+    listed = mcp.Tool.model_validate({"name": "w", "inputSchema": PARAMETERS, "annotations": {"readOnlyHint": True}})
+    made = Tool.from_definition(listed)
+    assert (made.input_schema, made.effects) == (PARAMETERS, {"read"})
+
+
+# How others write it, and what it is in the words of 2020-12.
+HABITS = [
+    (
+        {"type": "dict", "properties": {"a": {"type": "float"}}},
+        {"type": "object", "properties": {"a": {"type": "number"}}},
+    ),
+    ({"type": "any"}, {}),
+    ({"type": "tuple", "items": {"type": "int"}}, {"type": "array", "items": {"type": "integer"}}),
+    ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+    ({"type": 6, "properties": {"a": {"type": 1}}}, {"type": "object", "properties": {"a": {"type": "string"}}}),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
+    (
+        {"type": "array", "items": [{"type": "string"}], "additionalItems": False},
+        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+    ),
+    ({"type": "array"}, {"type": "array", "items": {}}),
+    ({"type": "string", "enum": []}, {"type": "string"}),
+    ({"type": "string", "enum": ["a"], "nullable": True}, {"type": ["string", "null"], "enum": ["a", None]}),
+    ({"type": "Enum", "allowed_values": ["a"]}, {"enum": ["a"]}),
+    ({"anyOf": [{"type": "string"}, {"not": {}}, {"type": "null"}]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    ({"type": "string", "example_value": "x", "description": None}, {"type": "string", "examples": ["x"]}),
+    (
+        {"type": "object", "properties": {"a": {"type": "string", "required": True}, "b": True}},
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]},
+    ),
+    ({"properties": {"a": {}}}, {"properties": {"a": {}}, "type": "object"}),
+    (
+        {"patternProperties": {"^x": {"type": "int"}}},
+        {"patternProperties": {"^x": {"type": "integer"}}, "type": "object"},
+    ),
+    ({"not": {"type": "str"}}, {"not": {"type": "string"}}),
+    # Properties that are called like keywords are properties.
+    (
+        {"type": "object", "properties": {"definitions": {"type": "str"}, "nullable": {"type": "bool"}, "type": {}}},
+        {
+            "type": "object",
+            "properties": {"definitions": {"type": "string"}, "nullable": {"type": "boolean"}, "type": {}},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), HABITS)
+def test_habits(written, meant):
+    """Inside a definition, at any place."""
+    schema = {"type": "object", "properties": {"x": written, "y": {"type": "array", "items": written}}}
+    found = read({"name": "f", "parameters": schema}).parameters["properties"]
+    assert found == {"x": meant, "y": {"type": "array", "items": meant}}
+
+
+REFERENCES = [
+    ({"definitions": {"A": {"type": "str"}}}, "#/definitions/A"),
+    ({"$defs": {"A": {"type": "string"}}}, "#/$defs/A"),
+    ({"properties": {"y": {"type": "string"}}}, "#/properties/y"),
+    ({"$defs": {"a/b~c": {"type": "string"}}}, "#/$defs/a~1b~0c"),
+    ({"$defs": {"A": {"$anchor": "here", "type": "string"}}}, "#here"),
+    ({"components": {"schemas": {"A": {"type": "string"}}}}, "#/components/schemas/A"),
+]
+
+
+@pytest.mark.parametrize(("beside", "reference"), REFERENCES)
+def test_references(beside, reference):
+    """Whatever they led to, they lead to a definition of the schema's own."""
+    properties = {"x": {"$ref": reference}, **beside.get("properties", {})}
+    made = Tool.from_definition({"name": "f", "parameters": {"type": "object", **beside, "properties": properties}})
+    schema = made.input_schema
+    name = schema["properties"]["x"]["$ref"].removeprefix("#/$defs/")
+    assert schema["$defs"][name]["type"] == "string"
+    assert "$ref" not in json.dumps(made.export("gemini"))
+    registry = Registry([made], coerce=False)
+    [result] = registry.dispatch({"name": "f", "arguments": {"x": 1}})
+    assert str(result.error).endswith("x: expected string, got 1")
+
+
+def test_recursion_and_the_root():
+    """A definition may contain itself, and the root may be one."""
+    node = {"type": "object", "properties": {"next": {"$ref": "#/definitions/Node"}}}
+    made = Tool.from_definition(
+        {"name": "f", "parameters": {"$ref": "#/definitions/Node", "definitions": {"Node": node}}}
+    )
+    assert made.input_schema["properties"] == {"next": {"$ref": "#/$defs/Node"}}
+    for provider in ("openai", "anthropic", "gemini", "mcp", "ollama"):
+        assert made.export(provider, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}}, "leads nowhere"),
+        ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "Date (y-m-d)"}}}}, "x: 'Date"),
+        ({"name": "f", "parameters": {"type": "array"}}, "arguments are an object"),
+        ({"name": "f", "parameters": "x"}, "must be a JSON Schema"),
+        (
+            {"name": "f", "parameters": {"type": "object", "properties": {"x": {"minimum": "0"}}}},
+            "properties/x/minimum",
+        ),
+        ({"type": "web_search_20250305", "name": "web_search"}, "provider's own"),
+        ({"type": "custom", "name": "sql", "format": {"type": "text"}}, "provider's own"),
+        ("[1", "not JSON"),
+        ([FORMS["mcp"], FORMS["mcp"]], "use Registry.add_definitions"),
+        ({"tools": []}, "there are 0"),
+    ],
+)
+def test_what_is_no_definition(given, said):
+    """A sentence that says why."""
+    with pytest.raises(DefinitionError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        Tool.from_definition(given)
+
+
+class Kind(Enum):
+    FAST = "Fast"
+    SLOW = "Slow"
+
+
+class Line(BaseModel):
+    sku: str
+    qty: Annotated[int, Field(ge=1, le=9)] = 1
+
+
+@tool
+def order(
+    lines: Annotated[list[Line], Field(max_length=2)],
+    kind: Literal["Fast", "Slow"] = "Fast",
+    note: Annotated[str | None, Field(max_length=5)] = None,
+    rate: Annotated[float, Field(gt=0)] = 1.0,
+    flag: bool = False,
+    code: Annotated[str, Field(pattern="^[a-z]+$")] = "a",
+) -> str:
+    """Order."""
+    return "ok"
+
+
+SENT = [
+    {"lines": [{"sku": "a"}]},
+    {"lines": [{"sku": "a", "qty": 3}], "kind": "Slow", "note": None, "rate": 2, "flag": True},
+    {},
+    {"lines": "x"},
+    {"lines": [{"qty": 0}]},
+    {"lines": [{"sku": "a", "qty": 10}]},
+    {"lines": [{"sku": 5, "qty": "3"}]},
+    {"lines": [{"sku": "a", "qty": 3.0}]},
+    {"lines": '[{"sku": "a"}]'},
+    {"lines": [], "kind": "slow"},
+    {"lines": [], "kind": "medium"},
+    {"lines": [], "note": "null"},
+    {"lines": [], "note": "too long"},
+    {"lines": [], "rate": 0},
+    {"lines": [], "rate": None},
+    {"lines": [], "flag": "yes"},
+    {"lines": [], "code": "A"},
+    {"lines": [{"sku": "a"}] * 3},
+    {"lines": [], "nots": "x"},
+    {"lines": [{"sku": "a", "qyt": 1}]},
+    [],
+    "",
+    '{"lines": [',
+    '"{\\"lines\\": []}"',
+]
+
+
+@pytest.mark.parametrize("sent", SENT, ids=json.dumps)
+def test_the_same_words_as_a_decorated_tool(sent):
+    """The same value, mends and problems, whether pydantic or the schema validates."""
+    got = []
+    definition = {"name": "order", "description": "Order.", "parameters": order.input_schema}
+    made = Tool.from_definition(definition, lambda **arguments: got.append(arguments) or "ok")
+    text = sent if isinstance(sent, str) else json.dumps(sent)
+    [ours], [theirs] = (
+        Registry([one]).dispatch({"name": "order", "arguments": text}, provider="json-schema") for one in (order, made)
+    )
+    assert ours.coercions == theirs.coercions
+    assert str(ours.error) == str(theirs.error)
+    assert ours.ok is theirs.ok is bool(got)
+
+
+def test_unions_are_told_apart():
+    """The branch that is meant says what is wrong in it."""
+    cat = {
+        "type": "object",
+        "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}},
+        "required": ["lives"],
+    }
+    dog = {"type": "object", "properties": {"kind": {"const": "dog"}, "age": {"type": "integer"}}, "required": ["age"]}
+    schema = {
+        "type": "object",
+        "properties": {"pet": {"oneOf": [cat, dog]}, "n": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    }
+    made = Tool.from_definition({"name": "f", "parameters": schema}, lambda **kw: kw)
+    assert made.call({"pet": {"kind": "dog", "age": 1}, "n": "7"}) == {"pet": {"kind": "dog", "age": 1}, "n": 7}
+    with pytest.raises(CallError) as raised:
+        made.call({"pet": {"kind": "dog", "age": "x"}})
+    assert [problem.path for problem in raised.value.problems] == ["pet.age"]
+
+
+def test_patterns_that_python_does_not_know():
+    """They are shown, not checked, and said."""
+    schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": r"^\p{L}+$"}}, "required": ["x"]}
+    made = Tool.from_definition({"name": "f", "parameters": schema}, lambda x: x)
+    assert made.call({"x": "7"}) == "7"
+    assert made.input_schema == schema
+    assert [(finding.path, finding.rule) for finding in made.findings if finding.rule != "undescribed"] == [
+        ("x", "unchecked")
+    ]
+
+
+def test_functions_fit_their_definition():
+    """By keyword and by position, injected values beside; what does not fit is said at once."""
+
+    def weather(city, /, *, unit="C", db: Injected[dict]):
+        return f"{city} {unit} {db['t']}"
+
+    made = Tool.from_definition({**FORMS["mcp"]}, weather)
+    assert made.call({"city": "Bonn"}, inject={"db": {"t": 1}}) == "Bonn C 1"
+    assert made("Rome", db={"t": 2}) == "Rome C 2"
+    with pytest.raises(CallError, match="town: unknown field"):
+        made.call({"city": "Bonn", "town": "x"}, inject={"db": {}})
+    with pytest.raises(UsageError, match="inject"):
+        made.call({"city": "Bonn"})
+
+    def other(town, year):
+        return town
+
+    with pytest.raises(DefinitionError) as raised:
+        Tool.from_definition(FORMS["mcp"], other)
+    assert [problem.path for problem in raised.value.problems] == ["city", "town", "year"]
+
+
+def test_async_functions_answer_too():
+    """A coroutine function is one to inspect as well."""
+
+    async def weather(city: str) -> str:
+        return city
+
+    made = Tool.from_definition(FORMS["mcp"], weather)
+    assert inspect.iscoroutinefunction(made)
+    assert asyncio.run(made.acall({"city": "Bonn"})) == "Bonn"
+    assert made.output_schema == {"type": "string"}
+
+
+def test_without_a_function():
+    """It is shown and its calls are planned; to run them is the developer's mistake."""
+    made = Tool.from_definition(FORMS["anthropic"])
+    registry = Registry([made])
+    assert registry.export("openai")[0]["function"]["name"] == "weather"
+    body = {"name": "weather", "arguments": '{"city": "Bonn"}'}
+    plan = registry.bind("json-schema").plan(body)
+    assert (plan.calls[0].name, plan.calls[0].arguments) == ("weather", {"city": "Bonn"})
+    for wrong in (plan.run, lambda: registry.dispatch(body), lambda: made.call({"city": "x"}), lambda: made(city="x")):
+        with pytest.raises(UsageError, match="weather"):
+            wrong()
+    [refused] = registry.dispatch({"name": "weather", "arguments": "{}"})
+    assert str(refused.error).endswith("city: required, but missing")
+    with pytest.raises(UsageError, match="no model"):
+        _ = made.model
+
+
+def test_verbatim():
+    """Sent to its own provider as it is, extras and all; linted; rewritten for the others."""
+    schema = {
+        "type": "object",
+        "properties": {"x": {"type": "string", "x-mine": 1}},
+        "$schema": "http://json-schema.org/draft-07/schema#",
+    }
+    definition = {"name": "f", "input_schema": schema, "cache_control": {"type": "ephemeral"}, "description": "D."}
+    made = Tool.from_definition(definition, verbatim=True)
+    assert made.export("anthropic") == definition
+    assert made.export("bedrock")["toolSpec"]["inputSchema"]["json"] != schema
+    assert made.export("openai")["function"]["parameters"] != schema
+    refused = Tool.from_definition(
+        {**definition, "input_schema": {**schema, "anyOf": [{"required": ["x"]}]}}, verbatim=True
+    )
+    with pytest.raises(ExportError, match="the root must not have anyOf"):
+        refused.export("anthropic")
+    assert refused.export("openai")
+    with pytest.raises(ExportError, match="not a name that is taken"):
+        Tool.from_definition({**definition, "name": "a b"}, verbatim=True).export("anthropic")
+    openai = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS, "strict": True}}
+    with pytest.raises(ExportError, match="additionalProperties"):
+        Tool.from_definition(openai, verbatim=True).export("openai")
+
+
+def test_what_it_says_to_its_own_provider_is_kept():
+    """Cache marks, hints, icons and examples go along; the examples in the form that is shown."""
+    anthropic = {**FORMS["anthropic"], "cache_control": {"type": "ephemeral"}, "input_examples": [{"city": "Bonn"}]}
+    made = Tool.from_definition(anthropic)
+    assert made.export("anthropic", strict=False) == anthropic
+    assert "cache_control" not in json.dumps(made.export("openai"))
+    mcp = {
+        **FORMS["mcp"],
+        "title": "Weather",
+        "outputSchema": {"type": "object", "properties": {"t": {"type": "number"}}},
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        "icons": [{"src": "https://example.com/i.png"}],
+        "_meta": {"a": 1},
+    }
+    made = Tool.from_definition(mcp)
+    assert made.export("mcp") == mcp
+    assert (made.title, made.effects) == ("Weather", {"read", "closed_world"})
+
+
+def test_many_at_once():
+    """From a request, a list, or text; all of them or none."""
+    registry = Registry()
+    request = {"tools": [{"functionDeclarations": [FORMS["gemini"], {**FORMS["gemini"], "name": "other"}]}]}
+    made = registry.add_definitions(request, {"other": lambda city: city.upper()}, tags=["x"])
+    assert [one.name for one in made] == [one.name for one in registry] == ["weather", "other"]
+    assert registry["other"].call('{"city": "a"}') == "A"
+    assert len(registry.subset(tags=["x"])) == 2
+    before = len(registry)
+    for given, functions in (
+        ([{**FORMS["mcp"], "name": "new"}, FORMS["mcp"]], {}),
+        ([{**FORMS["mcp"], "name": "new"}, {"name": "x", "parameters": 1}], {}),
+        ([{**FORMS["mcp"], "name": "new"}], {"nwe": print}),
+    ):
+        with pytest.raises(DefinitionError):
+            registry.add_definitions(given, functions)
+        assert len(registry) == before
+
+
+def test_hostile_definitions_end():
+    """References that double, and nesting without end, are refused with a sentence."""
+    doubling = {f"D{i}": {"type": "array", "prefixItems": [{"$ref": f"#/$defs/D{i + 1}"}] * 2} for i in range(40)}
+    made = Tool.from_definition(
+        {"name": "f", "parameters": {"properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": {**doubling, "D40": {}}}}
+    )
+    with pytest.raises(ExportError, match="split the tool"):
+        made.export("gemini")
+    deep = {"type": "string"}
+    for _ in range(5000):
+        deep = {"type": "array", "items": deep}
+    with pytest.raises(DefinitionError):
+        Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": {"x": deep}}})

@@ -1,0 +1,159 @@
+"""What an author says of a tool besides the function itself, and what of it cannot be meant."""
+
+import difflib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypedDict, cast, get_args
+
+from toolshape import provider as providers
+from toolshape.calls import Effect, JsonObject
+from toolshape.coercion import chosen_rules
+from toolshape.errors import DefinitionError, Problem
+
+__all__ = ["Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
+
+
+class ToolOptions(TypedDict, total=False):
+    """What ``tool`` takes besides the function; see there."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    strict: providers.Strictness | None
+    coerce: Mapping[str, bool] | bool | None
+    timeout: float | None
+    tags: Collection[str]
+    effects: Collection[Effect]
+    examples: Sequence[JsonObject]
+    providers: Mapping[str, JsonObject]
+
+
+class Options(NamedTuple):
+    """What the author said besides the function itself."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    strict: providers.Strictness | None = None
+    coerce: Mapping[str, bool] | bool | None = None
+    timeout: float | None = None
+    tags: frozenset[str] = frozenset()
+    effects: frozenset[Effect] = frozenset()
+    examples: tuple[JsonObject, ...] = ()
+    providers: Mapping[str, JsonObject] = MappingProxyType({})
+    verbatim: bool = False
+
+
+def options_of(given: ToolOptions) -> Options:
+    """The options as they are kept; collections are copied.
+
+    Raises:
+        DefinitionError: One is not of the kind that it can be.
+        TypeError: There is no such option.
+    """
+    said_of = cast("dict[str, Any]", given)
+    if unknown := given.keys() - set(Options._fields[:-1]):
+        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown)!r}")
+    problems = [
+        Problem(path=name, rule="option", message=f"{said}, not {said_of[name]!r}"[:200])
+        for name, (is_right, said) in _KINDS.items()
+        if name in said_of and not is_right(said_of[name])
+    ]
+    if problems:
+        raise DefinitionError(tool=str(given.get("name") or "a tool"), location="its options", problems=problems)
+    options = Options(**cast("Any", given))
+    return options._replace(
+        tags=labels(options.tags),
+        effects=cast("frozenset[Effect]", labels(options.effects)),
+        examples=tuple(options.examples),
+        providers=dict(options.providers),
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, (str, list, tuple, set, frozenset)) and all(isinstance(one, str) for one in value)
+
+
+def _are_examples(value: Any) -> bool:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, dict) for one in value):
+        return False
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _are_keys(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(keys, Mapping) for keys in value.values())
+
+
+_KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
+    "title": (_is_text, "the title is a text"),
+    "description": (_is_text, "the description is a text"),
+    "strict": (
+        lambda value: value is None or value is True or value is False or value == "auto",
+        'True, False, "auto"',
+    ),
+    "tags": (_are_texts, "tags are a list of texts"),
+    "effects": (_are_texts, "effects are a list of words"),
+    "examples": (_are_examples, "examples are a list of JSON objects"),
+    "providers": (_are_keys, "providers are objects by a provider's name"),
+}
+
+
+def refuse_wrong(options: Options, name: str, location: str) -> None:
+    """Check what the author said besides the function.
+
+    Raises:
+        DefinitionError: Some of it cannot be meant; every problem at once.
+    """
+    if problems := list(_wrong_options(options)):
+        raise DefinitionError(tool=name, location=location, problems=problems)
+
+
+_EFFECTS = get_args(Effect)
+
+
+def _wrong_options(options: Options) -> Iterator[Problem]:
+    try:
+        chosen_rules(options.coerce)
+    except ValueError as error:
+        yield Problem(path="coerce", rule="option", message=str(error))
+    name: Any = options.name
+    timeout: Any = options.timeout
+    if name is not None and not (isinstance(name, str) and name):
+        yield Problem(path="name", rule="option", message="the name is a text that is not empty")
+    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
+        yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
+    for effect in sorted(options.effects - set(_EFFECTS)):
+        yield Problem(path="effects", rule="option", message=f"no effect {effect!r}", hint=_near(effect, _EFFECTS))
+    if {"open_world", "closed_world"} <= options.effects:
+        yield Problem(path="effects", rule="option", message="the world is open or closed: leave one out")
+    if "read" in options.effects and options.effects & {"write", "destructive"}:
+        yield Problem(path="effects", rule="option", message="what writes does more than read: leave one out")
+    if options.providers:
+        known = providers.available()
+        for name in options.providers:
+            if name not in known:
+                yield Problem(path="providers", rule="option", message=f"no provider {name!r}", hint=_near(name, known))
+
+
+def _near(word: str, words: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, words, 1)
+    return f'did you mean "{near[0]}"?' if near else ""
+
+
+def given_in(options: Options) -> dict[str, Any]:
+    """What was said at all."""
+    return {key: value for key, value in options._asdict().items() if value != Options._field_defaults[key]}
+
+
+def labels(tags: Collection[str]) -> frozenset[Any]:
+    """Tags as a set; a single text is one tag."""
+    return frozenset((tags,) if isinstance(tags, str) else tags)

@@ -1,0 +1,110 @@
+"""Cohere v2 chat. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape import rewrites, rules, structure
+from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.lens import everywhere, inlined
+from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.providers import openai
+from toolshape.rules import cited
+
+# Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
+# is written for response schemas, and taken to hold for strict_tools.
+FORMATS = ("date-time", "uuid", "date", "time")
+STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
+STRICT = (
+    structure.wrapped_root,
+    inlined(rewrites.recursion_as_json_text),
+    *structure.STRUCTURE,
+    everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.enum_as_strings),
+    everywhere(rewrites.null_left_out),
+    everywhere(rewrites.one_required),
+    everywhere(rewrites.union_as_json_text),
+    everywhere(rewrites.say_formats_but(*FORMATS)),
+    everywhere(rewrites.open_objects),
+    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
+)
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a flag of the request
+    return openai.envelope(spec, strict=False)
+
+
+# tool_choice is for Command R7B and newer (cohere 7.3.1, V2ChatRequest).
+_WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r-plus-0\d-2024)?$")
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """``REQUIRED`` or ``NONE``, in upper case; to choose one tool or some, only these are sent."""
+    if choice.parallel is False:
+        raise unsayable(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
+    is_said = choice.names or choice.mode in ("required", "none")
+    if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
+        raise unsayable(choice, "choice", f"{choice.model} cannot be told which tools to call: leave it out")
+    said: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
+    if choice.names or choice.mode == "required":
+        said["tool_choice"] = "REQUIRED"
+    elif choice.mode == "none":
+        said["tool_choice"] = "NONE"
+    if choice.is_strict:
+        said["strict_tools"] = True
+    return said
+
+
+def recognises(body: Any) -> bool:
+    message = member(body, "message")
+    is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
+    return is_ended and member(message, "role") == "assistant"
+
+
+def read(body: Any) -> Reading:
+    message = member(body, "message")
+    calls = [openai.call(call) for call in member(message, "tool_calls") or ()]
+    return Reading([plain(message)], calls, member(body, "finish_reason"))
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    """One message a call. There is no error flag."""
+    return [{"role": "tool", "tool_call_id": result.call.id, "content": openai.content(result)} for result in results]
+
+
+COHERE = Provider(
+    name="cohere",
+    family="cohere",
+    form="cohere",
+    names=NameRule(
+        pattern=r"[a-zA-Z0-9_-]+",
+        longest=64,
+        evidence="no rule is documented: 1 to 64 of a-z A-Z 0-9 _ -, as elsewhere",
+    ),
+    refuses=cited("cohere 7.3.1 ToolV2Function", rules.root_is_object),
+    refuses_strict=cited(
+        "Cohere's structured outputs documentation, 2025",
+        rules.known_keywords(*STRICT_KEYWORDS),
+        rules.known_formats(*FORMATS),
+        rules.typed,
+        rules.one_type,
+        rules.one_required,
+    ),
+    lenient=openai.OPENAI.lenient,
+    strict=STRICT,
+    budget=Budget(properties=200, is_shared=True, evidence="Cohere's structured outputs documentation, 2025"),
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    encode=encode,
+    facts=Facts(
+        arguments="JSON text",
+        malformed="the text as the model wrote it",
+        declined="no `tool_calls`; `finish_reason` `COMPLETE`",
+        strict="the request's `strict_tools`, for all tools",
+        needs="`tool_plan` is replayed; `tool_choice` at Command R7B and newer",
+    ),
+)
+
+PROVIDERS = (COHERE,)

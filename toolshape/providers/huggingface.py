@@ -1,0 +1,95 @@
+"""Hugging Face chat templates. Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape import rewrites
+from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.lens import everywhere, inlined
+from toolshape.provider import Choice, Facts, NameRule, Reading, copied, member, plain, unsayable
+from toolshape.providers import openai
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
+    """As ``get_json_schema`` writes it, the result's schema too."""
+    tool = openai.envelope(spec, strict=False)
+    if spec.output is not None:
+        tool["function"]["return"] = spec.output
+    return tool
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """What ``apply_chat_template`` takes: a template can be given tools or none."""
+    if choice.parallel is False:
+        raise unsayable(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
+    if choice.mode == "required" or choice.names:
+        raise unsayable(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
+    return {} if choice.mode == "none" else {"tools": tools}
+
+
+def recognises(body: Any) -> bool:
+    """A response of the hosted router, or the message that a tokenizer has parsed."""
+    return openai.recognises(body) or (
+        member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list)
+    )
+
+
+def read(body: Any) -> Reading:
+    """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
+    if openai.recognises(body):
+        return openai.read(body)
+    reading = openai.read({"choices": [{"message": body}]})
+    return reading._replace(assistant=[_with_objects(message) for message in reading.assistant])
+
+
+def _with_objects(message: Message) -> Message:
+    message = copied(plain(message))
+    for call in message.get("tool_calls") or ():
+        function = call.get("function", {})
+        if isinstance(function.get("arguments"), str):
+            try:
+                function["arguments"] = json.loads(function["arguments"] or "{}")
+            except ValueError:  # what is no JSON stays what it was
+                continue
+    return message
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    """Templates pair by name or by order; some take an id."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> Message:
+    message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
+    return {**message, "tool_call_id": result.call.id} if result.call.id else message
+
+
+HUGGINGFACE = replace(
+    openai.OPENAI,
+    name="huggingface",
+    form="huggingface",
+    names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; transformers 5.23.0"),
+    lenient=(
+        *openai.OPENAI.lenient,
+        inlined(rewrites.recursion_as_json_text),
+        everywhere(rewrites.null_as_nullable),
+    ),
+    strict=None,
+    most_tools=None,
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    encode=encode,
+    facts=Facts(
+        arguments="an object; JSON text from the hosted router",
+        malformed="text: what the tokenizer cannot parse is no call",
+        declined="no `tool_calls`",
+        strict="none; nothing is enforced",
+        needs="a chat template that knows tools",
+    ),
+)
+
+PROVIDERS = (HUGGINGFACE,)

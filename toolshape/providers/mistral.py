@@ -1,0 +1,54 @@
+"""Mistral, chat completions. Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape import rules
+from toolshape.calls import JsonObject, Message, Result
+from toolshape.provider import Facts, NameRule, Reading
+from toolshape.providers import openai, openai_vendors
+from toolshape.rules import cited
+
+
+def read(body: Any) -> Reading:
+    """As OpenAI's; an id that is the text "null" is what the SDK makes of none."""
+    reading = openai.read(body)
+    calls = [call._replace(id="") if call.id == "null" else call for call in reading.calls]
+    return reading._replace(calls=calls)
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    """As many results as calls, each with its name; there is no error flag."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> JsonObject:
+    message: JsonObject = {"role": "tool", "content": openai.content(result)}
+    return {**message, "tool_call_id": result.call.id, "name": result.call.wire_name}
+
+
+MISTRAL = replace(
+    openai_vendors.VENDOR,
+    name="mistral",
+    names=NameRule(
+        pattern=r"[a-zA-Z0-9_-]+",
+        longest=64,
+        evidence="1 to 64 of a-z A-Z 0-9 _ -; mistral-common 1.13.1, and its server's refusals",
+    ),
+    refuses=(
+        *cited("mistralai 3.7.0 Function", rules.root_is_object),
+        *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
+    ),
+    read=read,
+    encode=encode,
+    facts=Facts(
+        arguments="JSON text or an object",
+        malformed="the text as the model wrote it",
+        declined="no `tool_calls`",
+        strict="`function.strict`, its dialect undocumented",
+        needs="older models take ids of nine letters and digits only",
+    ),
+)
+
+PROVIDERS = (MISTRAL,)

@@ -1,0 +1,137 @@
+"""Ollama, ``/api/chat``. Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-20."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape import rewrites, rules, structure
+from toolshape.arrows import in_object
+from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.lens import PATH, Change, Place, everywhere, inlined
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.providers import openai
+from toolshape.rules import cited
+
+# The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
+SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
+SERVER = (
+    structure.wrapped_root,
+    inlined(rewrites.recursion_as_json_text),
+    *structure.STRUCTURE,
+    everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.say_default),
+    everywhere(rewrites.open_objects),
+    everywhere(rewrites.only_keywords(*SERVER_KEYWORDS)),
+)
+# The Python client keeps less of a parameter still (Tool.Function.Parameters.Property): an object or a choice among the
+# parameters would arrive as {}.
+CLIENT_KEYWORDS = frozenset({"type", "items", "description", "enum"})
+
+
+def plain_fields(node: JsonSchema, at: Place) -> Change | None:
+    """Arguments that are objects or choices themselves, where a provider shows a model scalars and arrays only."""
+    if not at.is_root:
+        return None
+    changes = {
+        name: rewrites.of_a_form(inner, Place(path=name, keyword="properties", resolve=at.resolve))
+        for name, inner in node.get("properties", {}).items()
+        if isinstance(inner, dict) and inner.keys() - {PATH, *CLIENT_KEYWORDS}
+    }
+    if not changes:
+        return None
+    shown = {**node["properties"], **{name: change.node for name, change in changes.items()}}
+    return Change(
+        node={**node, "properties": shown},
+        back=in_object({name: change.back for name, change in changes.items()}),
+        out=in_object({name: change.out for name, change in changes.items()}),
+        losses=tuple(loss for change in changes.values() for loss in change.losses),
+    )
+
+
+def client_keywords(node: JsonSchema, at: Place) -> str | None:
+    """The client keeps four keywords of a parameter, and drops the rest in silence."""
+    properties = node.get("properties", {}).items() if at.is_root else ()
+    lost = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
+    return f"the client drops {lost[0][1]} of {lost[0][0]!r}" if lost else None
+
+
+CLIENT = (*SERVER, everywhere(rewrites.null_as_type), everywhere(plain_fields))
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
+    return openai.envelope(spec, strict=False)
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """There is no tool_choice: "none" is sending no tools, and no call can be forced."""
+    if choice.parallel is False:
+        raise unsayable(choice, "parallel", "Ollama has no switch for parallel calls: leave it out")
+    if choice.mode == "required" or choice.names:
+        raise unsayable(choice, "choice", "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt")
+    return {} if choice.mode == "none" else {"tools": tools}
+
+
+def recognises(body: Any) -> bool:
+    return member(body, "done") is not None and member(body, "message") is not None
+
+
+def read(body: Any) -> Reading:
+    """The calls; the id is absent before 2025, and dropped by the Python client."""
+    message = member(body, "message")
+    calls = [
+        WireCall(
+            member(call, "id") or "",
+            member(member(call, "function"), "name") or "",
+            member(member(call, "function"), "arguments"),
+            call,
+        )
+        for call in member(message, "tool_calls") or ()
+    ]
+    return Reading([plain(message)], calls, member(body, "done_reason"))
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    """Linked by name and order, and by the id where there was one. There is no error flag."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> Message:
+    message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
+    return {**message, "tool_call_id": result.call.id} if result.call.id else message
+
+
+OLLAMA = Provider(
+    name="ollama",
+    family="ollama",
+    form="ollama",
+    names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; the server's source, 2026-08-21"),
+    refuses=(
+        *cited("ollama 0.6.3 Tool", rules.root_is_object, client_keywords),
+        *cited("the server's source, 2026-08-21", rules.known_keywords(*SERVER_KEYWORDS)),
+    ),
+    lenient=CLIENT,
+    strict=None,
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    encode=encode,
+    facts=Facts(
+        arguments="an object",
+        malformed="text: what does not parse is no call",
+        declined="no `tool_calls`; `done_reason` is `stop` with and without",
+        strict="none; nothing is enforced",
+    ),
+)
+
+PROVIDERS = (
+    OLLAMA,
+    replace(
+        OLLAMA,
+        name="ollama:server",
+        lenient=SERVER,
+        refuses=(
+            *cited("the server's source, 2026-08-21", rules.root_is_object, rules.known_keywords(*SERVER_KEYWORDS)),
+        ),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Vendors that speak OpenAI's Chat Completions, where they deviate. Read on 2026-11-20; the evidence stands at each."""
+
+from dataclasses import replace
+
+from toolshape import rewrites, rules, structure
+from toolshape.calls import JsonObject
+from toolshape.lens import everywhere, inlined
+from toolshape.provider import Budget, Choice, unsayable
+from toolshape.providers import openai
+from toolshape.rules import cited
+
+_FACTS = openai.OPENAI.facts
+# What they take in strict form is documented nowhere: "auto" stays lenient, True is rewritten as for OpenAI. Nor do they
+# know allowed_tools (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
+VENDOR = replace(
+    openai.OPENAI, request=openai.request_without_subsets, refuses_strict=(), is_strict_by_auto=False, most_tools=None
+)
+_NO_STRICT = replace(VENDOR, strict=None, facts=replace(_FACTS, strict="none"))
+
+
+def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
+    if choice.is_strict and choice.parallel is True:
+        raise unsayable(choice, "parallel", "Azure takes no parallel calls with strict tools: bind with strict=False")
+    return openai.request(tools, replace(choice, parallel=False) if choice.is_strict else choice)
+
+
+AZURE = replace(
+    openai.OLDER,
+    name="azure",
+    request=azure_request,
+    facts=replace(_FACTS, needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
+)
+
+# Function calling guide, 2026: of strings there are pattern and some formats, of arrays no bounds; it spells $defs
+# otherwise, so references are inlined.
+DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
+DEEPSEEK_KEYWORDS = tuple(key for key in openai.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems"))
+DEEPSEEK = replace(
+    VENDOR,
+    name="deepseek",
+    refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
+    refuses_strict=cited(
+        "DeepSeek's function calling guide, 2026",
+        rules.closed,
+        rules.all_required,
+        rules.typed,
+        rules.known_keywords(*DEEPSEEK_KEYWORDS, "default", "title"),
+        rules.known_formats(*DEEPSEEK_FORMATS),
+    ),
+    strict=(
+        structure.wrapped_root,
+        inlined(rewrites.recursion_as_json_text),
+        *openai.OBJECTS,
+        everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
+        everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
+    ),
+    # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
+    strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
+    budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
+    facts=replace(
+        _FACTS,
+        strict="`function.strict` of every tool, on the beta base URL",
+        needs="`reasoning_content` is replayed; in thinking mode no tool can be forced",
+    ),
+)
+
+GROQ = replace(
+    VENDOR,
+    name="groq",
+    most_tools=128,  # types of groq 1.7.0
+    facts=replace(
+        _FACTS,
+        malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
+        strict="`function.strict`, its dialect undocumented",
+    ),
+)
+XAI = replace(
+    VENDOR,
+    name="xai",
+    most_tools=128,  # xai-sdk 1.21.0
+    facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented"),
+)
+# The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).
+OPENROUTER = replace(
+    VENDOR,
+    name="openrouter",
+    facts=replace(
+        _FACTS,
+        strict="`function.strict`, if the model behind it has it",
+        needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
+    ),
+)
+TOGETHER = replace(_NO_STRICT, name="together")
+FIREWORKS = replace(
+    VENDOR, name="fireworks", facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented")
+)
+CEREBRAS = replace(VENDOR, name="cerebras", facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented"))
+VLLM = replace(
+    VENDOR,
+    name="vllm",
+    facts=replace(
+        _FACTS,
+        malformed="the text as the model wrote it: only forced and strict tools are constrained",
+        strict="`function.strict`; forced tools are always constrained",
+        needs="`--enable-auto-tool-choice --tool-call-parser ...` on the server",
+    ),
+)
+LLAMA_CPP = replace(
+    _NO_STRICT,
+    name="llama-cpp",
+    facts=replace(
+        _NO_STRICT.facts, needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
+    ),
+)
+# "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
+MOONSHOT = replace(
+    _NO_STRICT,
+    name="moonshot",
+    refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
+    lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),
+)
+
+PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)

@@ -1,0 +1,78 @@
+"""xAI as its SDK speaks, by gRPC. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.provider import Choice, Reading, member, plain
+from toolshape.providers import openai, openai_vendors
+
+_MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
+_OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """The parameters are JSON text."""
+    function = openai.envelope(spec, strict)["function"]
+    return {"function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}}
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """There is no choice among some tools: only these are sent."""
+    said: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
+    if len(choice.names) == 1:
+        said["tool_choice"] = {"function_name": choice.names[0]}
+    elif choice.names or choice.mode is not None:
+        said["tool_choice"] = {"mode": _MODES[choice.mode or "required"]}
+    if choice.parallel is not None:
+        said["parallel_tool_calls"] = choice.parallel
+    return said
+
+
+def recognises(body: Any) -> bool:
+    outputs = member(body, "outputs")
+    return isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs)
+
+
+def read(body: Any) -> Reading:
+    """The last output; what the server ran itself is no call of ours."""
+    outputs = member(body, "outputs")
+    if not outputs:
+        return Reading([], [], None)
+    message = member(outputs[-1], "message")
+    calls = [call for call in _either(message, "tool_calls", "toolCalls") or () if member(call, "type") in _OWN]
+    assistant = plain(message)
+    if isinstance(assistant.get("content"), str):  # in a request the content is a list
+        assistant = {**assistant, "content": [{"text": assistant["content"]}]}
+    finish = _either(outputs[-1], "finish_reason", "finishReason")
+    return Reading([assistant], [openai.call(one) for one in calls], finish)
+
+
+def _either(node: Any, name: str, camel: str) -> Any:
+    found = member(node, name)
+    return member(node, camel) if found is None else found
+
+
+def encode(results: Sequence[Result]) -> list[Message]:
+    """Text only; there is no error flag."""
+    return [
+        {"role": "ROLE_TOOL", "tool_call_id": result.call.id, "content": [{"text": openai.content(result)}]}
+        for result in results
+    ]
+
+
+XAI_GRPC = replace(
+    openai_vendors.XAI,
+    name="xai:grpc",
+    family="xai:grpc",
+    form="xai:grpc",
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    encode=encode,
+)
+
+PROVIDERS = (XAI_GRPC,)
