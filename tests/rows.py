@@ -6,7 +6,10 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Row:
-    """``calls`` are (id, name, arguments) in ``response``; ``messages`` answer them with "one" and an error."""
+    """``calls`` are (id, name, arguments) in ``response``; ``messages`` answer them with "one" and an error.
+
+    An id that is empty is made up; where it is sent, it stands as ``MADE_UP``. ``finish`` is the provider's own word.
+    """
 
     provider: str
     response: Any
@@ -75,6 +78,10 @@ _MISTRAL_MESSAGE = {
         {"id": "FI5qQGzDE", "function": {"name": "one", "arguments": '{"x": 1}'}, "index": 0},
         {"id": "null", "function": {"name": "two", "arguments": {}}, "index": 1},
     ],
+}
+_MISTRAL_NAMED = {
+    **_MISTRAL_MESSAGE,
+    "tool_calls": [_MISTRAL_MESSAGE["tool_calls"][0], {**_MISTRAL_MESSAGE["tool_calls"][1], "id": "MADE_UP"}],
 }
 _OURS = "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL"
 _GRPC_MESSAGE = {
@@ -212,10 +219,10 @@ ROWS = [
         },
         calls=[("FI5qQGzDE", "one", '{"x": 1}'), ("", "two", {})],
         finish="tool_calls",
-        assistant=[_MISTRAL_MESSAGE],
+        assistant=[_MISTRAL_NAMED],
         messages=[
             {"role": "tool", "tool_call_id": "FI5qQGzDE", "name": "one", "content": "one"},
-            {"role": "tool", "tool_call_id": "", "name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
+            {"role": "tool", "tool_call_id": "MADE_UP", "name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
         ],
     ),
     Row(

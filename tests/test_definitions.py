@@ -4,6 +4,7 @@ import asyncio
 import copy
 import inspect
 import json
+import pickle
 from enum import Enum
 from typing import Annotated, Literal
 
@@ -12,6 +13,8 @@ from pydantic import BaseModel, Field
 
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
 from toolshape.dialects import read
+from toolshape.provider import get
+from toolshape.showing import show
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FORMS = {
@@ -129,8 +132,10 @@ HABITS = [
 def test_habits(written, meant):
     """Inside a definition, at any place."""
     schema = {"type": "object", "properties": {"x": written, "y": {"type": "array", "items": written}}}
-    found = read({"name": "f", "parameters": schema}).parameters["properties"]
-    assert found == {"x": meant, "y": {"type": "array", "items": meant}}
+    foreign = read({"name": "f", "parameters": schema})
+    assert foreign.parameters["properties"] == {"x": meant, "y": {"type": "array", "items": meant}}
+    if any(word in str(written) for word in ("dict", "tuple", "int'", "allowed_values")):
+        assert {finding.path.partition(".")[0].rstrip("[]") for finding in foreign.findings} == {"x", "y"}
 
 
 REFERENCES = [
@@ -415,3 +420,188 @@ def test_hostile_definitions_end():
         deep = {"type": "array", "items": deep}
     with pytest.raises(DefinitionError):
         Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": {"x": deep}}})
+
+
+def made_of(properties, function=None, **schema):
+    definition = {"name": "f", "parameters": {"type": "object", "properties": properties, **schema}}
+    return Tool.from_definition(definition, function or (lambda **arguments: arguments))
+
+
+def test_arguments_reach_their_own_parameter():
+    """A positional-only parameter that is left out keeps its default; an injected one is never a model's to set."""
+
+    def by_position(a: int = 1, b: int = 2, /):
+        return a, b
+
+    assert made_of({"a": {"type": "integer"}, "b": {"type": "integer"}}, by_position).call({"b": 5}) == (1, 5)
+
+    def injected(x: int, db: Injected[str] = "safe", **others):
+        return x, db, others
+
+    made = made_of({"x": {"type": "integer"}}, injected, required=["x"])
+    with pytest.raises(CallError, match="db: unknown field"):
+        made.call({"x": 1, "db": "evil"})
+    assert made.call({"x": 1, "y": 2}) == (1, "safe", {"y": 2})
+    with pytest.raises(DefinitionError, match="db: the function has it injected"):
+        made_of({"x": {"type": "integer"}, "db": {"type": "string"}}, injected, required=["x"])
+
+    def rest(*args: int):
+        return args
+
+    with pytest.raises(DefinitionError, match="args: the function has no parameter"):
+        made_of({"args": {"type": "integer"}}, rest)
+    with pytest.raises(DefinitionError, match="n: the function needs it, the definition does not require it"):
+        made_of({"n": {"type": "string"}}, lambda n: n)
+
+
+NULLABLE = [
+    {"$ref": "#/$defs/A"},
+    {"allOf": [{"$ref": "#/$defs/A"}]},
+    {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+    {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    {"type": ["string", "integer"]},
+    {"const": "a", "type": "string"},
+    {"enum": ["a"]},
+]
+
+
+@pytest.mark.parametrize("node", NULLABLE)
+def test_nullable_admits_null(node):
+    """Whatever it stands beside."""
+    made = made_of({"a": {**node, "nullable": True}}, required=["a"], **{"$defs": {"A": {"type": "string"}}})
+    assert made.call({"a": None}) == {"a": None}
+    assert made.call({"a": "a"}) == {"a": "a"}
+    with pytest.raises(CallError):
+        made_of({"a": node}, required=["a"], **{"$defs": {"A": {"type": "string"}}}).call({"a": None})
+
+
+@pytest.mark.parametrize(
+    ("properties", "schema", "right", "wrong"),
+    [
+        (
+            {"x": {"$id": "http://a/b", "$ref": "#/$defs/A"}},
+            {"$defs": {"A": {"type": "string"}}},
+            {"x": "a"},
+            {"x": [1]},
+        ),
+        ({"x": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "string"}}, {}, {"x": "a"}, {"x": [1]}),
+        ({"x": {"not": {"pattern": r"^\p{L}+$"}, "type": "string"}}, {}, {"x": "a"}, {"x": [1]}),
+        ({}, {"patternProperties": {r"^\p{L}": {"type": "string"}}}, {"x": 1}, None),
+        (
+            {"x": {"items": [{"type": "int"}], "additionalItems": {"type": "str"}}},
+            {},
+            {"x": [1, "a"]},
+            {"x": ["b", "a"]},
+        ),
+        ({"x": {"type": "integer", "divisibleBy": 2}}, {}, {"x": 4}, {"x": 3}),
+        ({"x": {}, "y": {}}, {"dependencies": {"x": ["y"]}}, {"x": 1, "y": 1}, {"x": 1}),
+        (
+            {"x": {"$dynamicRef": "#node"}},
+            {"$defs": {"n": {"$dynamicAnchor": "node", "type": "string"}}},
+            {"x": "a"},
+            {"x": [1]},
+        ),
+        ({"x": {"const": None}}, {}, {"x": None}, {"x": "null!"}),
+        (
+            {"m": {"type": "object", "additionalProperties": {"type": "integer"}}},
+            {},
+            {"m": {"²": 1}},
+            {"m": {"²": "b"}},
+        ),
+        ({"n": {"type": "integer"}, "next": {"$ref": "#"}}, {}, {"next": {"n": 1}}, {"next": {"n": "x"}}),
+        ([{"name": "x", "type": "str", "required": True}], {}, {"x": "a"}, {"x": [1]}),
+    ],
+)
+def test_words_that_others_use(properties, schema, right, wrong):
+    """What they mean is held, at home and after each provider's rewriting."""
+    made = made_of(properties, **schema)
+    assert made.call(right) == right
+    if wrong is not None:
+        with pytest.raises(CallError) as raised:
+            made.call(wrong)
+        assert raised.value.code == "invalid_arguments"
+    for name in ("openai", "anthropic", "gemini", "gemini-openapi", "cohere", "ollama", "mcp", "moonshot"):
+        for strict in (False, True) if get(name).strict is not None else (False,):
+            shown = show(get(name), made.spec, strict)
+            said = right if shown.lens.out is None else shown.lens.out(right)
+            home = said if shown.lens.back is None else shown.lens.back(said)
+            assert home == right, (name, strict)
+            assert "x-toolshape" not in json.dumps(shown.payload)
+
+
+def test_a_part_of_all_of_adds_to_what_stands_beside_it():
+    """The pattern of OpenAPI: a base, and fields of one's own."""
+    base = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    node = {"type": "object", "allOf": [base], "properties": {"b": {"type": "string"}}, "required": ["b"]}
+    made = made_of({"o": node}, required=["o"])
+    shown = made.export("gemini")["parametersJsonSchema"]["properties"]["o"]
+    assert sorted(shown["properties"]) == sorted(shown["required"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": 5}}},
+        {"properties": {"a": {}}, "required": [{}]},
+        {"properties": {"a": {"enum": 5, "nullable": True}}},
+        {"properties": [1]},
+        {"properties": {"a": {"anyOf": {}}}},
+        {"properties": {"a": {"pattern": 5}}},
+    ],
+)
+def test_what_is_no_schema_is_refused(schema):
+    """With a sentence, whatever it is."""
+    with pytest.raises(DefinitionError):
+        Tool.from_definition({"name": "f", "parameters": {"type": "object", **schema}})
+
+
+def test_pickled_and_inspected():
+    """As other tools are."""
+    made = pickle.loads(pickle.dumps(Tool.from_definition(FORMS["mcp"], plain_weather, tags=["x"])))
+    assert (made.call({"city": "Bonn"}), made.tags) == ("Bonn", {"x"})
+    assert str(inspect.signature(made)) == "(city)"
+    shown_only = pickle.loads(pickle.dumps(Tool.from_definition(FORMS["mcp"])))
+    assert shown_only.name == "weather"
+    assert callable(shown_only)
+    assert str(inspect.signature(shown_only)) == "(*, city)"
+
+
+def plain_weather(city):
+    return city
+
+
+def test_verbatim_is_strict_or_not_as_it_was_written():
+    """A wish that contradicts it is refused; the budget counts it and cannot relax it."""
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    strict = [{"name": f"v{number}", "input_schema": schema, "strict": True} for number in range(21)]
+    registry = Registry(Tool.from_definition(one, verbatim=True) for one in strict[:20])
+    assert sum(one["strict"] for one in registry.export("anthropic")) == 20
+    registry.add(Tool.from_definition(strict[20], verbatim=True))
+    with pytest.raises(ExportError, match="relax v20"):
+        registry.export("anthropic")
+    for wish, entry in ((False, strict[0]), (True, {"name": "v", "input_schema": schema})):
+        with pytest.raises(ExportError, match="sent as it was written"):
+            Registry([Tool.from_definition(entry, verbatim=True)]).export("anthropic", strict=wish)
+    together = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
+    with pytest.raises(ExportError, match="no strict form"):
+        Tool.from_definition(together, verbatim=True).export("together")
+    long = {"type": "function", "function": {"name": "f", "description": "x" * 2000, "parameters": PARAMETERS}}
+    with pytest.raises(ExportError, match="shorten it"):
+        Tool.from_definition(long, verbatim=True).export("azure")
+    bare = Tool.from_definition(PARAMETERS, name="f", verbatim=True)
+    assert bare.export("json-schema")["name"] == "f"
+
+
+def test_the_authors_word_goes_before_the_definitions():
+    """Effects before hints, keys beside keys, "not strict" for all."""
+    mcp = {**FORMS["mcp"], "annotations": {"readOnlyHint": True}, "_meta": {"a": 1}}
+    made = Tool.from_definition(mcp, effects=["destructive"], providers={"mcp": {"icons": []}})
+    exported = made.export("mcp")
+    assert exported["annotations"] == {"readOnlyHint": False, "destructiveHint": True}
+    assert (exported["_meta"], exported["icons"]) == ({"a": 1}, [])
+    closed = {**PARAMETERS, "additionalProperties": False}
+    openai = {"type": "function", "function": {"name": "f", "parameters": closed, "strict": False}}
+    assert "strict" not in Tool.from_definition(openai).export("openai")["function"]
+    openai["function"]["strict"] = True
+    assert Tool.from_definition(openai).export("openai")["function"]["strict"] is True
+    assert Tool.from_definition(openai).export("mcp")

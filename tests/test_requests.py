@@ -4,9 +4,10 @@ import itertools
 import json
 
 import pytest
+from pydantic import BaseModel, Field, create_model
 from rows import ROWS
 
-from toolshape import DefinitionError, ExportError, Registry, tool
+from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
 from toolshape.budget import Candidate, relaxed
 from toolshape.provider import Budget, available, get
 
@@ -160,6 +161,13 @@ def test_a_choice_of_what_is_not_there():
             THREE.request("openai", choice=asked)
     with pytest.raises(ExportError, match="among no tools"):
         THREE.request("openai", choice=[])
+    with pytest.raises(ExportError, match="a word, a name or some names"):
+        THREE.request("openai", choice=5)
+    assert THREE.request("cohere", choice=(name for name in "a"))["tool_choice"] == "REQUIRED"
+    with pytest.raises(ExportError, match=r"among no tools|no tool"):
+        Registry().request("openai", choice="a")
+    with pytest.raises(UsageError, match="strict is True, False"):
+        THREE.export("openai", strict=1)
     auto = Registry([tool(name="auto")(lambda x: x)])
     assert auto.request("openai", choice="auto")["tool_choice"] == "auto"
     assert auto.request("openai", choice=["auto"])["tool_choice"] == named("auto")
@@ -191,6 +199,9 @@ def test_more_tools_than_a_request_holds():
     assert result.value == 1
     assert len(registry.subset(names=[f"t{number}" for number in range(128)]).export("openai")) == 128
     assert len(registry.export("anthropic", strict=False)) == 130
+    assert len(registry.request("groq", choice=["t1", "t129"])["tools"]) == 2  # only these are sent
+    with pytest.raises(ExportError, match="at most 128"):
+        registry.request("openai", choice=["t1", "t129"])  # all are
 
 
 def call(name):
@@ -257,6 +268,29 @@ def test_nesting_that_is_too_deep():
     assert nested(10).export("openai", strict=True)
     with pytest.raises(ExportError, match="11 levels of nesting, at most 10"):
         nested(11).export("openai", strict=True)
+
+    class Inner(BaseModel):
+        x: int
+
+    class Middle(BaseModel):
+        x: Inner
+
+    class Outer(BaseModel):
+        x: Middle
+        dotted: int = Field(alias="a.b.c.d.e.f.g.h.i.j.k.l")
+
+    @tool
+    def by_reference(x: Outer) -> None: ...
+
+    assert by_reference.export("azure", strict=True)  # four levels, through definitions
+    levels = create_model("Level0", x=(int, ...))
+    for number in range(1, 12):
+        levels = create_model(f"Level{number}", x=(levels, ...))
+
+    def deep(x: levels) -> None: ...
+
+    with pytest.raises(ExportError, match="13 levels of nesting"):
+        tool(deep).export("openai", strict=True)
 
 
 def optional(name, count, **options):
@@ -397,6 +431,8 @@ def test_own_keys_go_along():
     for keys in ({"name": "g"}, {"input_schema": {"type": "object"}}):
         with pytest.raises(ExportError, match="written from the function"):
             tool(providers={"anthropic": keys})(f.function).export("anthropic")
+    with pytest.raises(ExportError, match="sets strict"):
+        tool(strict=False, providers={"anthropic": {"strict": True}})(f.function).export("anthropic")
 
 
 @pytest.mark.parametrize(
@@ -405,6 +441,15 @@ def test_own_keys_go_along():
         ({"effects": ["destructiv"]}, 'no effect .destructiv. .did you mean "destructive"'),
         ({"effects": ["read", "write"]}, "leave one out"),
         ({"providers": {"antropic": {}}}, 'no provider .antropic. .did you mean "anthropic"'),
+        ({"effects": ["open_world", "closed_world"]}, "leave one out"),
+        ({"effects": None}, "effects are a list of words"),
+        ({"tags": 5}, "tags are a list of texts"),
+        ({"examples": {"x": 1}}, "examples are a list of JSON objects"),
+        ({"examples": [{"x": object()}]}, "examples are a list of JSON objects"),
+        ({"providers": {"anthropic": None}}, "providers are objects"),
+        ({"providers": {"anthropic": {"input_examples": [{"bad": 1}]}}}, "input_examples.0..bad: unknown field"),
+        ({"strict": "yes"}, "True, False"),
+        ({"title": 5}, "the title is a text"),
     ],
 )
 def test_options_that_cannot_be_meant(options, said):

@@ -86,7 +86,7 @@ def test_one_file_and_one_row(acme):
     call = {"fn": exported["fn"], "with": {"order_id": 7, "tags": [{"key": "a", "value": 1}]}}
     results = registry.dispatch({"invoke": [call], "why": "asked"})
     assert results.messages == [{"answers": ["order 7 {'a': 1}"]}]
-    assert (results.finish, results[0].call.provider) == ("asked", "acme")
+    assert (results.finish_raw, results[0].call.provider) == ("asked", "acme")
     check_provider("acme", [case.function for case in CASES.values()], examples=2)
 
 

@@ -1,7 +1,9 @@
 """Describe a function once; show it to every model provider, and carry every call home."""
 
 from toolshape.annotations import Injected
+from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Result, Results, Spec
+from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
 from toolshape.errors import (
     CallError,
@@ -13,7 +15,7 @@ from toolshape.errors import (
     ToolshapeError,
     UsageError,
 )
-from toolshape.registry import Bound, Registry
+from toolshape.registry import Registry
 from toolshape.tool import Tool, tool
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Call",
     "CallError",
     "Coercion",
+    "Collector",
     "DefinitionError",
     "ExportError",
     "Finding",

@@ -12,6 +12,7 @@ __all__ = [
     "Coercion",
     "Effect",
     "Finding",
+    "Finish",
     "JsonObject",
     "JsonSchema",
     "Loss",
@@ -26,6 +27,7 @@ __all__ = [
 JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 Message: TypeAlias = dict[str, Any]
+Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
 
 
@@ -107,7 +109,9 @@ class Call(NamedTuple):
     """One call a model made.
 
     ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name the model used.
-    ``arguments_raw`` is the text or object as sent, ``raw`` the provider's whole call, untouched.
+    ``arguments_raw`` is the text or object as sent, ``raw`` the provider's whole call, untouched. ``id`` is the
+    provider's; where it gave none, one that is made of the response, the same each time. ``back`` takes arguments from
+    the form that the provider was shown to the canonical one.
     """
 
     id: str
@@ -117,10 +121,11 @@ class Call(NamedTuple):
     provider: str
     raw: Any
     opaque: Any = None
+    back: Callable[[Any], Any] | None = None
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments as a JSON object, before any mending; ``None`` where none can be read."""
+        """The arguments as a JSON object in canonical form, before any mending; ``None`` where none can be read."""
         value = self.arguments_raw
         for _ in range(2):
             if isinstance(value, (str, bytes)):
@@ -128,7 +133,9 @@ class Call(NamedTuple):
                     value = json.loads(value) if value.strip() else {}
                 except (ValueError, RecursionError):
                     return None
-        return {} if value is None else value if isinstance(value, dict) else None
+        if value is None or not isinstance(value, dict):
+            return {} if value is None else None
+        return value if self.back is None else self.back(value)
 
 
 class Coercion(NamedTuple):
@@ -174,10 +181,11 @@ class Result(NamedTuple):
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
-    An answer that is not there yet reads as ``cancelled``, so what is here is complete at any time.
+    An answer that is not there yet reads as ``cancelled``, so what is here is complete at any time. ``finish`` says why
+    the response ended, in one word for all providers; ``finish_raw`` is the provider's own.
     """
 
-    __slots__ = ("_answers", "_assistant", "_calls", "_encode", "finish")
+    __slots__ = ("_answers", "_assistant", "_calls", "_encode", "finish", "finish_raw")
 
     def __init__(
         self,
@@ -186,13 +194,15 @@ class Results(Sequence[Result]):
         answers: Sequence[Result | None],
         assistant: Sequence[Message],
         encode: Callable[[Sequence[Result]], list[Message]],
-        finish: str | None,
+        finish: Finish | None,
+        finish_raw: str | None,
     ) -> None:
         self._calls = calls
         self._answers = answers
         self._assistant = assistant
         self._encode = encode
         self.finish = finish
+        self.finish_raw = finish_raw
 
     def __len__(self) -> int:
         return len(self._answers)

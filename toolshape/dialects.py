@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from toolshape.bodies import copied, plain
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape.drafts import SCHEMA_WORDS, Reader
 from toolshape.errors import Problem
-from toolshape.provider import copied, plain
 
 __all__ = ["Foreign", "ForeignError", "entries", "read"]
 

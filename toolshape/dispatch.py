@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from toolshape.calls import Call, Coercion, Result, Results, WireCall
-from toolshape.errors import CallError
+from toolshape.bodies import made_up_id
+from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall
+from toolshape.errors import CallError, Problem
 from toolshape.provider import Provider, Reading
 from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, is_async, refuse_running_loop, run, run_async
 from toolshape.shape import Shape
@@ -41,27 +43,37 @@ class Plan:
         self.calls: list[Call] = []
         self._answers: list[Result | None] = []
         self._ready: list[Ready] = []
+        finish: Finish | None = None if reading.finish is None else provider.finishes.get(str(reading.finish), "other")
+        cut = reading.cut | ({len(reading.calls) - 1} if finish == "length" else frozenset())
         for index, wire in enumerate(reading.calls):
-            self._prepare(index, wire, shapes, provider.name)
+            call_id = wire.id or made_up_id(reading.assistant, index)
+            self._prepare(index, wire._replace(id=call_id), shapes, provider.name, is_cut=index in cut)
         self.results = Results(
             calls=self.calls,
             answers=self._answers,
             assistant=reading.assistant,
             encode=provider.encode,
-            finish=reading.finish,
+            finish="tool_calls" if self.calls and finish == "stop" else finish,
+            finish_raw=reading.finish,
         )
 
-    def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str) -> None:
+    def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str, *, is_cut: bool) -> None:
         wire_name = cast("Any", wire.wire_name)
         wire_name = wire_name if isinstance(wire_name, str) else ""  # whatever stands there is in raw
         shape = shapes.get(wire_name)
         name = None if shape is None else shape.name
-        call = Call(wire.id, name, wire_name, wire.arguments, provider, wire.raw)
+        back = None if shape is None else shape.shown.lens.back
+        call = Call(wire.id, name, wire_name, wire.arguments, provider, wire.raw, None, back)
         self.calls.append(call)
         self._answers.append(None)
         if shape is None:
             near = difflib.get_close_matches(wire_name, shapes, 1)
             error = CallError("unknown_tool", tool=wire_name, text=near[0] if near else "", names=tuple(shapes))
+            self._answers[index] = _refused(call, error)
+            return
+        if is_cut and not _is_whole(wire.arguments):
+            problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
+            error = CallError("truncated_arguments", tool=wire_name, problems=[problem])
             self._answers[index] = _refused(call, error)
             return
         try:
@@ -139,6 +151,16 @@ class Plan:
             self._answers[ready.position] = _failed(ready, error, started)
         else:
             self._answers[ready.position] = _succeeded(ready, value, started)
+
+
+def _is_whole(arguments: Any) -> bool:
+    """Whether arguments of a response that was cut off are complete: an object may have lost some of its fields."""
+    if not isinstance(arguments, (str, bytes)):
+        return False
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
 
 
 def _refused(call: Call, error: CallError) -> Result:

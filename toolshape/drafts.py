@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from toolshape.bodies import copied
 from toolshape.calls import Finding, JsonSchema
 from toolshape.errors import Problem
 from toolshape.lens import Change, Place, everywhere, resolver
 from toolshape.matching import fits
-from toolshape.provider import copied
 
 __all__ = ["SCHEMA_WORDS", "Reader"]
 

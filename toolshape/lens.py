@@ -209,8 +209,8 @@ class _Walk:
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
-            step = self.definitions.get(name)
-            return None if step is None else step.after
+            step = self.definitions.get(name)  # one that is still in the making is what it was
+            return self.schema.get("$defs", {}).get(name) if step is None else step.after
 
         return _resolved(node, find, self.schema)
 

@@ -3,14 +3,13 @@
 import functools
 import importlib
 import importlib.metadata
-import json
 import pkgutil
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ExportError, Problem, ResponseError
 from toolshape.lens import Pass
 from toolshape.rules import Cited
@@ -22,27 +21,37 @@ __all__ = [
     "NameRule",
     "Provider",
     "Reading",
+    "Said",
     "Strictness",
-    "as_json",
     "available",
-    "copied",
     "family_of",
     "get",
-    "member",
-    "opened",
-    "plain",
+    "never_streamed",
     "unsayable",
 ]
 
 ENTRY_POINTS = "toolshape.providers"
+_MOST_SPOKEN = "openai"  # a message alone may be of several families: it is this one's, if of none that is bound
 
 
 class Reading(NamedTuple):
-    """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words."""
+    """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
+
+    ``cut`` are the positions of calls that were cut off, where the stream they came in tells.
+    """
 
     assistant: list[Message]
     calls: list[WireCall]
     finish: str | None
+    cut: frozenset[int] = frozenset()
+
+
+class Said(NamedTuple):
+    """A call to be written as a model would have: its id, the name and the arguments as the provider was shown them."""
+
+    id: str
+    wire_name: str
+    arguments: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,8 +146,12 @@ class Provider:
         envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
         gather: The entries of all tools as what the SDK takes as its tools.
         request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
-        recognises: Whether a body (dict, list or SDK object) is a response of the family.
+        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
         read: The calls in such a body.
+        finishes: What its words for why a response ended mean.
+        fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
+            positions of calls that are complete with it.
+        say: Calls as the message of an assistant that made them.
         encode: Results as the messages that answer them.
         facts: For the documentation.
     """
@@ -163,6 +176,9 @@ class Provider:
     request: Callable[[list[JsonObject], Choice], JsonObject]
     recognises: Callable[[Any], bool]
     read: Callable[[Any], Reading]
+    finishes: Mapping[str, Finish]
+    fold: Callable[[JsonObject, JsonObject], Iterable[int]]
+    say: Callable[[Sequence[Said]], list[Message]]
     encode: Callable[[Sequence[Result]], list[Message]]
     facts: Facts
 
@@ -205,7 +221,8 @@ def available() -> tuple[str, ...]:
 def _built_in() -> Mapping[str, Provider]:
     from toolshape import providers  # noqa: PLC0415 - the loader: its files import this module
 
-    names = [f"{providers.__name__}.{file.name}" for file in pkgutil.iter_modules(providers.__path__)]
+    found = sorted(pkgutil.iter_modules(providers.__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))
+    names = [f"{providers.__name__}.{file.name}" for file in found]
     files = [importlib.import_module(name) for name in names]
     return {provider.name: provider for file in files for provider in file.PROVIDERS}
 
@@ -232,57 +249,10 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
     raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
 
 
-def opened(response: Any) -> Any:
-    """A response as data: JSON text is parsed, anything else is left as it is.
+def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[int]:  # noqa: ARG001 - a fold
+    """The fold of a provider that sends calls whole.
 
     Raises:
-        ResponseError: The text is not JSON.
+        ResponseError: Always.
     """
-    if not isinstance(response, (str, bytes, bytearray)):
-        message = getattr(response, "proto", response)
-        return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
-    try:
-        return json.loads(response)
-    except ValueError as error:
-        raise ResponseError(f"the response is not JSON: {error}", body=response) from error
-
-
-def _from_protocol_buffer(message: Any) -> JsonObject:
-    """A protocol buffer's fields that are set, as JSON; enums by their names."""
-    return {field.name: _field(field, value) for field, value in message.ListFields()}
-
-
-def _field(field: Any, value: Any) -> Any:
-    if hasattr(value, "ListFields"):
-        return _from_protocol_buffer(value)
-    if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
-        return [_field(field, one) for one in value]
-    return field.enum_type.values_by_number[value].name if field.enum_type else value
-
-
-def member(node: Any, name: str) -> Any:
-    """A member of a JSON object or an attribute of an SDK object; ``None`` where there is none."""
-    return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
-
-
-def plain(node: Any) -> Any:
-    """An SDK object (any pydantic model) as the JSON it came from; JSON as it is."""
-    if isinstance(node, list):
-        return [plain(item) for item in node]
-    dump = None if isinstance(node, dict) else getattr(node, "model_dump", None)
-    return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
-
-
-def as_json(text: str) -> Any:
-    """The value that a result's text says; a text that is no JSON, of an enum or a date, is itself."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def copied(node: Any) -> Any:
-    """A deep copy of JSON, so that no caller can change what another is given."""
-    if isinstance(node, dict):
-        return {key: copied(value) for key, value in node.items()}
-    return [copied(value) for value in node] if isinstance(node, list) else node
+    raise ResponseError("this provider does not stream calls: dispatch each as it comes", body=event)

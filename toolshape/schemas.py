@@ -71,6 +71,13 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
+def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Without what is negated and cannot be checked: leaving out a pattern there would mean its opposite."""
+    unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
+    dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
+    return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
+
+
 def _checkable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Without patterns that Python does not know; a field that one of them may name is not held to be unknown."""
     patterns = node.get("patternProperties", {})
@@ -102,7 +109,8 @@ def compile_validate(
         name: The tool's name as the model knows it, for the error.
         back: What takes arguments in a provider's form to the canonical one; ``None`` where they are the same.
     """
-    validator = _Validator(everywhere(_checkable, constraints=True)(schema).schema)
+    sure = everywhere(_surely, constraints=True)(schema).schema
+    validator = _Validator(everywhere(_checkable, constraints=True)(sure).schema)
     check = functools.partial(_checked, validator, known, never)
     wanted = functools.partial(_wanted_at, schema)
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from toolshape.bodies import copied
 from toolshape.calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
 from toolshape.errors import ExportError, Problem
 from toolshape.lens import Lens, Pass, UnsayableError, compose
-from toolshape.provider import Provider, Strictness, copied
+from toolshape.provider import Provider, Strictness
 from toolshape.rules import broken
 
 __all__ = ["Shown", "refusals", "repaired", "show"]

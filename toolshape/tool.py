@@ -27,6 +27,7 @@ from toolshape import provider as providers
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
 from toolshape.arrows import Arrow
+from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.coercion import chosen_rules
 from toolshape.definitions import SchemaDefinition
@@ -54,8 +55,11 @@ class _SignatureOfFunction:
     """What ``inspect.signature`` asks an object for; a class has none, so that ``Tool`` itself keeps its own."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> inspect.Signature:
-        if instance is None or instance.function is None:
+        if instance is None:
             raise AttributeError("__signature__")
+        if instance.function is None:
+            names = [name for name in instance.input_schema.get("properties", ()) if name.isidentifier()]
+            return inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names])
         return signature(instance.function)
 
 
@@ -215,13 +219,13 @@ class Tool(Generic[P, R]):
     @property
     def input_schema(self) -> JsonSchema:
         """A copy of the canonical JSON Schema (2020-12) of the arguments."""
-        return cast("JsonSchema", providers.copied(self._definition.schema))
+        return cast("JsonSchema", copied(self._definition.schema))
 
     @property
     def output_schema(self) -> JsonSchema | None:
         """A copy of the JSON Schema of the result; ``None`` if the return annotation says nothing."""
         schema = self.output.schema
-        return None if schema is None else providers.copied(schema)
+        return None if schema is None else copied(schema)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

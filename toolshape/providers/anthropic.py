@@ -1,14 +1,15 @@
 """Anthropic Messages. Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
+from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
-from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -84,11 +85,21 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": said}
 
 
+def whole(body: Any) -> Any:
+    """A response, a message of history, or one block that is a call; ``None`` if it is none of these."""
+    content = member(body, "content")
+    if isinstance(content, list):
+        is_history = member(body, "role") == "assistant" and any(member(one, "type") == "tool_use" for one in content)
+        return body if member(body, "type") == "message" or is_history else None
+    return {"content": [body]} if member(body, "type") == "tool_use" else None
+
+
 def recognises(body: Any) -> bool:
-    return member(body, "type") == "message" and isinstance(member(body, "content"), list)
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    body = whole(body)
     content = member(body, "content")
     # server_tool_use blocks are the provider's own calls, run by it.
     calls = [
@@ -99,6 +110,47 @@ def read(body: Any) -> Reading:
     # A message may not have empty content: a response without any has no turn to send back.
     assistant = [{"role": "assistant", "content": plain(content)}] if content else []
     return Reading(assistant, calls, member(body, "stop_reason"))
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """A block is complete when it stops; until then the input of a call is the text that has come."""
+    kind = event.get("type")
+    if kind == "message_start":
+        body.update({**event["message"], "content": list(event["message"].get("content") or ())})
+    content = body.setdefault("content", [])
+    body.setdefault("type", "message")
+    at = event.get("index", -1)
+    if kind == "content_block_start":
+        block = dict(event["content_block"])
+        if block.get("type", "").endswith("tool_use") and not block.get("input"):
+            block["input"] = ""
+        content.append(block)
+    elif kind == "content_block_delta" and 0 <= at < len(content):
+        _join(content[at], event["delta"])
+    elif kind == "content_block_stop" and 0 <= at < len(content):
+        if isinstance(content[at].get("input"), str):
+            content[at]["input"] = as_json(content[at]["input"] or "{}")
+        if content[at].get("type") == "tool_use":
+            return (sum(block.get("type") == "tool_use" for block in content[:at]),)
+    elif kind == "message_delta":
+        body.update({key: value for key, value in event["delta"].items() if value is not None})
+    elif kind == "error":
+        body["stop_reason"] = "error"
+    return ()
+
+
+def _join(block: JsonObject, delta: JsonObject) -> None:
+    for key, value in delta.items():
+        name = "input" if key == "partial_json" else key
+        if key in ("text", "thinking", "signature", "partial_json"):
+            block[name] = (block.get(name) or "") + value
+        elif key == "citation":
+            block["citations"] = [*(block.get("citations") or ()), value]
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    blocks = [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in calls]
+    return [{"role": "assistant", "content": blocks}]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -157,6 +209,17 @@ ANTHROPIC = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "refusal": "refusal",
+        "error": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object",

@@ -1,12 +1,13 @@
 """AWS Bedrock Converse. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rules
+from toolshape.bodies import as_json, member
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, member, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import anthropic
 from toolshape.rules import cited
 
@@ -47,11 +48,24 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return {"toolConfig": config}
 
 
+def whole(body: Any) -> Any:
+    """A response, a message of history, or one block that is a call; ``None`` if it is none of these."""
+    if member(member(body, "output"), "message") is not None:
+        return body
+    content = member(body, "content")
+    if isinstance(content, list) and any(member(block, "toolUse") is not None for block in content):
+        return {"output": {"message": body}}
+    if member(body, "toolUse") is not None:
+        return {"output": {"message": {"role": "assistant", "content": [body]}}}
+    return None
+
+
 def recognises(body: Any) -> bool:
-    return member(member(body, "output"), "message") is not None
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    body = whole(body)
     message = member(member(body, "output"), "message")
     uses = [(block, member(block, "toolUse")) for block in member(message, "content") or ()]
     calls = [
@@ -62,13 +76,63 @@ def read(body: Any) -> Reading:
     return Reading([message], calls, member(body, "stopReason"))
 
 
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """A block is complete when it stops; until then the input of a call is the text that has come."""
+    message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
+    content = message["content"]
+    start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
+    if event.get("messageStop"):
+        body["stopReason"] = event["messageStop"].get("stopReason")
+    at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
+    content.extend({} for _ in range(at + 1 - len(content)))
+    if start is not None:
+        content[at] = {key: dict(value) for key, value in start.get("start", {}).items()}
+        if "toolUse" in content[at]:
+            content[at]["toolUse"].setdefault("input", "")
+    elif delta is not None:
+        _join(content[at], delta.get("delta", {}))
+    elif stop is not None and "toolUse" in content[at]:
+        use = content[at]["toolUse"]
+        if isinstance(use["input"], str):
+            use["input"] = as_json(use["input"] or "{}")
+        if use.get("type") != "server_tool_use":
+            before = [block["toolUse"] for block in content[:at] if "toolUse" in block]
+            return (sum(one.get("type") != "server_tool_use" for one in before),)
+    return ()
+
+
+def _join(block: JsonObject, delta: JsonObject) -> None:
+    for key, value in delta.items():
+        if isinstance(value, str):
+            block[key] = block.get(key, "") + value
+        elif isinstance(value, dict):
+            _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
+        else:
+            block[key] = value
+
+
+def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
+    """Text and signature of what was thought stand together in a message, and alone in a redacted one."""
+    thought: JsonObject = block.setdefault("reasoningContent", {})
+    return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
+    return [{"role": "assistant", "content": uses}]
+
+
 def encode(results: Sequence[Result]) -> list[Message]:
-    """All results in the next user message. ``json`` takes objects only (haystack#3766): text says everything."""
+    """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
     return [{"role": "user", "content": [{"toolResult": _result(result)} for result in results]}]
 
 
 def _result(result: Result) -> JsonObject:
-    said: JsonObject = {"toolUseId": result.call.id, "content": [{"text": result.text or " "}]}
+    # A nested "__type" is refused (bifrost#5762): such a result goes as text.
+    value = as_json(result.text) if result.text[:1] == "{" and not isinstance(result.value, str) else None
+    is_object = isinstance(value, dict) and '"__type"' not in result.text
+    content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
+    said: JsonObject = {"toolUseId": result.call.id, "content": content}
     if result.error is not None:
         said["status"] = "error"
     return said
@@ -93,6 +157,19 @@ BEDROCK = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "guardrail_intervened": "refusal",
+        "content_filtered": "refusal",
+        "malformed_model_output": "error",
+        "malformed_tool_use": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object",

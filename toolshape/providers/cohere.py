@@ -1,13 +1,14 @@
 """Cohere v2 chat. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rewrites, rules, structure
+from toolshape.bodies import copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
 
@@ -55,16 +56,55 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return said
 
 
-def recognises(body: Any) -> bool:
+def whole(body: Any) -> Any:
+    """A response; one made of a message or of one call; ``None`` if it is none of these."""
     message = member(body, "message")
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
-    return is_ended and member(message, "role") == "assistant"
+    if is_ended and member(message, "role") == "assistant":
+        return body
+    made = None if is_ended else openai.whole(body)
+    return None if made is None or made is body else {"message": made["choices"][0]["message"]}
+
+
+def recognises(body: Any) -> bool:
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    body = whole(body)
     message = member(body, "message")
     calls = [openai.call(call) for call in member(message, "tool_calls") or ()]
     return Reading([plain(message)], calls, member(body, "finish_reason"))
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """A call starts, its arguments arrive in pieces, and it ends."""
+    message = body.setdefault("message", {"role": "assistant"})
+    body.setdefault("finish_reason", "")
+    kind = event.get("type")
+    delta = event.get("delta") or {}
+    said = delta.get("message") or {}
+    if kind == "tool-plan-delta":
+        message["tool_plan"] = message.get("tool_plan", "") + said.get("tool_plan", "")
+    elif kind == "tool-call-start":
+        message.setdefault("tool_calls", []).append(copied(said["tool_calls"]))
+    elif kind == "tool-call-delta":
+        message["tool_calls"][-1]["function"]["arguments"] += said["tool_calls"]["function"]["arguments"]
+    elif kind == "tool-call-end":
+        return (len(message.get("tool_calls", ())) - 1,)
+    elif kind == "content-start":
+        message.setdefault("content", []).append(dict(said.get("content") or {}))
+    elif kind == "content-delta" and message.get("content"):
+        for key, value in (said.get("content") or {}).items():
+            message["content"][-1][key] = message["content"][-1].get(key, "") + value
+    elif kind == "message-end":
+        body["finish_reason"] = delta.get("finish_reason")
+    return ()
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    [message] = openai.say(calls)
+    return [{key: value for key, value in message.items() if key != "content"}]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -97,6 +137,16 @@ COHERE = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "COMPLETE": "stop",
+        "STOP_SEQUENCE": "stop",
+        "TOOL_CALL": "tool_calls",
+        "MAX_TOKENS": "length",
+        "ERROR": "error",
+        "TIMEOUT": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="JSON text",

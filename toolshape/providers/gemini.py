@@ -1,14 +1,16 @@
 """Google Gemini, generateContent. Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites, rules, structure
+from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import PATH, Change, Place, Rule, each, everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, as_json, member, plain, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -117,24 +119,101 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return {"config": config}
 
 
+def whole(body: Any) -> Any:
+    """A response, a content of history, or one part that is a call; ``None`` if it is none of these."""
+    if isinstance(member(body, "candidates"), list):
+        return body
+    if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
+        return {"candidates": [{"content": body}]}
+    if function_call(body) is not None:
+        return {"candidates": [{"content": {"role": "model", "parts": [body]}}]}
+    return None
+
+
+def function_call(part: Any) -> Any:
+    """The call in a part, as the wire or as the SDK names it."""
+    found = member(part, "functionCall")
+    return member(part, "function_call") if found is None else found
+
+
 def recognises(body: Any) -> bool:
-    return isinstance(member(body, "candidates"), list)
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    body = whole(body)
     candidates = member(body, "candidates")
     if not candidates:
         raise ResponseError("a response without candidates", body=body)
     content = member(candidates[0], "content")
     calls = []
     for part in (member(content, "parts") or ()) if content is not None else ():
-        call = member(part, "functionCall") or member(part, "function_call")
+        call = function_call(part)
         if call is not None:
             calls.append(WireCall(member(call, "id") or "", member(call, "name") or "", member(call, "args"), part))
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
     assistant = [plain(content)] if content is not None and member(content, "parts") else []
     return Reading(assistant, calls, None if finish is None else str(getattr(finish, "value", finish)))
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """Parts are appended; a call comes whole, or by JSON paths until it no longer will continue."""
+    candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
+    parts = candidate["content"]["parts"]
+    for one in event.get("candidates") or ():
+        if one.get("index", 0) != 0:
+            continue
+        for part in (one.get("content") or {}).get("parts") or ():
+            _join(body, parts, part)
+        for key in ("finishReason", "finish_reason"):
+            if one.get(key):
+                candidate["finishReason"] = one[key]
+    calls = [part for part in parts if function_call(part) is not None]
+    return [position for position, part in enumerate(calls) if part is not body.get("x-open")]
+
+
+def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> None:
+    call = function_call(part)
+    if call is None:
+        parts.append(dict(part))
+        return
+    opened = body.get("x-open")
+    if opened is None or call.get("name"):
+        opened = {**{key: value for key, value in part.items() if key != "function_call"}}
+        opened["functionCall"] = {key: call[key] for key in ("id", "name", "args") if call.get(key) is not None}
+        parts.append(opened)
+    for piece in call.get("partialArgs") or ():
+        _put(opened["functionCall"].setdefault("args", {}), piece)
+    body["x-open"] = opened if call.get("willContinue") else None
+
+
+_VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+
+
+def _put(arguments: JsonObject, piece: JsonObject) -> None:
+    """Put a value at its JSON path; texts arrive in pieces."""
+    steps = [int(index) if index else name for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", piece["jsonPath"])]
+    value = next((piece[key] for key in _VALUES if key in piece), None)
+    value = None if "nullValue" in piece else value
+    place: Any = arguments
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        if isinstance(step, int):
+            place.extend(None for _ in range(step + 1 - len(place)))
+        before = place[step] if isinstance(step, int) else place.get(step)
+        if following is None:
+            place[step] = before + value if isinstance(before, str) and isinstance(value, str) else value
+        else:
+            place[step] = before if before is not None else [] if isinstance(following, int) else {}
+            place = place[step]
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    return [{"role": "model", "parts": [{"functionCall": _said(one)} for one in calls]}]
+
+
+def _said(one: Said) -> JsonObject:
+    return {"id": one.id, "name": one.wire_name, "args": one.arguments}
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -144,8 +223,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _response(result: Result) -> JsonObject:
     response: JsonObject = {"name": result.call.wire_name}
-    if result.call.id:
-        response["id"] = result.call.id
+    if own := member(function_call(result.call.raw), "id"):  # an id that we made up is none of the model's
+        response["id"] = own
     if result.error is not None:
         response["response"] = {"error": result.text}
     # Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text.
@@ -175,6 +254,17 @@ GEMINI = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+        **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
+        **dict.fromkeys(
+            ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"), "error"
+        ),
+        "MISSING_THOUGHT_SIGNATURE": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object, or nothing",

@@ -1,10 +1,11 @@
 """Google Gemini, Interactions. Types read in google-genai 3.3.0 on 2026-11-20."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Facts, Provider, Reading, member, plain, unsayable
+from toolshape.provider import Choice, Facts, Provider, Reading, Said, unsayable
 from toolshape.providers import gemini
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
@@ -32,11 +33,21 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return {"tools": tools} if said is None else {"tools": tools, "generation_config": {"tool_choice": said}}
 
 
+def whole(body: Any) -> Any:
+    """An interaction, its steps, or one that is a call; ``None`` if it is none of these."""
+    if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
+        return body
+    steps = body if isinstance(body, list) else [body]
+    is_call = any(member(step, "type") == "function_call" and member(step, "call_id") is None for step in steps)
+    return {"steps": steps} if is_call else None
+
+
 def recognises(body: Any) -> bool:
-    return isinstance(member(body, "steps"), list) and member(body, "status") is not None
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    body = whole(body)
     steps = member(body, "steps")
     calls = [
         WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
@@ -44,6 +55,35 @@ def read(body: Any) -> Reading:
         if member(step, "type") == "function_call"
     ]
     return Reading(plain(steps), calls, member(body, "status"))
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """A step starts, its arguments arrive as pieces of JSON text, and it stops."""
+    kind = event.get("event_type") or event.get("type")
+    steps = body.setdefault("steps", [])
+    body.setdefault("status", "in_progress")
+    at = event.get("index", -1)
+    if isinstance(event.get("interaction"), dict):
+        body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
+    elif kind == "step.start":
+        steps.append(dict(event["step"]))
+        if steps[-1].get("type") == "function_call" and not steps[-1].get("arguments"):
+            steps[-1]["arguments"] = ""
+    elif kind == "step.delta" and 0 <= at < len(steps):
+        piece = event["delta"].get("arguments")
+        if isinstance(piece, str) and isinstance(steps[at].get("arguments"), str):
+            steps[at]["arguments"] += piece
+        elif "signature" in event["delta"]:
+            steps[at]["signature"] = event["delta"]["signature"]
+    elif kind == "step.stop" and 0 <= at < len(steps) and steps[at].get("type") == "function_call":
+        if isinstance(steps[at]["arguments"], str):
+            steps[at]["arguments"] = as_json(steps[at]["arguments"] or "{}")
+        return (sum(step.get("type") == "function_call" for step in steps[:at]),)
+    return ()
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    return [{"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -72,6 +112,16 @@ GEMINI_INTERACTIONS = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "completed": "stop",
+        "requires_action": "tool_calls",
+        "incomplete": "length",
+        "budget_exceeded": "length",
+        "failed": "error",
+        "cancelled": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object",

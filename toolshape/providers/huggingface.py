@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites
+from toolshape.bodies import copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Reading, copied, member, plain, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Reading, Said, unsayable
 from toolshape.providers import openai
 
 
@@ -31,17 +32,18 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 def recognises(body: Any) -> bool:
     """A response of the hosted router, or the message that a tokenizer has parsed."""
-    return openai.recognises(body) or (
-        member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list)
-    )
+    return openai.recognises(body)
 
 
 def read(body: Any) -> Reading:
     """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
-    if openai.recognises(body):
-        return openai.read(body)
-    reading = openai.read({"choices": [{"message": body}]})
-    return reading._replace(assistant=[_with_objects(message) for message in reading.assistant])
+    reading = openai.read(body)
+    response = openai.whole(body)
+    if response is body:
+        return reading
+    message = response["choices"][0]["message"]
+    own = [openai.call(one) for one in member(message, "tool_calls") or ()]  # without an id it stays without
+    return reading._replace(calls=own, assistant=[_with_objects(message)])
 
 
 def _with_objects(message: Message) -> Message:
@@ -63,7 +65,17 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _message(result: Result) -> Message:
     message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
-    return {**message, "tool_call_id": result.call.id} if result.call.id else message
+    own = member(result.call.raw, "id")
+    return {**message, "tool_call_id": own} if own else message
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    """Arguments are an object; templates put no id anywhere."""
+    said = [
+        {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}
+        for one in calls
+    ]
+    return [{"role": "assistant", "content": "", "tool_calls": said}]
 
 
 HUGGINGFACE = replace(
@@ -82,6 +94,7 @@ HUGGINGFACE = replace(
     request=request,
     recognises=recognises,
     read=read,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object; JSON text from the hosted router",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -42,6 +42,10 @@ def read(body: Any) -> Reading:
     return Reading(list(calls), read_calls, None)
 
 
+def say(calls: Sequence[Said]) -> list[Message]:
+    return [{"id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
+
+
 def encode(results: Sequence[Result]) -> list[Message]:
     return [
         {"id": result.call.id, "name": result.call.wire_name, "error" if result.error else "result": result.text}
@@ -61,6 +65,9 @@ JSON_SCHEMA = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={},
+    fold=never_streamed,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="JSON text or an object", malformed="the text as it was written", declined="no record", strict="none"

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites, rules, structure
+from toolshape.bodies import as_json, member
 from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
 from toolshape.lens import compose, inlined
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, as_json, member, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 from toolshape.rules import cited
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
@@ -63,8 +64,22 @@ def recognises(body: Any) -> bool:
 
 def read(body: Any) -> Reading:
     params = member(body, "params")
-    call = WireCall(str(member(body, "id") or ""), member(params, "name"), member(params, "arguments"), body)
+    number = member(body, "id")
+    call = WireCall("" if number is None else str(number), member(params, "name"), member(params, "arguments"), body)
     return Reading([], [call], None)
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    """A request for each."""
+    return [
+        {
+            "jsonrpc": "2.0",
+            "id": one.id,
+            "method": "tools/call",
+            "params": {"name": one.wire_name, "arguments": one.arguments},
+        }
+        for one in calls
+    ]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -104,6 +119,9 @@ MCP = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={},
+    fold=never_streamed,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object, or nothing",

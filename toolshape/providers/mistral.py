@@ -14,8 +14,12 @@ from toolshape.rules import cited
 def read(body: Any) -> Reading:
     """As OpenAI's; an id that is the text "null" is what the SDK makes of none."""
     reading = openai.read(body)
-    calls = [call._replace(id="") if call.id == "null" else call for call in reading.calls]
-    return reading._replace(calls=calls)
+    if all(call.id != "null" for call in reading.calls):
+        return reading
+    [message] = reading.assistant
+    nameless = [{**call, "id": "" if call.get("id") == "null" else call["id"]} for call in message["tool_calls"]]
+    again = openai.read({**message, "tool_calls": nameless})
+    return again._replace(finish=reading.finish)
 
 
 def encode(results: Sequence[Result]) -> list[Message]:

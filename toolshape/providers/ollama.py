@@ -1,14 +1,15 @@
 """Ollama, ``/api/chat``. Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-20."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites, rules, structure
 from toolshape.arrows import in_object
+from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import PATH, Change, Place, everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, member, plain, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
 
@@ -71,12 +72,24 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return {} if choice.mode == "none" else {"tools": tools}
 
 
+def whole(body: Any) -> Any:
+    """A response; one made of a message or of one call; ``None`` if it is none of these."""
+    if member(body, "done") is not None and member(body, "message") is not None:
+        return body
+    if member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list):
+        return {"message": body}
+    function = member(body, "function")
+    is_call = isinstance(function, dict) and "arguments" in function
+    return {"message": {"role": "assistant", "content": "", "tool_calls": [body]}} if is_call else None
+
+
 def recognises(body: Any) -> bool:
-    return member(body, "done") is not None and member(body, "message") is not None
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
     """The calls; the id is absent before 2025, and dropped by the Python client."""
+    body = whole(body)
     message = member(body, "message")
     calls = [
         WireCall(
@@ -90,6 +103,24 @@ def read(body: Any) -> Reading:
     return Reading([plain(message)], calls, member(body, "done_reason"))
 
 
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """Calls come whole; several chunks may each carry some."""
+    message = body.setdefault("message", {"role": "assistant", "content": ""})
+    said = event.get("message") or {}
+    for key in ("content", "thinking"):
+        if said.get(key):
+            message[key] = message.get(key, "") + said[key]
+    message["tool_calls"] = [*message.get("tool_calls", ()), *(said.get("tool_calls") or ())]
+    body.update({key: value for key, value in event.items() if key != "message"})
+    body.setdefault("done", False)
+    return range(len(message["tool_calls"]))
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    said = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
+    return [{"role": "assistant", "content": "", "tool_calls": said}]
+
+
 def encode(results: Sequence[Result]) -> list[Message]:
     """Linked by name and order, and by the id where there was one. There is no error flag."""
     return [_message(result) for result in results]
@@ -97,7 +128,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _message(result: Result) -> Message:
     message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
-    return {**message, "tool_call_id": result.call.id} if result.call.id else message
+    own = member(result.call.raw, "id")
+    return {**message, "tool_call_id": own} if own else message
 
 
 OLLAMA = Provider(
@@ -115,6 +147,9 @@ OLLAMA = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={"stop": "stop", "length": "length"},
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="an object",

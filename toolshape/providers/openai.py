@@ -1,15 +1,17 @@
 """OpenAI Chat Completions. Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.bodies import made_up_id, member, plain
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, member, plain
+from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said
 from toolshape.rules import cited
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
@@ -69,13 +71,25 @@ def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObje
     return said
 
 
+def whole(body: Any) -> Any:
+    """A response; one made of a message, of several, or of one call; ``None`` if it is none of these."""
+    if isinstance(member(body, "choices"), list):
+        return body
+    if isinstance(member(body, "tool_calls"), list) and member(body, "role") == "assistant":
+        return {"choices": [{"message": body}]}
+    called = member(body, "function") or member(body, "custom")
+    if member(called, "arguments") is not None or member(called, "input") is not None:
+        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [body]}}]}
+    return None
+
+
 def recognises(body: Any) -> bool:
-    return isinstance(member(body, "choices"), list)
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
     """Read the first choice: each of several (``n``) is another possible answer, not one more."""
-    choices = member(body, "choices")
+    choices = member(whole(body), "choices")
     message = member(choices[0], "message") if choices else None
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)
@@ -84,7 +98,88 @@ def read(body: Any) -> Reading:
     legacy = member(message, "function_call")
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
-    return Reading([_as_sent(message)], calls, member(choices[0], "finish_reason"))
+    assistant = _as_sent(message)
+    if any(not one.id for one in calls) and assistant.get("tool_calls"):
+        assistant, calls = _with_ids(assistant, calls)
+    return Reading([assistant], calls, member(choices[0], "finish_reason"))
+
+
+def _with_ids(message: Message, calls: list[WireCall]) -> tuple[Message, list[WireCall]]:
+    """Ids for calls that came without, in the message that goes back too: each must be answered by its id."""
+    named = [call if call.id else call._replace(id=made_up_id(message, at)) for at, call in enumerate(calls)]
+    sent = [{**plain(one), "id": call.id} for one, call in zip(message["tool_calls"], named, strict=True)]
+    return {**message, "tool_calls": sent}, named
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """A call is complete when the next one begins, or the response ends."""
+    choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
+    body.setdefault("x-indexes", [])
+    calls = choice["message"].setdefault("tool_calls", [])
+    begun = len(calls)
+    if event.get("error") and not event.get("choices"):
+        choice["finish_reason"] = "error"
+    for one in event.get("choices") or ():
+        if one.get("index", 0) != 0:
+            continue
+        delta = one.get("delta") or one.get("message") or {}
+        for key, value in delta.items():
+            if key != "tool_calls":
+                _join(choice["message"], key, value)
+        for part in delta.get("tool_calls") or ():
+            _join_call(body["x-indexes"], calls, part)
+        if one.get("finish_reason"):
+            choice["finish_reason"] = one["finish_reason"]
+            return range(len(calls)) if one["finish_reason"] != "length" else range(max(len(calls) - 1, 0))
+    return range(len(calls) - 1) if len(calls) > begun else ()
+
+
+_WHOLE = ("role", "id", "name", "type")
+
+
+def _join(message: Message, key: str, value: Any) -> None:
+    before = message.get(key)
+    if value is None or key in _WHOLE:
+        message[key] = before if value is None else value
+    elif isinstance(before, str) and isinstance(value, str):
+        message[key] = before + value
+    elif isinstance(before, list) and isinstance(value, list):
+        message[key] = [*before, *value]
+    else:
+        message[key] = value
+
+
+def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) -> None:
+    """Fragments belong to one call by their index; a gateway may give all calls one, and an id each."""
+    index, function = part.get("index"), part.get("function") or {}
+    at = len(indexes) - 1 - indexes[::-1].index(index) if index in indexes and index is not None else -1
+    is_other = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
+    if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
+        at = len(calls) - 1
+    if at < 0 or is_other:
+        indexes.append(index)
+        kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
+        arguments = function.get("arguments")
+        made = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
+        calls.append({"type": "function", **kept, "function": made})
+        return
+    call = calls[at]
+    call["id"] = call.get("id") or part.get("id")
+    call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
+    if isinstance(function.get("arguments"), str):
+        call["function"]["arguments"] += function["arguments"]
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    said = [
+        {
+            "id": one.id,
+            "type": "function",
+            "function": {"name": one.wire_name, "arguments": json.dumps(one.arguments, ensure_ascii=False)},
+        }
+        for one in calls
+    ]
+    return [{"role": "assistant", "content": None, "tool_calls": said}]
 
 
 def call(call: Any) -> WireCall:
@@ -143,6 +238,15 @@ ROOT = cited(
 )
 GUIDE = "Structured Outputs guide, 2026-08"
 STRICT = (structure.wrapped_root, *OBJECTS)
+FINISHES: Mapping[str, Finish] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "refusal",
+    "model_length": "length",  # Mistral
+    "error": "error",
+}
 OPENAI = Provider(
     name="openai",
     family="openai",
@@ -173,6 +277,9 @@ OPENAI = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    finishes=FINISHES,
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="JSON text",

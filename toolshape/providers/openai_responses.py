@@ -1,11 +1,13 @@
 """OpenAI Responses. Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Facts, Reading, member, plain
+from toolshape.provider import Choice, Facts, Reading, Said
 from toolshape.providers import openai
 
 
@@ -27,24 +29,83 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return said
 
 
+_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}  # the latter is free text, for no tool of ours
+
+
+def whole(body: Any) -> Any:
+    """A response, its items, or one of them that is a call; ``None`` if it is none of these."""
+    if member(body, "object") == "response" and isinstance(member(body, "output"), list):
+        return body
+    items = body if isinstance(body, list) else [body]
+    return (
+        {"output": items}
+        if any(member(item, "type") in _ARGUMENTS and member(item, "call_id") for item in items)
+        else None
+    )
+
+
 def recognises(body: Any) -> bool:
-    return member(body, "object") == "response" and isinstance(member(body, "output"), list)
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
+    """A response has a status and no reason; one that is incomplete says why."""
+    body = whole(body)
     output = member(body, "output")
     # Two ids: results are linked by call_id, never by id.
     calls = [
-        WireCall(member(item, "call_id"), member(item, "name"), member(item, "arguments"), item)
+        WireCall(member(item, "call_id"), member(item, "name"), member(item, _ARGUMENTS[member(item, "type")]), item)
         for item in output
-        if member(item, "type") == "function_call"
+        if member(item, "type") in _ARGUMENTS
     ]
-    return Reading(plain(output), calls, member(body, "status"))
+    why = member(member(body, "incomplete_details"), "reason")
+    return Reading(plain(output), calls, why or member(body, "status"))
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """Items arrive by their place; each is sent once more, whole, when it is done."""
+    kind = str(event.get("type", ""))
+    output = body.setdefault("output", [])
+    body.setdefault("object", "response")
+    if isinstance(event.get("response"), dict):
+        whole_output = event["response"].get("output") or output
+        body.update({**event["response"], "output": whole_output})
+        return range(_calls_in(whole_output)) if kind in ("response.completed", "response.failed") else ()
+    at = event.get("output_index", len(output) - 1)
+    if kind in ("response.output_item.added", "response.output_item.done"):
+        output.extend({"type": "unknown"} for _ in range(at + 1 - len(output)))
+        output[at] = dict(event["item"])
+        is_done = kind.endswith("done") and output[at].get("type") in _ARGUMENTS
+        return (_calls_in(output[:at]),) if is_done else ()
+    if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
+        key = _ARGUMENTS.get(output[at].get("type", ""), "arguments")
+        output[at][key] = output[at].get(key, "") + event.get("delta", "")
+    return ()
+
+
+def _calls_in(output: Sequence[JsonObject]) -> int:
+    return sum(item.get("type") in _ARGUMENTS for item in output)
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    return [
+        {
+            "type": "function_call",
+            "call_id": one.id,
+            "name": one.wire_name,
+            "arguments": json.dumps(one.arguments, ensure_ascii=False),
+        }
+        for one in calls
+    ]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
     return [
-        {"type": "function_call_output", "call_id": result.call.id, "output": openai.content(result)}
+        {
+            "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
+            "call_id": result.call.id,
+            "output": openai.content(result),
+        }
         for result in results
     ]
 
@@ -58,6 +119,15 @@ OPENAI_RESPONSES = replace(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "completed": "stop",
+        "max_output_tokens": "length",
+        "content_filter": "refusal",
+        "failed": "error",
+        "cancelled": "error",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
     facts=Facts(
         arguments="JSON text",

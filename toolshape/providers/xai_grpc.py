@@ -1,12 +1,13 @@
 """xAI as its SDK speaks, by gRPC. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
-from toolshape.provider import Choice, Reading, member, plain
+from toolshape.provider import Choice, Reading, Said
 from toolshape.providers import openai, openai_vendors
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
@@ -31,13 +32,23 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     return said
 
 
-def recognises(body: Any) -> bool:
+def whole(body: Any) -> Any:
+    """A response, or one made of a message; ``None`` if it is neither."""
     outputs = member(body, "outputs")
-    return isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs)
+    if isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs):
+        return body
+    if member(member(body, "function"), "name") is not None:
+        body = {"role": "ROLE_ASSISTANT", "tool_calls": [body]}
+    return {"outputs": [{"message": body}]} if member(body, "role") == "ROLE_ASSISTANT" else None
+
+
+def recognises(body: Any) -> bool:
+    return whole(body) is not None
 
 
 def read(body: Any) -> Reading:
     """The last output; what the server ran itself is no call of ours."""
+    body = whole(body)
     outputs = member(body, "outputs")
     if not outputs:
         return Reading([], [], None)
@@ -53,6 +64,25 @@ def read(body: Any) -> Reading:
 def _either(node: Any, name: str, camel: str) -> Any:
     found = member(node, name)
     return member(node, camel) if found is None else found
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+    """Calls come whole, in deltas of the output."""
+    outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT", "tool_calls": []}}])
+    for output in event.get("outputs") or ():
+        delta = output.get("delta") or {}
+        outputs[0]["message"]["tool_calls"] += delta.get("tool_calls") or ()
+        if delta.get("content"):
+            outputs[0]["message"]["content"] = outputs[0]["message"].get("content", "") + delta["content"]
+        if output.get("finish_reason"):
+            outputs[0]["finish_reason"] = output["finish_reason"]
+    return range(len(read(body).calls))
+
+
+def say(calls: Sequence[Said]) -> list[Message]:
+    [message] = openai.say(calls)
+    said = [{**call, "type": _OWN[-1]} for call in message["tool_calls"]]
+    return [{"role": "ROLE_ASSISTANT", "tool_calls": said}]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -72,6 +102,14 @@ XAI_GRPC = replace(
     request=request,
     recognises=recognises,
     read=read,
+    finishes={
+        "REASON_STOP": "stop",
+        "REASON_TOOL_CALLS": "tool_calls",
+        "REASON_MAX_LEN": "length",
+        "REASON_MAX_CONTEXT": "length",
+    },
+    fold=fold,
+    say=say,
     encode=encode,
 )
 

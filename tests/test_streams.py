@@ -1,0 +1,207 @@
+"""Streams, recorded and made: the calls, as soon as they are complete, however the stream is cut into chunks."""
+
+import asyncio
+import collections
+import json
+from typing import Any
+
+import pytest
+from rows import ROWS
+from shared import corpus
+from test_exchanges import MADE_UP, SURFACES, anything_named, as_json, reader, real
+
+from toolshape import Registry, tool
+
+# Websockets are no shape of ours: openai-realtime and gemini-live.
+# Rows that differ, and why.
+OTHERWISE = {
+    "064d909fe516": "the recorder lists the call of a server's own tool",
+    "d0f7dd3a8a00": "the same",
+    "7dde13b5ab88": "three responses in one row; each begins the response anew",
+    "8d14f34a37e0": "the recorder lists none of two calls",
+}
+
+
+def fed(registry: Registry, provider: str, chunks: list[Any]) -> tuple[Any, list[Any]]:
+    collector = registry.bind(provider).collector()
+    calls = [call for chunk in chunks for call in collector.feed(chunk)]
+    return collector, [*calls, *collector.close()]
+
+
+def split(text: str, size: int) -> list[bytes]:
+    data = text.encode()
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+@pytest.mark.parametrize("surface", sorted({*SURFACES, "bedrock-invoke"}))
+def test_recorded_streams(surface):
+    """The calls recorded, fed whole, by line, and split at bytes; and the response they make dispatches."""
+    counts: collections.Counter[str] = collections.Counter()
+    unlike: dict[str, Any] = {}
+    for row in corpus("provider_exchanges_stream.jsonl"):
+        if row["surface"] != surface or row["http_status"] not in (200, None):
+            continue
+        text = row["response_body"]
+        provider = reader(row)
+        registry = anything_named({call["name"] for call in real(row)})
+        theirs = [(call["id"], call["name"], as_json(call["arguments_raw"])) for call in real(row)]
+        for chunks in ([text], text.splitlines(keepends=True), split(text, 7), split(text, 64)):
+            collector, calls = fed(registry, provider, chunks)
+            ours = [(call.id, call.wire_name, as_json(call.arguments_raw)) for call in calls]
+            same = [said[1:] for said in ours] == [said[1:] for said in theirs] and all(
+                our[0] == their[0] if their[0] else MADE_UP.fullmatch(our[0])
+                for our, their in zip(ours, theirs, strict=True)
+            )
+            if not same:
+                unlike[row["id"]] = (row["provider"], ours, theirs)
+                break
+            results = collector.plan().run() if collector.response else []
+            assert len(results) == len(calls)
+            counts["answered"] += len(results)
+        counts["rows"] += 1
+    print(surface, dict(counts), "unlike", unlike)
+    assert unlike.keys() <= OTHERWISE.keys()
+
+
+@tool
+def note(text: str = "none", n: int = 0) -> str:
+    return f"{text} {n}"
+
+
+def chat(**delta: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+
+def part(index: int, arguments: str, **begun: Any) -> dict[str, Any]:
+    function = {"arguments": arguments, **({"name": begun.pop("name")} if "name" in begun else {})}
+    return {"index": index, "function": function, **begun}
+
+
+CHAT = [
+    chat(role="assistant", content=""),
+    chat(tool_calls=[part(0, "", id="c0", name="note", type="function")]),
+    chat(tool_calls=[part(0, '{"text": "')]),
+    chat(tool_calls=[part(0, 'a"}')]),
+    chat(tool_calls=[part(1, "", id="c1", name="note", type="function")]),
+    chat(tool_calls=[part(1, '{"n": 1}')]),
+    {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+]
+BLOCK = {"type": "tool_use", "id": "t0", "name": "note", "input": {}}
+ANTHROPIC = [
+    {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": [], "stop_reason": None}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": BLOCK},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"text":'}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ' "a"}'}},
+    {"type": "content_block_stop", "index": 1},
+    {"type": "content_block_start", "index": 2, "content_block": {**BLOCK, "id": "t1"}},
+    {"type": "content_block_stop", "index": 2},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
+]
+GEMINI = [
+    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "note", "willContinue": True}}]}}]},
+    *(
+        {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [piece], "willContinue": True}}]}}]}
+        for piece in (
+            {"jsonPath": "$.text", "stringValue": "a", "willContinue": True},
+            {"jsonPath": "$.text", "stringValue": "b"},
+            {"jsonPath": "$.n", "numberValue": 2},
+        )
+    ),
+    {"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]},
+    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "note"}}]}, "finishReason": "STOP"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("provider", "events", "complete_at", "values"),
+    [
+        ("openai", CHAT, [4, 6], ["a 0", "none 1"]),
+        ("anthropic", ANTHROPIC, [8, 10], ["a 0", "none 0"]),
+        ("gemini", GEMINI, [4, 5], ["ab 2", "none 0"]),
+    ],
+)
+def test_a_call_is_there_before_the_stream_ends(provider, events, complete_at, values):
+    """With the event that completes it; a stream that is cut anywhere gives whole calls, and one that was cut off."""
+    bound = Registry([note]).bind(provider)
+    collector = bound.collector()
+    found = [(at, call.id) for at, event in enumerate(events) for call in collector.feed(event)]
+    assert [at for at, _ in found] == complete_at
+    assert collector.close() == []
+    results = collector.plan().run()
+    assert [result.value for result in results] == values
+    assert bound.dispatch(collector.response).messages == results.messages
+    assert results.finish == "tool_calls"
+    for length in range(1, len(events)):
+        collector = bound.collector()
+        whole = [call for event in events[:length] for call in collector.feed(event)]
+        cut = collector.close()
+        results = list(collector.plan().run()) if collector.response else []
+        # A JSON object that is whole cannot go on: it is run, though nothing said that it was the end.
+        ran = [result.value for result in results if result.ok]
+        assert ran == values[: len(ran)]
+        assert [result.error.code for result in results if not result.ok] == ["truncated_arguments"] * (
+            len(whole) + len(cut) - len(ran)
+        )
+        assert len(whole) <= len(ran)
+        assert len(cut) <= 1
+
+
+def test_what_is_private_rides_along():
+    """Thoughts and signatures are in the turn, as they must go back."""
+    collector, calls = fed(Registry([note]), "anthropic", ANTHROPIC)
+    [message, answers] = collector.plan().run().turn
+    assert message["content"][0] == {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    assert message["content"][1]["input"] == {"text": "a"}
+    assert [block["tool_use_id"] for block in answers["content"]] == [call.id for call in calls] == ["t0", "t1"]
+
+
+def test_all_at_once_in_both_worlds():
+    """Over a stream, or an asynchronous one; as server-sent events split anywhere."""
+    registry = Registry([note])
+    text = "".join(f"event: x\ndata: {json.dumps(event)}\n\n" for event in CHAT) + "data: [DONE]\n\n"
+
+    async def stream():
+        for chunk in split(text, 5):
+            yield chunk
+
+    async def asynchronous():
+        return [call.id async for call in registry.bind("openai").collector().aover(stream())]
+
+    assert [call.id for call in registry.bind("openai").collector().over(CHAT)] == ["c0", "c1"]
+    assert asyncio.run(asynchronous()) == ["c0", "c1"]
+    for size in range(1, 40):
+        for form in (text, text.replace("\n", "\r\n"), "\n".join(map(json.dumps, CHAT)), json.dumps(CHAT)):
+            _, calls = fed(registry, "openai", split(form, size))
+            assert [call.id for call in calls] == ["c0", "c1"], (size, form[:20])
+
+
+def test_gateways():
+    """All calls under one index; the name again in each chunk; arguments as an object; an error in the stream."""
+    registry = Registry([note])
+    same = [chat(tool_calls=[part(0, '{"n": 1}', id=one, name="note")]) for one in ("a", "b")]
+    assert [call.id for call in fed(registry, "openai", same)[1]] == ["a", "b"]
+    again = [chat(tool_calls=[part(0, piece, id="a", name="note")]) for piece in ('{"n"', ": 1}")]
+    assert [call.arguments for call in fed(registry, "openai", again)[1]] == [{"n": 1}]
+    objects = [chat(tool_calls=[{"id": "a", "function": {"name": "note", "arguments": {"n": 1}}}])]
+    assert [call.arguments for call in fed(registry, "mistral", objects)[1]] == [{"n": 1}]
+    collector, calls = fed(registry, "groq", [CHAT[1], {"error": {"message": "tool call validation failed"}}])
+    results = collector.plan().run()
+    assert (results.finish, [result.error.code for result in results], len(calls)) == (
+        "error",
+        ["truncated_arguments"],
+        1,
+    )
+
+
+def test_the_rows_stream_too():
+    """A response as one chunk, at those whose chunks are responses."""
+    for row in ROWS:
+        if row.provider in ("gemini", "ollama"):
+            _, calls = fed(
+                Registry([tool(name=name)(lambda x=0: x) for name in ("one", "two")]), row.provider, [row.response]
+            )
+            assert [call.wire_name for call in calls] == ["one", "two"]

@@ -1,0 +1,80 @@
+"""Bodies of requests and responses, whatever holds them: JSON, SDK objects, protocol buffers."""
+
+import hashlib
+import json
+from typing import Any
+
+from toolshape.calls import JsonObject
+from toolshape.errors import ResponseError
+
+__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "plain"]
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LONGEST_MADE_UP = 9  # what Mistral takes, and everyone else
+
+
+def opened(response: Any) -> Any:
+    """A response as data: JSON text is parsed, anything else is left as it is.
+
+    Raises:
+        ResponseError: The text is not JSON.
+    """
+    if not isinstance(response, (str, bytes, bytearray)):
+        message = getattr(response, "proto", response)
+        return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
+    try:
+        return json.loads(response)
+    except ValueError as error:
+        raise ResponseError(f"the response is not JSON: {error}", body=response) from error
+
+
+def _from_protocol_buffer(message: Any) -> JsonObject:
+    """A protocol buffer's fields that are set, as JSON; enums by their names."""
+    return {field.name: _field(field, value) for field, value in message.ListFields()}
+
+
+def _field(field: Any, value: Any) -> Any:
+    if hasattr(value, "ListFields"):
+        return _from_protocol_buffer(value)
+    if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
+        return [_field(field, one) for one in value]
+    return field.enum_type.values_by_number[value].name if field.enum_type else value
+
+
+def member(node: Any, name: str) -> Any:
+    """A member of a JSON object or an attribute of an SDK object; ``None`` where there is none."""
+    return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
+
+
+def plain(node: Any) -> Any:
+    """An SDK object (any pydantic model) as the JSON it came from; JSON as it is."""
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    dump = None if isinstance(node, dict) else getattr(node, "model_dump", None)
+    return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
+
+
+def as_json(text: str) -> Any:
+    """The value that a result's text says; a text that is no JSON, of an enum or a date, is itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def copied(node: Any) -> Any:
+    """A deep copy of JSON, so that no caller can change what another is given."""
+    if isinstance(node, dict):
+        return {key: copied(value) for key, value in node.items()}
+    return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def made_up_id(seed: Any, position: int) -> str:
+    """An id for a call that came without: nine letters and digits, the same each time for the same response."""
+    text = json.dumps([seed, position], sort_keys=True, default=str)
+    number = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest(), "big")
+    digits = []
+    for _ in range(_LONGEST_MADE_UP):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)

@@ -1,0 +1,195 @@
+"""``Bound``: the shapes of some tools at one provider, for good."""
+
+import difflib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from toolshape.bodies import copied, made_up_id, opened
+from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
+from toolshape.collecting import Collector
+from toolshape.dispatch import Plan
+from toolshape.errors import ExportError, Problem, ResponseError, UsageError
+from toolshape.provider import Choice, Provider, Said, Strictness, family_of
+from toolshape.report import Report
+from toolshape.running import NOTHING_INJECTED
+from toolshape.shape import Shape, shapes
+from toolshape.tool import Tool
+
+__all__ = ["Bound"]
+
+_MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
+_MOST_NAMED = 10
+
+
+class Bound:
+    """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
+
+    __slots__ = ("_exported", "_shapes", "provider")
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[..., Any]],
+        provider: Provider,
+        strict: Strictness,
+        rules: Mapping[str, bool] | bool | None,
+    ) -> None:
+        self.provider = provider
+        self._shapes: dict[str, Shape] = {}
+        for one in shapes(tools, provider, strict, rules):
+            if other := self._shapes.get(one.shown.wire_name):
+                message = f"{other.name!r} and {one.name!r} would both be {one.shown.wire_name!r}: pass name= to one"
+                problem = Problem(path="name", rule="name_taken", message=message)
+                raise ExportError(provider=provider.name, tool=one.name, problems=[problem])
+            self._shapes[one.shown.wire_name] = one
+        self._exported = json.dumps(self._gathered(self._shapes))
+
+    def __repr__(self) -> str:
+        return f"Bound({self.provider.name!r}, {[shape.name for shape in self._shapes.values()]})"
+
+    def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
+        return self.provider.gather([self._shapes[name].shown.payload for name in wire_names])
+
+    def export(self) -> list[JsonObject]:
+        """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
+
+        Raises:
+            ExportError: A request does not hold so many tools.
+        """
+        self._refuse_too_many()
+        tools: list[JsonObject] = json.loads(self._exported) if self._shapes else []
+        return tools
+
+    def _refuse_too_many(self) -> None:
+        most = self.provider.most_tools
+        if most is None or len(self._shapes) <= most:
+            return
+        too_many = [one.name for one in self._shapes.values()][most:]
+        message = f"{len(self._shapes)} tools, at most {most} are taken in a request: send a subset without "
+        message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
+        raise self._refused("", "most_tools", message)
+
+    def _refused(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
+        problem = Problem(path=path, rule=rule, message=message, hint=hint)
+        return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+
+    def is_strict(self, name: str) -> bool:
+        """Whether a tool, by its own name, is shown in strict form.
+
+        Raises:
+            KeyError: There is no such tool.
+        """
+        return {one.name: one.shown.is_strict for one in self._shapes.values()}[name]
+
+    def report(self) -> Report:
+        """What this provider is told otherwise than the functions say it, and what deserves a look."""
+        said: list[tuple[str, Loss | Finding]] = []
+        for one in self._shapes.values():
+            said += [(one.name, loss) for loss in (*one.shown.notes, *one.shown.lens.losses)]
+            said += [(one.name, finding) for finding in one.tool.findings]
+        return Report(said)
+
+    def request(
+        self, *, choice: str | Collection[str] | None = None, parallel: bool | None = None, model: str | None = None
+    ) -> JsonObject:
+        """The keywords of a request: ``tools``, and the choice in the provider's words. Empty without tools.
+
+        Args:
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
+                which one is to be called. Where a provider has no word for a choice among some, only these are sent.
+            parallel: Whether several calls may come in one response.
+            model: The model that is asked, for choices that a provider takes at some of its models only.
+
+        Raises:
+            ExportError: There is no such tool, the provider cannot say this, or a request holds fewer tools.
+        """
+        if not self._shapes and choice in (None, "auto", "none"):
+            return {}
+        given: Any = choice
+        if not (given is None or isinstance(given, (str, Iterable))):
+            raise self._refused("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+        mode = _MODES.get(choice) if isinstance(choice, str) else None
+        names = (
+            () if choice is None or mode else self._wire_names([choice] if isinstance(choice, str) else list(choice))
+        )
+        chosen = Choice(
+            provider=self.provider.name,
+            model=model,
+            mode=mode,
+            names=names,
+            chosen=tuple(copied(self._gathered(names))) if names else (),
+            parallel=parallel,
+            is_strict=any(one.shown.is_strict for one in self._shapes.values()),
+        )
+        tools: list[JsonObject] = json.loads(self._exported)
+        request = self.provider.request(tools, chosen)
+        # Where only some are sent, only these count.
+        inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
+        if any(value is tools for value in inner):
+            self._refuse_too_many()
+        return request
+
+    def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
+        """The names by which some tools are shown, in the order of the registry."""
+        wire_names = {one.name: one.shown.wire_name for one in self._shapes.values()}
+        for name in names:
+            if name not in wire_names:
+                near = difflib.get_close_matches(str(name), wire_names, 1)
+                hint = f'did you mean "{near[0]}"?' if near else ""
+                raise self._refused("choice", "unknown_tool", f"there is no tool {name!r}", hint)
+        if not names:
+            raise self._refused("choice", "choice", 'a choice among no tools: say "none"')
+        return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
+
+    def plan(self, response: Any) -> Plan:
+        """Read a response (SDK object, dict, JSON text or bytes), validate its calls, and run nothing.
+
+        Raises:
+            ResponseError: It is not a response of this provider's family.
+        """
+        body = opened(response)
+        if not self.provider.recognises(body):
+            found = family_of(body)
+            raise ResponseError(f"a response of {found.family}, not of {self.provider.family}", body=response)
+        return Plan(self.provider, self.provider.read(body), self._shapes)
+
+    def collector(self) -> Collector:
+        """What takes a stream of this provider and gives its calls as they are complete."""
+        return Collector(self.provider, self._shapes)
+
+    def parse(self, response: Any) -> list[Call]:
+        """The calls in a response, named home, whether they are valid or not."""
+        return self.plan(response).calls
+
+    def dispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
+        return self.plan(response).run(inject=inject)
+
+    async def adispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """The same from a running loop: ``plan`` and ``arun``."""
+        return await self.plan(response).arun(inject=inject)
+
+    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Message]:
+        """Write calls as the message of an assistant that made them, for examples and replayed history.
+
+        Args:
+            calls: Calls of this or of any other provider, or pairs of a tool's name and arguments, in canonical form.
+
+        Raises:
+            UsageError: There is no such tool, or a call's arguments cannot be read.
+        """
+        shapes = {one.name: one for one in self._shapes.values()}
+        said: list[Said] = []
+        for position, one in enumerate(calls):
+            name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
+            if name not in shapes or arguments is None:
+                raise UsageError(f"there is no tool {name!r}" if arguments is not None else f"{name} has no arguments")
+            shown = shapes[name].shown
+            written = arguments if shown.lens.out is None else shown.lens.out(arguments)
+            call_id = one.id if isinstance(one, Call) else made_up_id([name, arguments], position)
+            said.append(Said(call_id, shown.wire_name, copied(written)))
+        return self.provider.say(said)
+
+    def encode(self, results: Sequence[Result]) -> list[Message]:
+        """Results as the provider's messages, in the order given."""
+        return self.provider.encode(results) if results else []

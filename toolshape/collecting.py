@@ -1,0 +1,79 @@
+"""A stream in, each call as soon as it is complete out; at the end the whole response, to be dispatched as any other."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
+
+from toolshape.calls import Call, JsonObject
+from toolshape.dispatch import Plan
+from toolshape.provider import Provider
+from toolshape.shape import Shape
+from toolshape.wire import Decoder
+
+__all__ = ["Collector"]
+
+
+class Collector:
+    """The calls of one streamed response.
+
+    ``response`` is what has come so far, in the form of a response that did not stream; ``plan`` is its plan, in which
+    a call that was cut off is answered as ``truncated_arguments``.
+    """
+
+    __slots__ = ("_complete", "_decoder", "_provider", "_shapes", "response")
+
+    def __init__(self, provider: Provider, shapes: Mapping[str, Shape]) -> None:
+        self._provider = provider
+        self._shapes = shapes
+        self._decoder = Decoder()
+        self._complete: set[int] = set()
+        self.response: JsonObject = {}
+
+    def feed(self, chunk: Any) -> list[Call]:
+        """Take one more piece of the stream.
+
+        Args:
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes (server-sent events,
+                JSON lines), split anywhere.
+
+        Returns:
+            The calls that are complete with it.
+        """
+        return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
+
+    def close(self) -> list[Call]:
+        """Say that the stream has ended, at its end or before.
+
+        Returns:
+            The calls that were not complete; where the stream was cut, these are cut off.
+        """
+        found = [call for event in self._decoder.rest() for call in self._folded(event)]
+        calls = self.plan().calls if self.response else []
+        return found + [call for position, call in enumerate(calls) if position not in self._complete]
+
+    def plan(self) -> Plan:
+        """The calls so far, validated and not run; see ``Bound.plan``."""
+        reading = self._provider.read(self.response)
+        cut = frozenset(range(len(reading.calls))) - self._complete
+        return Plan(self._provider, reading._replace(cut=cut), self._shapes)
+
+    def over(self, stream: Iterable[Any]) -> Iterator[Call]:
+        """Feed a whole stream, giving each call when it is complete; then close."""
+        for chunk in stream:
+            yield from self.feed(chunk)
+        yield from self.close()
+
+    async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Call]:
+        """The same for an asynchronous stream."""
+        async for chunk in stream:
+            for call in self.feed(chunk):
+                yield call
+        for call in self.close():
+            yield call
+
+    def _folded(self, event: Any) -> list[Call]:
+        finished = [one for one in self._provider.fold(self.response, event) if one not in self._complete]
+        self._complete.update(finished)
+        if not finished:
+            return []
+        calls = self.plan().calls
+        return [calls[position] for position in finished]

@@ -1,0 +1,83 @@
+"""Chunks of a stream in, decoded events out: SDK objects, server-sent events, JSON lines, event-stream items."""
+
+import base64
+import codecs
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolshape.bodies import opened, plain
+
+__all__ = ["Decoder"]
+
+
+class Decoder:
+    """Decodes what is fed to it, text split anywhere; what is not complete yet waits."""
+
+    __slots__ = ("_bytes", "_data", "_text")
+
+    def __init__(self) -> None:
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = ""
+        self._data: list[str] = []
+
+    def events(self, chunk: Any) -> Iterator[Any]:
+        """The events that are complete with this chunk."""
+        if isinstance(chunk, (bytes, bytearray, memoryview)):
+            chunk = self._bytes.decode(bytes(chunk))
+        if not isinstance(chunk, str):
+            yield from _unwrapped(plain(opened(chunk)))
+            return
+        self._text += chunk
+        is_sse = self._data or self._text.lstrip().startswith(("data:", "event:", ":", "id:", "retry:"))
+        yield from self._lines() if is_sse else self._values()
+
+    def rest(self) -> Iterator[Any]:
+        """The event that no blank line ended, once there is nothing more to come."""
+        yield from self.events("\n\n")
+
+    def _lines(self) -> Iterator[Any]:
+        """Server-sent events: fields by line, an event by blank line."""
+        *lines, self._text = self._text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        for line in lines:
+            if line.startswith("data:"):
+                self._data.append(line[5:].removeprefix(" "))
+            elif not line and self._data:
+                text, self._data = "\n".join(self._data), []
+                yield from _parsed(text)
+
+    def _values(self) -> Iterator[Any]:
+        """JSON values, one a line or in an array."""
+        decoder = json.JSONDecoder()
+        while text := self._text.lstrip(" \t\r\n,[]"):
+            try:
+                value, end = decoder.raw_decode(text)
+            except ValueError:
+                self._text = text
+                return
+            self._text = text[end:]
+            yield from _unwrapped(value)
+
+
+def _parsed(text: str) -> Iterator[Any]:
+    if text.strip() in ("", "[DONE]"):
+        return
+    try:
+        yield from _unwrapped(json.loads(text))
+    except ValueError:  # a comment or a keep-alive in a field of its own
+        return
+
+
+def _unwrapped(event: Any) -> Iterator[Any]:
+    """The event inside the items of an AWS event stream."""
+    if isinstance(event, list):
+        for one in event:
+            yield from _unwrapped(one)
+    elif isinstance(event, dict) and isinstance(event.get("payload"), dict) and "event" in event:
+        encoded = event["payload"].get("bytes")
+        yield json.loads(base64.b64decode(encoded)) if encoded else {event["event"]: event["payload"]}
+    elif isinstance(event, dict) and isinstance(event.get("chunk"), dict) and "bytes" in event["chunk"]:
+        encoded = event["chunk"]["bytes"]
+        yield json.loads(encoded if isinstance(encoded, bytes) else base64.b64decode(encoded))
+    elif isinstance(event, dict):
+        yield event
