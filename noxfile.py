@@ -90,7 +90,8 @@ def laws(session: nox.Session) -> None:
 def corpora(session: nox.Session) -> None:
     # The SDKs that are too heavy for everyone, and every row of the corpora instead of a sample.
     session.install("--editable", ".[test,sdks]")
-    tests = ["tests/test_foreign.py", "tests/test_vendor_types.py", "tests/test_rules.py"]
+    names = ("foreign", "vendor_types", "clients", "exchanges", "streams", "rules")
+    tests = [f"tests/test_{name}.py" for name in names]
     session.run("python", "-m", "pytest", *tests, "-s", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
 
 

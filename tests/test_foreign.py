@@ -162,7 +162,10 @@ def test_gold_calls_go_there_and_back():
             spec = Tool.from_definition(entry(rows[call["tool_id"]])).spec
             for name in names:
                 strict = get(name).strict is not None
-                lens = show(get(name), spec, strict).lens
+                try:
+                    lens = show(get(name), spec, strict).lens
+                except ExportError:  # counted above
+                    continue
                 said = call["arguments"] if lens.out is None else lens.out(call["arguments"])
                 extras = [loss for loss in lens.losses if loss.kind == "narrowed"]
                 broken = {error.validator for error in Draft202012Validator(in_2020_12(lens.schema)).iter_errors(said)}

@@ -13,12 +13,12 @@ PACKAGE = Path(toolshape.__file__).parent
 ROOT = PACKAGE.parent
 # Each module may import what stands before it in its row; "both" sides stand before the meeting.
 JSON_SIDE = [
-    "errors", "calls", "arrows", "matching", "lens", "rewrites", "structure", "rules", "limits", "bodies", "provider",
+    "errors", "parts", "calls", "arrows", "matching", "lens", "rewrites", "structure", "rules", "limits", "bodies", "provider",
     "providers",
     "showing", "budget", "drafts", "dialects", "wire",
 ]  # fmt: skip
 PYTHON_SIDE = [
-    "errors", "calls", "arrows", "docstrings", "annotations", "canonical", "signature", "binding", "model", "output", "coercion",
+    "errors", "parts", "calls", "arrows", "docstrings", "annotations", "canonical", "signature", "binding", "model", "output", "coercion",
     "payload", "validation", "running",
 ]  # fmt: skip
 MEETING = [
@@ -44,8 +44,8 @@ INNER = {("provider.py", "toolshape.providers"), ("definitions.py", "toolshape.s
 LONG_MODULES = {
     "tool.py": 590,
     "schemas.py": 320,
-    "providers/openai.py": 340,
-    "providers/gemini.py": 320,
+    "providers/openai.py": 380,
+    "providers/gemini.py": 340,
     "rewrites.py": 700,
     "lens.py": 440,
     "drafts.py": 360,

@@ -10,7 +10,7 @@ from rows import ROWS
 from shared import corpus
 from test_exchanges import MADE_UP, SURFACES, anything_named, as_json, reader, real
 
-from toolshape import Registry, tool
+from toolshape import Registry, ResponseError, tool
 
 # Websockets are no shape of ours: openai-realtime and gemini-live.
 # Rows that differ, and why.
@@ -55,7 +55,7 @@ def test_recorded_streams(surface):
             if not same:
                 unlike[row["id"]] = (row["provider"], ours, theirs)
                 break
-            results = collector.plan().run() if collector.response else []
+            results = collector.plan().run() if calls else []
             assert len(results) == len(calls)
             counts["answered"] += len(results)
         counts["rows"] += 1
@@ -133,13 +133,12 @@ def test_a_call_is_there_before_the_stream_ends(provider, events, complete_at, v
     assert collector.close() == []
     results = collector.plan().run()
     assert [result.value for result in results] == values
-    assert bound.dispatch(collector.response).messages == results.messages
     assert results.finish == "tool_calls"
     for length in range(1, len(events)):
         collector = bound.collector()
         whole = [call for event in events[:length] for call in collector.feed(event)]
         cut = collector.close()
-        results = list(collector.plan().run()) if collector.response else []
+        results = list(collector.plan().run()) if whole or cut else []
         # A JSON object that is whole cannot go on: it is run, though nothing said that it was the end.
         ran = [result.value for result in results if result.ok]
         assert ran == values[: len(ran)]
@@ -205,3 +204,74 @@ def test_the_rows_stream_too():
                 Registry([tool(name=name)(lambda x=0: x) for name in ("one", "two")]), row.provider, [row.response]
             )
             assert [call.wire_name for call in calls] == ["one", "two"]
+
+
+def test_streams_that_say_nothing_or_fail():
+    """An error is told where the stream tells it; of nothing there is no plan."""
+    failing = {
+        "openai": {"error": {"message": "x"}},
+        "anthropic": {"type": "error", "error": {"type": "overloaded_error"}},
+        "openai-responses": {"type": "error", "message": "x"},
+        "gemini": {"error": {"code": 503}},
+        "gemini-interactions": {"event_type": "error", "error": {}},
+        "ollama": {"error": "boom"},
+        "bedrock": {"modelStreamErrorException": {"message": "x"}},
+    }
+    for provider, event in failing.items():
+        collector, calls = fed(Registry([note]), provider, [event])
+        assert (calls, collector.plan().run().finish) == ([], "error"), provider
+    for row in ROWS:
+        collector = Registry([note]).bind(row.provider).collector()
+        assert collector.feed("") == collector.close() == []
+        with pytest.raises(ResponseError, match="nothing has come"):
+            collector.plan()
+    failed = {
+        "object": "response",
+        "status": "failed",
+        "output": [{"type": "function_call", "call_id": "c", "name": "note", "arguments": "", "status": "incomplete"}],
+    }
+    collector, _ = fed(Registry([note]), "openai-responses", [{"type": "response.failed", "response": failed}])
+    assert collector.plan().run()[0].error.code == "truncated_arguments"
+
+
+def test_what_sdks_wrap():
+    """The events of mistralai and of the helpers of openai hold the chunk."""
+    for wrapped in ([{"data": chunk} for chunk in CHAT], [{"type": "chunk", "chunk": chunk} for chunk in CHAT]):
+        assert [call.id for call in fed(Registry([note]), "mistral", wrapped)[1]] == ["c0", "c1"]
+
+
+def test_a_turn_that_was_cut_off_can_go_back():
+    """Where only objects stand, the text that came is in one; a message without calls has no list of them."""
+    collector, _ = fed(Registry([note]), "anthropic", ANTHROPIC[:7])
+    turn = collector.plan().run().turn
+    assert turn[0]["content"][1]["input"] == {"INVALID_JSON": '{"text":'}
+    for provider, events in (
+        ("openai", [chat(role="assistant", content="hi")]),
+        ("ollama", [{"message": {"content": "hi"}, "done": True}]),
+    ):
+        collector, calls = fed(Registry([note]), provider, events)
+        [message] = collector.plan().run().turn
+        assert (calls, message["content"], "tool_calls" in message) == ([], "hi", False)
+
+
+def test_paths_in_brackets():
+    """JSON paths quote what has a dot or a blank in it."""
+    pieces = [{"jsonPath": "$['te xt']", "stringValue": "a"}, {"jsonPath": '$.n["x"][1]', "numberValue": 2}]
+    begun = {"name": "any", "willContinue": True}
+    parts = [
+        {"functionCall": begun},
+        {"functionCall": {"partialArgs": pieces, "willContinue": True}},
+        {"functionCall": {}},
+    ]
+    events = [{"candidates": [{"content": {"parts": [part]}}]} for part in parts]
+    [call] = fed(anything_named({"any"}), "gemini", events)[1]
+    assert call.arguments == {"te xt": "a", "n": {"x": [None, 2]}}
+
+
+def test_odd_fields_of_events():
+    """Byte order marks, fields that nobody knows, and lines that are none."""
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in CHAT)
+    for before in ("\ufeff", "x-id: 1\n", ": hello\n\n", "retry: 5\n"):
+        assert [call.id for call in fed(Registry([note]), "openai", [before, text])[1]] == ["c0", "c1"]
+    lines = "not json\n" + "".join(f"{json.dumps(event)}\n" for event in CHAT)
+    assert [call.id for call in fed(Registry([note]), "openai", [lines])[1]] == ["c0", "c1"]

@@ -15,6 +15,7 @@ from toolshape.errors import (
     ToolshapeError,
     UsageError,
 )
+from toolshape.parts import File, Image, Text
 from toolshape.registry import Registry
 from toolshape.tool import Tool, tool
 
@@ -26,7 +27,9 @@ __all__ = [
     "Collector",
     "DefinitionError",
     "ExportError",
+    "File",
     "Finding",
+    "Image",
     "Injected",
     "Plan",
     "Problem",
@@ -35,6 +38,7 @@ __all__ = [
     "Result",
     "Results",
     "Spec",
+    "Text",
     "Tool",
     "ToolError",
     "ToolshapeError",

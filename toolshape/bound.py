@@ -114,7 +114,7 @@ class Bound:
         )
         chosen = Choice(
             provider=self.provider.name,
-            model=model,
+            model=None if model is None else str(model),
             mode=mode,
             names=names,
             chosen=tuple(copied(self._gathered(names))) if names else (),

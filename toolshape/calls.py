@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from toolshape.errors import CallError
+from toolshape.parts import Part, Text
 
 __all__ = [
     "Call",
@@ -151,6 +152,7 @@ class Result(NamedTuple):
     """What came of one call: ``value``, or ``error``, never both.
 
     ``text`` is what the model reads: a string result verbatim, any other value as compact JSON, or the error's prose.
+    ``parts`` are the texts, images and files that a tool gave, where it did; ``text`` names those that are no texts.
     ``coercions`` lists every mend of the arguments, ``elapsed`` is seconds spent in the tool.
     """
 
@@ -161,6 +163,7 @@ class Result(NamedTuple):
     elapsed: float = 0.0
     text: str = ""
     replayed: bool = False
+    parts: tuple[Part, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -185,7 +188,7 @@ class Results(Sequence[Result]):
     the response ended, in one word for all providers; ``finish_raw`` is the provider's own.
     """
 
-    __slots__ = ("_answers", "_assistant", "_calls", "_encode", "finish", "finish_raw")
+    __slots__ = ("_answers", "_assistant", "_calls", "_carries", "_encode", "finish", "finish_raw")
 
     def __init__(
         self,
@@ -196,6 +199,7 @@ class Results(Sequence[Result]):
         encode: Callable[[Sequence[Result]], list[Message]],
         finish: Finish | None,
         finish_raw: str | None,
+        carries: frozenset[str] = frozenset(),
     ) -> None:
         self._calls = calls
         self._answers = answers
@@ -203,6 +207,7 @@ class Results(Sequence[Result]):
         self._encode = encode
         self.finish = finish
         self.finish_raw = finish_raw
+        self._carries = carries
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -231,6 +236,18 @@ class Results(Sequence[Result]):
     def messages(self) -> list[Message]:
         """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
         return self._encode(list(self)) if self._answers else []
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What of the results the provider cannot carry: the text names it in its place."""
+        lost = []
+        for result in self:
+            for part in result.parts:
+                kind = type(part).__name__.lower()
+                if kind != "text" and kind not in self._carries:
+                    note = f"{part.media_type} is named in the text, not shown" if not isinstance(part, Text) else ""
+                    lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
+        return lost
 
     @property
     def turn(self) -> list[Message]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch import Plan
+from toolshape.errors import ResponseError
 from toolshape.provider import Provider
 from toolshape.shape import Shape
 from toolshape.wire import Decoder
@@ -15,18 +16,18 @@ __all__ = ["Collector"]
 class Collector:
     """The calls of one streamed response.
 
-    ``response`` is what has come so far, in the form of a response that did not stream; ``plan`` is its plan, in which
-    a call that was cut off is answered as ``truncated_arguments``.
+    ``plan`` is the plan of what has come so far, as of a response that did not stream; a call in it that was cut off is
+    answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_provider", "_shapes", "response")
+    __slots__ = ("_complete", "_decoder", "_provider", "_response", "_shapes")
 
     def __init__(self, provider: Provider, shapes: Mapping[str, Shape]) -> None:
         self._provider = provider
         self._shapes = shapes
         self._decoder = Decoder()
         self._complete: set[int] = set()
-        self.response: JsonObject = {}
+        self._response: JsonObject = {}
 
     def feed(self, chunk: Any) -> list[Call]:
         """Take one more piece of the stream.
@@ -47,12 +48,18 @@ class Collector:
             The calls that were not complete; where the stream was cut, these are cut off.
         """
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
-        calls = self.plan().calls if self.response else []
+        calls = self.plan().calls if self._provider.recognises(self._response) else []
         return found + [call for position, call in enumerate(calls) if position not in self._complete]
 
     def plan(self) -> Plan:
-        """The calls so far, validated and not run; see ``Bound.plan``."""
-        reading = self._provider.read(self.response)
+        """The calls so far, validated and not run; see ``Bound.plan``.
+
+        Raises:
+            ResponseError: Nothing has come that is a response.
+        """
+        if not self._response or not self._provider.recognises(self._response):
+            raise ResponseError("nothing has come of the stream that is a response", body=self._response)
+        reading = self._provider.read(self._response)
         cut = frozenset(range(len(reading.calls))) - self._complete
         return Plan(self._provider, reading._replace(cut=cut), self._shapes)
 
@@ -71,7 +78,7 @@ class Collector:
             yield call
 
     def _folded(self, event: Any) -> list[Call]:
-        finished = [one for one in self._provider.fold(self.response, event) if one not in self._complete]
+        finished = [one for one in self._provider.fold(self._response, event) if one not in self._complete]
         self._complete.update(finished)
         if not finished:
             return []

@@ -153,8 +153,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         for one in signature.parameters
         if one.injected and one.name in properties
     ]
-    if foreign.parameters.keys() & {"anyOf", "oneOf", "allOf"}:  # the fields stand in branches
-        return problems
+    in_branches = bool(foreign.parameters.keys() & {"anyOf", "oneOf", "allOf"})  # there may be more fields there
     problems += [
         Problem(path=name, rule="no_such_parameter", message="the function has no parameter of this name")
         for name in properties
@@ -163,7 +162,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
     problems += [
         Problem(path=parameter.name, rule="not_in_definition", message="the function needs it, the definition lacks it")
         for parameter in signature.parameters
-        if parameter.name not in properties and _is_needed(parameter)
+        if parameter.name not in properties and _is_needed(parameter) and not in_branches
     ]
     required = foreign.parameters.get("required", ())
     problems += [
@@ -171,7 +170,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
             path=one.name, rule="may_be_left_out", message="the function needs it, the definition does not require it"
         )
         for one in signature.parameters
-        if one.name in properties and one.name not in required and _is_needed(one)
+        if (one.name in properties or in_branches) and one.name not in required and _is_needed(one)
     ]
     return problems
 

@@ -13,11 +13,14 @@ from pydantic import BaseModel
 from toolshape.bodies import made_up_id
 from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall
 from toolshape.errors import CallError, Problem
+from toolshape.parts import Text, as_text, parts_of
 from toolshape.provider import Provider, Reading
 from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, is_async, refuse_running_loop, run, run_async
 from toolshape.shape import Shape
 
 __all__ = ["Plan"]
+
+_PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
 class Ready(NamedTuple):
@@ -44,7 +47,8 @@ class Plan:
         self._answers: list[Result | None] = []
         self._ready: list[Ready] = []
         finish: Finish | None = None if reading.finish is None else provider.finishes.get(str(reading.finish), "other")
-        cut = reading.cut | ({len(reading.calls) - 1} if finish == "length" else frozenset())
+        is_last_cut = finish == "length" and reading.ends_in_call
+        cut = reading.cut | ({len(reading.calls) - 1} if is_last_cut else frozenset())
         for index, wire in enumerate(reading.calls):
             call_id = wire.id or made_up_id(reading.assistant, index)
             self._prepare(index, wire._replace(id=call_id), shapes, provider.name, is_cut=index in cut)
@@ -55,6 +59,7 @@ class Plan:
             encode=provider.encode,
             finish="tool_calls" if self.calls and finish == "stop" else finish,
             finish_raw=reading.finish,
+            carries=provider.carries,
         )
 
     def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str, *, is_cut: bool) -> None:
@@ -174,9 +179,28 @@ def _failed(ready: Ready, error: BaseException, started: float) -> Result:
 
 def _succeeded(ready: Ready, value: Any, started: float) -> Result:
     elapsed = perf_counter() - started
+    parts = () if type(value) in _PLAIN else parts_of(value)
     try:
-        text = ready.shape.to_text(value)
+        if parts:
+            parts = tuple(Text(_told(one.text, ready)) if isinstance(one, Text) else one for one in parts)
+            text = as_text(parts)
+        else:
+            text = _told(ready.shape.to_text(value), ready)
     except Exception as error:  # a serialiser of the user's types may raise anything
         answer = hidden("unserialisable_result", error, tool=ready.call.wire_name)
         return Result(ready.call, value, answer, ready.coercions, elapsed, str(answer))
-    return Result(ready.call, value, None, ready.coercions, elapsed, text)
+    return Result(ready.call, value, None, ready.coercions, elapsed, text, False, parts)
+
+
+def _told(text: str, ready: Ready) -> str:
+    """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
+    longest = ready.shape.longest_result
+    if longest is not None and len(text) > longest:
+        text = f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
+    return _marked(text, ready.call) if ready.shape.is_untrusted else text
+
+
+def _marked(text: str, call: Call) -> str:
+    """A text as data of somebody else's; what looks like the end of the mark is none."""
+    inside = text.replace("</untrusted", "<\\/untrusted")
+    return f'<untrusted source="{call.wire_name}">\n{inside}\n</untrusted>'

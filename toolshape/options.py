@@ -23,6 +23,8 @@ class ToolOptions(TypedDict, total=False):
     strict: providers.Strictness | None
     coerce: Mapping[str, bool] | bool | None
     timeout: float | None
+    longest_result: int | None
+    untrusted: bool
     tags: Collection[str]
     effects: Collection[Effect]
     examples: Sequence[JsonObject]
@@ -38,6 +40,8 @@ class Options(NamedTuple):
     strict: providers.Strictness | None = None
     coerce: Mapping[str, bool] | bool | None = None
     timeout: float | None = None
+    longest_result: int | None = None
+    untrusted: bool = False
     tags: frozenset[str] = frozenset()
     effects: frozenset[Effect] = frozenset()
     examples: tuple[JsonObject, ...] = ()
@@ -75,6 +79,10 @@ def _is_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
 def _are_texts(value: Any) -> bool:
     return isinstance(value, (str, list, tuple, set, frozenset)) and all(isinstance(one, str) for one in value)
 
@@ -100,6 +108,8 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
         lambda value: value is None or value is True or value is False or value == "auto",
         'True, False, "auto"',
     ),
+    "longest_result": (_is_count, "the longest result is a number of characters above 0"),
+    "untrusted": (lambda value: isinstance(value, bool), "untrusted is True or False"),
     "tags": (_are_texts, "tags are a list of texts"),
     "effects": (_are_texts, "effects are a list of words"),
     "examples": (_are_examples, "examples are a list of JSON objects"),

@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from toolshape.calls import Finding, JsonSchema
 from toolshape.canonical import generate
+from toolshape.parts import File, Image, Text
 from toolshape.signature import Signature
 
 __all__ = ["Output", "describe", "undescribed"]
@@ -52,7 +53,7 @@ def describe(signature: Signature) -> Output:
         found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
         return Output(schema=None, to_text=_untyped_text, findings=(found,))
     annotation = _value_type(annotation, signature)
-    if annotation is _EMPTY or annotation is Any:
+    if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
         return Output(schema=None, to_text=_untyped_text)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
@@ -71,6 +72,11 @@ def describe(signature: Signature) -> Output:
 def undescribed() -> Output:
     """Values written by their types."""
     return Output(schema=None, to_text=_untyped_text)
+
+
+def _holds_parts(annotation: Any) -> bool:
+    """Whether these are parts for a model to look at, which no schema of a result describes."""
+    return annotation in (Text, Image, File) or any(map(_holds_parts, typing.get_args(annotation)))
 
 
 def _value_type(annotation: Any, signature: Signature) -> Any:

@@ -37,13 +37,15 @@ _MOST_SPOKEN = "openai"  # a message alone may be of several families: it is thi
 class Reading(NamedTuple):
     """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
 
-    ``cut`` are the positions of calls that were cut off, where the stream they came in tells.
+    ``cut`` are the positions of calls that were cut off, where the stream they came in tells; ``ends_in_call`` is
+    whether nothing comes after the last call, which a response that ended for its length may have cut off.
     """
 
     assistant: list[Message]
     calls: list[WireCall]
     finish: str | None
     cut: frozenset[int] = frozenset()
+    ends_in_call: bool = True
 
 
 class Said(NamedTuple):
@@ -152,6 +154,7 @@ class Provider:
         fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
             positions of calls that are complete with it.
         say: Calls as the message of an assistant that made them.
+        carries: What of ``"image"`` and ``"file"`` its results hold.
         encode: Results as the messages that answer them.
         facts: For the documentation.
     """
@@ -179,6 +182,7 @@ class Provider:
     finishes: Mapping[str, Finish]
     fold: Callable[[JsonObject, JsonObject], Iterable[int]]
     say: Callable[[Sequence[Said]], list[Message]]
+    carries: frozenset[str] = frozenset()
     encode: Callable[[Sequence[Result]], list[Message]]
     facts: Facts
 

@@ -31,6 +31,8 @@ class Shape:
     invoke: Invoke
     to_text: Callable[[Any], str]
     timeout: float | None
+    longest_result: int | None
+    is_untrusted: bool
     has_needs: bool
 
 
@@ -85,5 +87,7 @@ def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules) -> Shape:
         invoke=definition.invoke,
         to_text=tool.output.to_text,
         timeout=tool.timeout,
+        longest_result=tool.options.longest_result,
+        is_untrusted=tool.options.untrusted,
         has_needs=bool(definition.layout.injected) or tool.function is None,
     )

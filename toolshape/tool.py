@@ -465,6 +465,9 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``coerce``: Coercion rules to switch on or off by name, ``False`` for none of them.
             - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
               ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread.
+            - ``longest_result``: How many characters of a result a model is shown; it is told where one was cut.
+            - ``untrusted``: Whether a result is somebody else's text: it is marked as data, with a mark that it cannot
+              close itself.
             - ``tags``: Labels by which ``Registry.subset`` chooses.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
               ``"open_world"``, ``"closed_world"``. MCP clients are told; where a provider compiles only so many strict

@@ -14,12 +14,13 @@ __all__ = ["Decoder"]
 class Decoder:
     """Decodes what is fed to it, text split anywhere; what is not complete yet waits."""
 
-    __slots__ = ("_bytes", "_data", "_text")
+    __slots__ = ("_bytes", "_data", "_is_events", "_text")
 
     def __init__(self) -> None:
         self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
         self._text = ""
         self._data: list[str] = []
+        self._is_events = False
 
     def events(self, chunk: Any) -> Iterator[Any]:
         """The events that are complete with this chunk."""
@@ -29,8 +30,10 @@ class Decoder:
             yield from _unwrapped(plain(opened(chunk)))
             return
         self._text += chunk
-        is_sse = self._data or self._text.lstrip().startswith(("data:", "event:", ":", "id:", "retry:"))
-        yield from self._lines() if is_sse else self._values()
+        self._text = self._text.removeprefix("\ufeff")
+        if not self._is_events:
+            self._is_events = self._text.lstrip()[:1] not in ("", "{", "[", "]", ",")
+        yield from self._lines() if self._is_events else self._values()
 
     def rest(self) -> Iterator[Any]:
         """The event that no blank line ended, once there is nothing more to come."""
@@ -42,6 +45,8 @@ class Decoder:
         for line in lines:
             if line.startswith("data:"):
                 self._data.append(line[5:].removeprefix(" "))
+            elif line.startswith("{"):  # no field: JSON lines after something else
+                yield from _parsed(line)
             elif not line and self._data:
                 text, self._data = "\n".join(self._data), []
                 yield from _parsed(text)
@@ -69,7 +74,7 @@ def _parsed(text: str) -> Iterator[Any]:
 
 
 def _unwrapped(event: Any) -> Iterator[Any]:
-    """The event inside the items of an AWS event stream."""
+    """The event inside what an SDK or an event stream wraps it in."""
     if isinstance(event, list):
         for one in event:
             yield from _unwrapped(one)
@@ -79,5 +84,9 @@ def _unwrapped(event: Any) -> Iterator[Any]:
     elif isinstance(event, dict) and isinstance(event.get("chunk"), dict) and "bytes" in event["chunk"]:
         encoded = event["chunk"]["bytes"]
         yield json.loads(encoded if isinstance(encoded, bytes) else base64.b64decode(encoded))
+    elif isinstance(event, dict) and set(event) == {"data"} and isinstance(event["data"], dict):
+        yield event["data"]  # an event of mistralai
+    elif isinstance(event, dict) and isinstance(event.get("chunk"), dict) and "choices" in event["chunk"]:
+        yield event["chunk"]  # an event of openai's streaming helper
     elif isinstance(event, dict):
         yield event

@@ -9,6 +9,7 @@ from toolshape import limits, rewrites, rules, structure
 from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
+from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
 
@@ -108,8 +109,15 @@ def read(body: Any) -> Reading:
         if member(block, "type") == "tool_use"
     ]
     # A message may not have empty content: a response without any has no turn to send back.
-    assistant = [{"role": "assistant", "content": plain(content)}] if content else []
-    return Reading(assistant, calls, member(body, "stop_reason"))
+    assistant = [{"role": "assistant", "content": [_sendable(block) for block in plain(content)]}] if content else []
+    ends_in_call = bool(content) and member(content[-1], "type") == "tool_use"
+    return Reading(assistant, calls, member(body, "stop_reason"), ends_in_call=ends_in_call)
+
+
+def _sendable(block: JsonObject) -> JsonObject:
+    """A block as a request takes it: arguments that were cut off are text, and go back inside an object."""
+    text = block.get("input")
+    return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -119,11 +127,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
-    at = event.get("index", -1)
+    places: dict[Any, int] = body.setdefault("x-blocks", {})
+    at = places.get(event.get("index"), -1)
     if kind == "content_block_start":
         block = dict(event["content_block"])
         if block.get("type", "").endswith("tool_use") and not block.get("input"):
             block["input"] = ""
+        places[event.get("index")] = len(content)
         content.append(block)
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
@@ -160,6 +170,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _block(result: Result) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.text}
+    if result.parts:
+        block["content"] = [_piece(one) for one in result.parts]
     if result.error is not None:
         block["is_error"] = True
     return block
@@ -175,6 +187,21 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
+
+
+def _piece(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
+    if part.url:
+        source = {"type": "url", "url": part.url}
+    if isinstance(part, Image):
+        return {"type": "image", "source": source}
+    if part.media_type.startswith("text/") and part.data:  # a document of text is said as text
+        source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
+    return {"type": "document", "source": source, "title": part.name}
+
+
 ANTHROPIC = Provider(
     name="anthropic",
     family="anthropic",
@@ -219,6 +246,7 @@ ANTHROPIC = Provider(
         "error": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     facts=Facts(

@@ -7,6 +7,7 @@ from typing import Any
 from toolshape import rules
 from toolshape.bodies import as_json, member
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.parts import Image, Part, Text, named
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import anthropic
 from toolshape.rules import cited
@@ -73,7 +74,18 @@ def read(body: Any) -> Reading:
         for block, use in uses
         if use is not None and member(use, "type") != "server_tool_use"
     ]
-    return Reading([message], calls, member(body, "stopReason"))
+    content: list[Any] = list(member(message, "content") or [])
+    ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
+    sent = {**message, "content": [_sendable(block) for block in content]} if isinstance(message, dict) else message
+    return Reading([sent], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
+
+
+def _sendable(block: JsonObject) -> JsonObject:
+    """Arguments that were cut off are text, and go back inside an object."""
+    use = block.get("toolUse")
+    if not use or not isinstance(use.get("input"), str):
+        return block
+    return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -81,6 +93,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
+    if any(name.endswith("Exception") for name in event):
+        body["stopReason"] = "error"
     if event.get("messageStop"):
         body["stopReason"] = event["messageStop"].get("stopReason")
     at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
@@ -103,8 +117,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
 
 def _join(block: JsonObject, delta: JsonObject) -> None:
     for key, value in delta.items():
-        if isinstance(value, str):
-            block[key] = block.get(key, "") + value
+        if isinstance(value, (str, bytes)):
+            block[key] = block[key] + value if key in block else value
+        elif key == "citation":  # a request takes none beside a text
+            continue
         elif isinstance(value, dict):
             _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
         else:
@@ -132,10 +148,26 @@ def _result(result: Result) -> JsonObject:
     value = as_json(result.text) if result.text[:1] == "{" and not isinstance(result.value, str) else None
     is_object = isinstance(value, dict) and '"__type"' not in result.text
     content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
+    if result.parts:
+        content = [_piece(one) for one in result.parts]
     said: JsonObject = {"toolUseId": result.call.id, "content": content}
     if result.error is not None:
         said["status"] = "error"
     return said
+
+
+_FORMATS = {"image/jpeg": "jpeg", "text/plain": "txt", "text/markdown": "md"}
+
+
+def _piece(part: Part) -> JsonObject:
+    """Bytes are bytes: the SDK encodes them. There are no URLs."""
+    if isinstance(part, Text) or not part.data:
+        return {"text": part.text if isinstance(part, Text) else named(part)}
+    kind = _FORMATS.get(part.media_type, part.media_type.partition("/")[2])
+    if isinstance(part, Image):
+        return {"image": {"format": kind, "source": {"bytes": part.data}}}
+    name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)  # the characters that DocumentBlock.name takes
+    return {"document": {"format": kind, "name": name, "source": {"bytes": part.data}}}
 
 
 BEDROCK = Provider(
@@ -167,8 +199,10 @@ BEDROCK = Provider(
         "content_filtered": "refusal",
         "malformed_model_output": "error",
         "malformed_tool_use": "error",
+        "error": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     facts=Facts(

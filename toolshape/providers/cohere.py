@@ -73,8 +73,7 @@ def recognises(body: Any) -> bool:
 def read(body: Any) -> Reading:
     body = whole(body)
     message = member(body, "message")
-    calls = [openai.call(call) for call in member(message, "tool_calls") or ()]
-    return Reading([plain(message)], calls, member(body, "finish_reason"))
+    return openai.read({"choices": [{"message": plain(message), "finish_reason": member(body, "finish_reason")}]})
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -87,7 +86,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     if kind == "tool-plan-delta":
         message["tool_plan"] = message.get("tool_plan", "") + said.get("tool_plan", "")
     elif kind == "tool-call-start":
-        message.setdefault("tool_calls", []).append(copied(said["tool_calls"]))
+        begun = copied(said["tool_calls"])
+        begun.setdefault("function", {}).setdefault("arguments", "")
+        message.setdefault("tool_calls", []).append(begun)
     elif kind == "tool-call-delta":
         message["tool_calls"][-1]["function"]["arguments"] += said["tool_calls"]["function"]["arguments"]
     elif kind == "tool-call-end":

@@ -10,6 +10,7 @@ from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import PATH, Change, Place, Rule, each, everywhere, inlined
+from toolshape.parts import File, Image, Text, encoded
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
 
@@ -121,12 +122,12 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 def whole(body: Any) -> Any:
     """A response, a content of history, or one part that is a call; ``None`` if it is none of these."""
-    if isinstance(member(body, "candidates"), list):
+    if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
         return {"candidates": [{"content": body}]}
-    if function_call(body) is not None:
-        return {"candidates": [{"content": {"role": "model", "parts": [body]}}]}
+    if function_call(body) is not None and member(body, "role") is None:
+        return {"candidates": [{"content": {"role": "model", "parts": [plain(body)]}}]}
     return None
 
 
@@ -143,6 +144,8 @@ def recognises(body: Any) -> bool:
 def read(body: Any) -> Reading:
     body = whole(body)
     candidates = member(body, "candidates")
+    if blocked := member(member(body, "promptFeedback"), "blockReason"):
+        return Reading([], [], str(blocked))
     if not candidates:
         raise ResponseError("a response without candidates", body=body)
     content = member(candidates[0], "content")
@@ -161,6 +164,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     """Parts are appended; a call comes whole, or by JSON paths until it no longer will continue."""
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
+    if event.get("error"):
+        candidate["finishReason"] = "ERROR"
     for one in event.get("candidates") or ():
         if one.get("index", 0) != 0:
             continue
@@ -193,7 +198,8 @@ _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 def _put(arguments: JsonObject, piece: JsonObject) -> None:
     """Put a value at its JSON path; texts arrive in pieces."""
-    steps = [int(index) if index else name for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", piece["jsonPath"])]
+    found = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|\"([^\"]*)\")\]", piece["jsonPath"])
+    steps = [int(index) if index else name or quoted or other for name, index, quoted, other in found]
     value = next((piece[key] for key in _VALUES if key in piece), None)
     value = None if "nullValue" in piece else value
     place: Any = arguments
@@ -232,7 +238,16 @@ def _response(result: Result) -> JsonObject:
         response["response"] = {"output": result.text}
     else:
         response["response"] = {"output": as_json(result.text)}
+    if pieces := [_piece(one) for one in result.parts if not isinstance(one, Text)]:
+        response["response"] = {"output": result.text}
+        response["parts"] = pieces
     return response
+
+
+def _piece(part: Image | File) -> JsonObject:
+    if part.url:
+        return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
+    return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}
 
 
 _EVIDENCE = "a letter or _, then A-Z a-z 0-9 _ . : -, at most 64; cline#7339, 2025-11"
@@ -262,8 +277,10 @@ GEMINI = Provider(
             ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"), "error"
         ),
         "MISSING_THOUGHT_SIGNATURE": "error",
+        "ERROR": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     facts=Facts(

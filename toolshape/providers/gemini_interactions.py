@@ -5,6 +5,7 @@ from typing import Any
 
 from toolshape.bodies import as_json, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Choice, Facts, Provider, Reading, Said, unsayable
 from toolshape.providers import gemini
 
@@ -54,7 +55,13 @@ def read(body: Any) -> Reading:
         for step in steps
         if member(step, "type") == "function_call"
     ]
-    return Reading(plain(steps), calls, member(body, "status"))
+    return Reading([_sendable(step) for step in plain(steps)], calls, member(body, "status"))
+
+
+def _sendable(step: JsonObject) -> JsonObject:
+    """Arguments that were cut off are text, and go back inside an object."""
+    text = step.get("arguments")
+    return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -63,23 +70,33 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
     at = event.get("index", -1)
-    if isinstance(event.get("interaction"), dict):
+    if kind == "error":
+        body["status"] = "failed"
+    elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
     elif kind == "step.start":
         steps.append(dict(event["step"]))
         if steps[-1].get("type") == "function_call" and not steps[-1].get("arguments"):
             steps[-1]["arguments"] = ""
     elif kind == "step.delta" and 0 <= at < len(steps):
-        piece = event["delta"].get("arguments")
-        if isinstance(piece, str) and isinstance(steps[at].get("arguments"), str):
-            steps[at]["arguments"] += piece
-        elif "signature" in event["delta"]:
-            steps[at]["signature"] = event["delta"]["signature"]
+        _join(steps[at], event["delta"])
     elif kind == "step.stop" and 0 <= at < len(steps) and steps[at].get("type") == "function_call":
         if isinstance(steps[at]["arguments"], str):
             steps[at]["arguments"] = as_json(steps[at]["arguments"] or "{}")
         return (sum(step.get("type") == "function_call" for step in steps[:at]),)
     return ()
+
+
+def _join(step: JsonObject, delta: JsonObject) -> None:
+    """Arguments and texts arrive in pieces, a signature whole."""
+    if isinstance(delta.get("arguments"), str) and isinstance(step.get("arguments"), str):
+        step["arguments"] += delta["arguments"]
+    elif "signature" in delta:
+        step["signature"] = delta["signature"]
+    elif isinstance(delta.get("text"), str):
+        step.setdefault("content", [{"type": "text", "text": ""}])[-1]["text"] += delta["text"]
+    elif delta.get("type") == "thought_summary":
+        step.setdefault("summary", []).append(delta.get("content"))
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
@@ -93,10 +110,18 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _step(result: Result) -> JsonObject:
     step: JsonObject = {"type": "function_result", "call_id": result.call.id, "name": result.call.wire_name}
-    step["result"] = result.text
+    step["result"] = [_piece(one) for one in result.parts] or result.text
     if result.error is not None:
         step["is_error"] = True
     return step
+
+
+def _piece(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    kind = "image" if isinstance(part, Image) else "document"
+    where = {"uri": part.url} if part.url else {"data": encoded(part)}
+    return {"type": kind, "mime_type": part.media_type, **where}
 
 
 GEMINI_INTERACTIONS = Provider(
@@ -121,6 +146,7 @@ GEMINI_INTERACTIONS = Provider(
         "cancelled": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     facts=Facts(

@@ -95,6 +95,7 @@ HUGGINGFACE = replace(
     recognises=recognises,
     read=read,
     say=say,
+    carries=frozenset(),
     encode=encode,
     facts=Facts(
         arguments="an object; JSON text from the hosted router",

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from toolshape import rewrites, rules, structure
 from toolshape.bodies import as_json, member
 from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
 from toolshape.lens import compose, inlined
+from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 from toolshape.rules import cited
 
@@ -95,10 +97,26 @@ def encode_objects(results: Sequence[Result]) -> list[Message]:
 def _result(result: Result, *, any_value: bool) -> Message:
     """Beside its text the value itself: a client holds it to the output schema."""
     message: Message = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
+    if result.parts:
+        message["content"] = [_piece(one) for one in result.parts]
+        return message
     value = result.text if isinstance(result.value, str) else as_json(result.text)
-    if result.error is None and (any_value or isinstance(value, dict)):
+    is_itself = isinstance(result.value, str) or not isinstance(value, str)  # and no text made of a value
+    if result.error is None and is_itself and (any_value or isinstance(value, dict)):
         message["structuredContent"] = value
     return message
+
+
+def _piece(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if part.url:
+        name = part.name if isinstance(part, File) else "image"
+        return {"type": "resource_link", "uri": part.url, "name": name, "mimeType": part.media_type}
+    if isinstance(part, Image):
+        return {"type": "image", "data": encoded(part), "mimeType": part.media_type}
+    resource = {"uri": f"file:///{quote(part.name)}", "blob": encoded(part), "mimeType": part.media_type}
+    return {"type": "resource", "resource": resource}
 
 
 MCP = Provider(
@@ -121,6 +139,7 @@ MCP = Provider(
     read=read,
     finishes={},
     fold=never_streamed,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     facts=Facts(

@@ -45,6 +45,7 @@ MISTRAL = replace(
         *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
     ),
     read=read,
+    carries=frozenset(),
     encode=encode,
     facts=Facts(
         arguments="JSON text or an object",

@@ -9,6 +9,7 @@ from toolshape.arrows import in_object
 from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import PATH, Change, Place, everywhere, inlined
+from toolshape.parts import Image, encoded
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
@@ -79,7 +80,7 @@ def whole(body: Any) -> Any:
     if member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list):
         return {"message": body}
     function = member(body, "function")
-    is_call = isinstance(function, dict) and "arguments" in function
+    is_call = member(function, "name") is not None
     return {"message": {"role": "assistant", "content": "", "tool_calls": [body]}} if is_call else None
 
 
@@ -110,10 +111,14 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     for key in ("content", "thinking"):
         if said.get(key):
             message[key] = message.get(key, "") + said[key]
-    message["tool_calls"] = [*message.get("tool_calls", ()), *(said.get("tool_calls") or ())]
+    calls = [*message.get("tool_calls", ()), *(said.get("tool_calls") or ())]
+    if calls:
+        message["tool_calls"] = calls
+    if event.get("error"):
+        body["done_reason"] = "error"
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
-    return range(len(message["tool_calls"]))
+    return range(len(calls))
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
@@ -127,7 +132,9 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 
 def _message(result: Result) -> Message:
-    message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
+    message: Message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
+    if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
+        message["images"] = images
     own = member(result.call.raw, "id")
     return {**message, "tool_call_id": own} if own else message
 
@@ -147,8 +154,9 @@ OLLAMA = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    finishes={"stop": "stop", "length": "length"},
+    finishes={"stop": "stop", "length": "length", "error": "error"},
     fold=fold,
+    carries=frozenset({"image"}),
     say=say,
     encode=encode,
     facts=Facts(

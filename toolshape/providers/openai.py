@@ -11,6 +11,7 @@ from toolshape.bodies import made_up_id, member, plain
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
+from toolshape.parts import Image, Text, data_url
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said
 from toolshape.rules import cited
 
@@ -75,11 +76,11 @@ def whole(body: Any) -> Any:
     """A response; one made of a message, of several, or of one call; ``None`` if it is none of these."""
     if isinstance(member(body, "choices"), list):
         return body
-    if isinstance(member(body, "tool_calls"), list) and member(body, "role") == "assistant":
+    is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
+    if member(body, "role") == "assistant" and (is_plain or isinstance(member(body, "tool_calls"), list)):
         return {"choices": [{"message": body}]}
-    called = member(body, "function") or member(body, "custom")
-    if member(called, "arguments") is not None or member(called, "input") is not None:
-        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [body]}}]}
+    if member(member(body, "function") or member(body, "custom"), "name") is not None:
+        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [plain(body)]}}]}
     return None
 
 
@@ -94,7 +95,9 @@ def read(body: Any) -> Reading:
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
-    calls = [call(one) for one in member(message, "tool_calls") or ()]
+    # Some gateways append a call without name and id: it is none.
+    told = member(message, "tool_calls")
+    calls = [call(one) for one in told or ()] if isinstance(told, list) else []
     legacy = member(message, "function_call")
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
@@ -115,7 +118,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     """A call is complete when the next one begins, or the response ends."""
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
     body.setdefault("x-indexes", [])
-    calls = choice["message"].setdefault("tool_calls", [])
+    calls = choice["message"].get("tool_calls", [])
     begun = len(calls)
     if event.get("error") and not event.get("choices"):
         choice["finish_reason"] = "error"
@@ -128,6 +131,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
                 _join(choice["message"], key, value)
         for part in delta.get("tool_calls") or ():
             _join_call(body["x-indexes"], calls, part)
+            choice["message"]["tool_calls"] = calls
         if one.get("finish_reason"):
             choice["finish_reason"] = one["finish_reason"]
             return range(len(calls)) if one["finish_reason"] != "length" else range(max(len(calls) - 1, 0))
@@ -143,6 +147,9 @@ def _join(message: Message, key: str, value: Any) -> None:
         message[key] = before if value is None else value
     elif isinstance(before, str) and isinstance(value, str):
         message[key] = before + value
+    elif key == "function_call" and isinstance(value, dict):  # the legacy form
+        had = before if isinstance(before, dict) else {}
+        message[key] = {part: f"{had.get(part) or ''}{value.get(part) or ''}" for part in ("name", "arguments")}
     elif isinstance(before, list) and isinstance(value, list):
         message[key] = [*before, *value]
     else:
@@ -153,7 +160,9 @@ def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) ->
     """Fragments belong to one call by their index; a gateway may give all calls one, and an id each."""
     index, function = part.get("index"), part.get("function") or {}
     at = len(indexes) - 1 - indexes[::-1].index(index) if index in indexes and index is not None else -1
-    is_other = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
+    begun = calls[at]["function"]["name"] if at >= 0 else ""
+    is_new_id = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
+    is_other = function.get("name") and (is_new_id or (begun and function["name"] != begun))
     if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         at = len(calls) - 1
     if at < 0 or is_other:
@@ -192,13 +201,35 @@ def call(call: Any) -> WireCall:
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
-    """One message a call, directly after the assistant's: every id must be answered. There is no error flag."""
-    return [
+    """One message a call, directly after the assistant's: every id must be answered. There is no error flag.
+
+    A tool's message holds texts only: images and files follow in one message of the user's.
+    """
+    answers: list[Message] = [
         {"role": "tool", "tool_call_id": result.call.id, "content": content(result)}
         if not _is_legacy(result.call.raw)
         else {"role": "function", "name": result.call.wire_name, "content": content(result)}  # the legacy form
         for result in results
     ]
+    shown = [piece for result in results for piece in _shown(result)]
+    return [*answers, {"role": "user", "content": shown}] if shown else answers
+
+
+def _shown(result: Result) -> list[JsonObject]:
+    parts = [one for one in result.parts if not isinstance(one, Text)]
+    if not parts:
+        return []
+    said: list[JsonObject] = [
+        {"type": "text", "text": f"From the result of {result.call.wire_name} ({result.call.id}):"}
+    ]
+    for one in parts:
+        if isinstance(one, Image):
+            said.append({"type": "image_url", "image_url": {"url": data_url(one)}})
+        elif one.data:
+            said.append({"type": "file", "file": {"filename": one.name, "file_data": data_url(one)}})
+        else:
+            said.append({"type": "text", "text": one.url})
+    return said
 
 
 def _is_legacy(call: Any) -> bool:
@@ -277,6 +308,7 @@ OPENAI = Provider(
     request=request,
     recognises=recognises,
     read=read,
+    carries=frozenset({"image", "file"}),
     finishes=FINISHES,
     fold=fold,
     say=say,

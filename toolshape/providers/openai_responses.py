@@ -7,6 +7,7 @@ from typing import Any
 
 from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.parts import Image, Part, Text, data_url
 from toolshape.provider import Choice, Facts, Reading, Said
 from toolshape.providers import openai
 
@@ -59,7 +60,8 @@ def read(body: Any) -> Reading:
         if member(item, "type") in _ARGUMENTS
     ]
     why = member(member(body, "incomplete_details"), "reason")
-    return Reading(plain(output), calls, why or member(body, "status"))
+    sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
+    return Reading(sent, calls, why or member(body, "status"))
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -70,7 +72,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     if isinstance(event.get("response"), dict):
         whole_output = event["response"].get("output") or output
         body.update({**event["response"], "output": whole_output})
-        return range(_calls_in(whole_output)) if kind in ("response.completed", "response.failed") else ()
+        return range(_calls_in(whole_output)) if kind == "response.completed" else ()
+    if kind == "error":
+        body["status"] = "failed"
     at = event.get("output_index", len(output) - 1)
     if kind in ("response.output_item.added", "response.output_item.done"):
         output.extend({"type": "unknown"} for _ in range(at + 1 - len(output)))
@@ -99,12 +103,22 @@ def say(calls: Sequence[Said]) -> list[Message]:
     ]
 
 
+def _piece(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if part.data:
+        return {"type": "input_file", "filename": part.name, "file_data": data_url(part)}
+    return {"type": "input_file", "file_url": part.url}
+
+
 def encode(results: Sequence[Result]) -> list[Message]:
     return [
         {
             "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
             "call_id": result.call.id,
-            "output": openai.content(result),
+            "output": [_piece(one) for one in result.parts] or openai.content(result),
         }
         for result in results
     ]

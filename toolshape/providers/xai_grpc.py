@@ -68,12 +68,15 @@ def _either(node: Any, name: str, camel: str) -> Any:
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     """Calls come whole, in deltas of the output."""
-    outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT", "tool_calls": []}}])
+    outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
+    message = outputs[0]["message"]
     for output in event.get("outputs") or ():
         delta = output.get("delta") or {}
-        outputs[0]["message"]["tool_calls"] += delta.get("tool_calls") or ()
-        if delta.get("content"):
-            outputs[0]["message"]["content"] = outputs[0]["message"].get("content", "") + delta["content"]
+        if delta.get("tool_calls"):
+            message["tool_calls"] = [*message.get("tool_calls", ()), *delta["tool_calls"]]
+        for key in ("content", "reasoning_content", "encrypted_content"):
+            if delta.get(key):
+                message[key] = message.get(key, "") + delta[key]
         if output.get("finish_reason"):
             outputs[0]["finish_reason"] = output["finish_reason"]
     return range(len(read(body).calls))
@@ -110,6 +113,7 @@ XAI_GRPC = replace(
     },
     fold=fold,
     say=say,
+    carries=frozenset(),
     encode=encode,
 )
 

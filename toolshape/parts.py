@@ -1,0 +1,81 @@
+"""What a tool may give beside plain values: texts, images and files, and what becomes of them where they do not fit."""
+
+import base64
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = ["File", "Image", "Part", "Text", "as_text", "data_url", "encoded", "parts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text among the parts of a result."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that a model may see: its bytes, or where it is.
+
+    Args:
+        data: The bytes of the file; empty where there is a ``url``.
+        media_type: As in ``"image/png"``.
+        url: Where it is, for providers that fetch.
+    """
+
+    data: bytes = b""
+    media_type: str = "image/png"
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that a model may read: its bytes, or where it is.
+
+    Args:
+        data: The bytes of the file; empty where there is a ``url``.
+        media_type: As in ``"application/pdf"``.
+        name: What it is called.
+        url: Where it is, for providers that fetch.
+    """
+
+    data: bytes = b""
+    media_type: str = "application/pdf"
+    name: str = "file"
+    url: str = ""
+
+
+Part: TypeAlias = Text | Image | File
+
+
+def parts_of(value: Any) -> tuple[Part, ...]:
+    """The parts that a tool gave: one, or a list of parts and texts; none where it gave a plain value."""
+    given = [value] if isinstance(value, (Text, Image, File)) else value
+    if not isinstance(given, (list, tuple)) or not any(isinstance(one, (Text, Image, File)) for one in given):
+        return ()
+    return tuple(
+        Text(one) if isinstance(one, str) else one for one in given if isinstance(one, (str, Text, Image, File))
+    )
+
+
+def as_text(parts: tuple[Part, ...]) -> str:
+    """What is read where only texts pass: each image and file is named in its place."""
+    return "\n".join(one.text if isinstance(one, Text) else named(one) for one in parts)
+
+
+def named(part: Image | File) -> str:
+    """A part that is no text, in words."""
+    what = f"{part.name}, " if isinstance(part, File) else ""
+    where = part.url or f"{len(part.data)} bytes"
+    return f"[{what}{part.media_type}, {where}]"
+
+
+def encoded(part: Image | File) -> str:
+    """The bytes as base64."""
+    return base64.b64encode(part.data).decode()
+
+
+def data_url(part: Image | File) -> str:
+    """Where the part is, or the part itself as a URL."""
+    return part.url or f"data:{part.media_type};base64,{encoded(part)}"
