@@ -585,6 +585,12 @@ def test_verbatim_is_strict_or_not_as_it_was_written():
     together = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
     with pytest.raises(ExportError, match="no strict form"):
         Tool.from_definition(together, verbatim=True).export("together")
+    openai = [
+        {"type": "function", "function": {"name": f"o{number}", "parameters": schema, "strict": True}}
+        for number in range(25)
+    ]
+    elsewhere = Registry(Tool.from_definition(one, verbatim=True) for one in openai)
+    assert sum("strict" in one for one in elsewhere.export("anthropic")) == 20  # there it is like any other
     long = {"type": "function", "function": {"name": "f", "description": "x" * 2000, "parameters": PARAMETERS}}
     with pytest.raises(ExportError, match="shorten it"):
         Tool.from_definition(long, verbatim=True).export("azure")

@@ -399,6 +399,16 @@ def test_examples_are_shown_in_the_form_of_the_schema():
         tool(examples=[{"items": 1}])(f.function)
 
 
+def test_a_tool_that_is_refused_hides_nothing_of_the_set():
+    """Both are told: the one tool's description, and that the others are too many."""
+    from toolshape.checks import check
+
+    tools = [tool(name=f"t{number}")(lambda x: x) for number in range(130)]
+    long = tool(name="long", description="x" * 2000)(lambda: 1)
+    found = check(Registry([*tools, long]), "azure")
+    assert [(one.tool, one.rule) for one in found] == [("long", "description"), ("", "most_tools")]
+
+
 def test_own_keys_go_along():
     """By provider and by option; what the function says cannot be said otherwise."""
 

@@ -25,7 +25,7 @@ class Refused(NamedTuple):
 
 
 def check(registry: Registry, provider: str | Provider, strict: Strictness | None = None) -> tuple[Refused, ...]:
-    """Find everything that a provider would refuse of a registry: of each tool, then of all of them together.
+    """Find everything that a provider would refuse of a registry: of each tool, then of those that it would take together.
 
     Args:
         registry: The tools.
@@ -39,7 +39,9 @@ def check(registry: Registry, provider: str | Provider, strict: Strictness | Non
     refused: list[Refused] = []
     for tool in registry:
         refused += _refused(registry.subset(names=[tool.name]), found, strict)
-    return (*refused, *(one for one in _refused(registry, found, strict) if one not in refused))
+    faulty = {one.tool for one in refused}
+    sound = registry.subset(names=[tool.name for tool in registry if tool.name not in faulty])
+    return (*refused, *_refused(sound, found, strict))
 
 
 def _refused(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[Refused]:

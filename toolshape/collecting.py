@@ -1,4 +1,4 @@
-"""A stream in, each call as soon as it is complete out; at the end the whole response, to be dispatched as any other."""
+"""A stream in, each call as soon as it is complete out; at the end a plan of them all, as of any other response."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any

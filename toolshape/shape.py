@@ -59,7 +59,7 @@ def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictne
             name=tool.name,
             schema=one.lens.schema,
             is_strict=one.is_strict,
-            is_asked=wish is True or tool.options.verbatim,
+            is_asked=wish is True or _is_verbatim(tool, provider),
             is_destructive="destructive" in tool.effects,
         )
         for tool, wish, one in shown
@@ -68,6 +68,11 @@ def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictne
     return [
         _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules) for tool, _, one in shown
     ]
+
+
+def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
+    verbatim = tool.spec.verbatim
+    return verbatim is not None and verbatim.form == provider.form
 
 
 def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:

@@ -33,8 +33,7 @@ _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
 
-
-_SWOLLEN = 4
+_SWOLLEN = 4  # times as long as the schema was
 
 
 def show(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Shown:
