@@ -131,6 +131,38 @@ def test_said_and_read(row):
         bound.say([("lost", {})])
 
 
+# Where the id of the second call stands in each row's response; where ids are not mandatory, none is sent back.
+IDS = {
+    "openai": ("choices", 0, "message", "tool_calls", 1, "id"),
+    "openai-responses": ("output", 2, "call_id"),
+    "anthropic": ("content", 4, "id"),
+    "bedrock": ("output", "message", "content", 2, "toolUse", "toolUseId"),
+    "cohere": ("message", "tool_calls", 1, "id"),
+    "mistral": ("choices", 0, "message", "tool_calls", 1, "id"),
+    "gemini-interactions": ("steps", 2, "id"),
+    "xai:grpc": ("outputs", 0, "message", "tool_calls", 2, "id"),
+}
+
+
+@pytest.mark.parametrize("provider", IDS)
+def test_ids_that_are_missing(provider):
+    """Made up the same each time, and the same in the assistant's message and in the answer."""
+    response = copy.deepcopy(next(row.response for row in ROWS if row.provider == provider))
+    *path, last = IDS[provider]
+    place = response
+    for step in path:
+        place = place[step]
+    place[last] = ""
+    for again in range(2):
+        if again:
+            del place[last]
+        results = Registry([one, two]).dispatch(response, provider=provider)
+        made = results[1].call.id
+        assert re.fullmatch("[0-9a-z]{9}", made)
+        assert json.dumps(results.turn).count(f'"{made}"') == 2
+    assert Registry([one, two]).dispatch(response, provider=provider)[1].call.id == made
+
+
 def test_responses_that_were_cut_off():
     """The last call of a response that ended for its length is not run, unless its text is whole; others are."""
 

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from toolshape.calls import JsonObject
+from toolshape.calls import JsonObject, WireCall
 from toolshape.errors import ResponseError
 
-__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "plain"]
+__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "plain", "with_ids"]
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_MADE_UP = 9  # what Mistral takes, and everyone else
@@ -67,6 +68,27 @@ def copied(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def with_ids(
+    items: Sequence[JsonObject],
+    calls: Sequence[WireCall],
+    is_call: Callable[[JsonObject], bool],
+    named: Callable[[JsonObject, str], JsonObject],
+) -> tuple[list[JsonObject], list[WireCall]]:
+    """Ids for calls that came without, in what goes back too: each is answered by its id.
+
+    Args:
+        items: What goes back: blocks, items, or calls of a message.
+        calls: The calls in it, in the same order.
+        is_call: Whether an item is one of them.
+        named: An item with an id.
+    """
+    if all(call.id for call in calls):
+        return list(items), list(calls)
+    found = [call if call.id else call._replace(id=made_up_id(items, at)) for at, call in enumerate(calls)]
+    ids = iter([call.id for call in found])
+    return [named(item, next(ids)) if is_call(item) else item for item in items], found
 
 
 def made_up_id(seed: Any, position: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import as_json, member, plain
+from toolshape.bodies import as_json, member, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
 from toolshape.parts import Image, Part, Text, encoded
@@ -104,12 +104,18 @@ def read(body: Any) -> Reading:
     content = member(body, "content")
     # server_tool_use blocks are the provider's own calls, run by it.
     calls = [
-        WireCall(member(block, "id"), member(block, "name") or "", member(block, "input"), block)
+        WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
         for block in content
         if member(block, "type") == "tool_use"
     ]
     # A message may not have empty content: a response without any has no turn to send back.
-    assistant = [{"role": "assistant", "content": [_sendable(block) for block in plain(content)]}] if content else []
+    sent, calls = with_ids(
+        [_sendable(block) for block in plain(content)],
+        calls,
+        lambda block: block.get("type") == "tool_use",
+        lambda block, call_id: {**block, "id": call_id},
+    )
+    assistant = [{"role": "assistant", "content": sent}] if content else []
     ends_in_call = bool(content) and member(content[-1], "type") == "tool_use"
     return Reading(assistant, calls, member(body, "stop_reason"), ends_in_call=ends_in_call)
 

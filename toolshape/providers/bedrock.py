@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rules
-from toolshape.bodies import as_json, member
+from toolshape.bodies import as_json, member, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
@@ -70,14 +70,19 @@ def read(body: Any) -> Reading:
     message = member(member(body, "output"), "message")
     uses = [(block, member(block, "toolUse")) for block in member(message, "content") or ()]
     calls = [
-        WireCall(member(use, "toolUseId"), member(use, "name"), member(use, "input"), block)
+        WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
         for block, use in uses
         if use is not None and member(use, "type") != "server_tool_use"
     ]
     content: list[Any] = list(member(message, "content") or [])
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
-    sent = {**message, "content": [_sendable(block) for block in content]} if isinstance(message, dict) else message
-    return Reading([sent], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
+    sent, calls = with_ids(
+        [_sendable(block) for block in content],
+        calls,
+        lambda block: block.get("toolUse", {"type": "server_tool_use"}).get("type") != "server_tool_use",
+        lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
+    )
+    return Reading([{**message, "content": sent}], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
 
 
 def _sendable(block: JsonObject) -> JsonObject:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolshape.bodies import as_json, member, plain
+from toolshape.bodies import as_json, member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Choice, Facts, Provider, Reading, Said, unsayable
@@ -55,7 +55,13 @@ def read(body: Any) -> Reading:
         for step in steps
         if member(step, "type") == "function_call"
     ]
-    return Reading([_sendable(step) for step in plain(steps)], calls, member(body, "status"))
+    sent, calls = with_ids(
+        [_sendable(step) for step in plain(steps)],
+        calls,
+        lambda step: step.get("type") == "function_call",
+        lambda step, call_id: {**step, "id": call_id},
+    )
+    return Reading(sent, calls, member(body, "status"))
 
 
 def _sendable(step: JsonObject) -> JsonObject:

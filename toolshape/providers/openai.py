@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import made_up_id, member, plain
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
@@ -103,15 +103,10 @@ def read(body: Any) -> Reading:
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = _as_sent(message)
     if any(not one.id for one in calls) and assistant.get("tool_calls"):
-        assistant, calls = _with_ids(assistant, calls)
+        sent = [plain(one) for one in assistant["tool_calls"]]
+        sent, calls = with_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
+        assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, member(choices[0], "finish_reason"))
-
-
-def _with_ids(message: Message, calls: list[WireCall]) -> tuple[Message, list[WireCall]]:
-    """Ids for calls that came without, in the message that goes back too: each must be answered by its id."""
-    named = [call if call.id else call._replace(id=made_up_id(message, at)) for at, call in enumerate(calls)]
-    sent = [{**plain(one), "id": call.id} for one, call in zip(message["tool_calls"], named, strict=True)]
-    return {**message, "tool_calls": sent}, named
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:

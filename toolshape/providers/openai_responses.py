@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import member, plain
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
 from toolshape.provider import Choice, Facts, Reading, Said
@@ -55,12 +55,17 @@ def read(body: Any) -> Reading:
     output = member(body, "output")
     # Two ids: results are linked by call_id, never by id.
     calls = [
-        WireCall(member(item, "call_id"), member(item, "name"), member(item, _ARGUMENTS[member(item, "type")]), item)
+        WireCall(
+            member(item, "call_id") or "", member(item, "name"), member(item, _ARGUMENTS[member(item, "type")]), item
+        )
         for item in output
         if member(item, "type") in _ARGUMENTS
     ]
     why = member(member(body, "incomplete_details"), "reason")
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
+    sent, calls = with_ids(
+        sent, calls, lambda item: item.get("type") in _ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
+    )
     return Reading(sent, calls, why or member(body, "status"))
 
 

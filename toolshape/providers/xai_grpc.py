@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import member, plain
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.provider import Choice, Reading, Said
 from toolshape.providers import openai, openai_vendors
@@ -53,12 +53,18 @@ def read(body: Any) -> Reading:
     if not outputs:
         return Reading([], [], None)
     message = member(outputs[-1], "message")
-    calls = [call for call in _either(message, "tool_calls", "toolCalls") or () if member(call, "type") in _OWN]
+    told = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
+    calls = [openai.call(call) for call in told if call.get("type") in _OWN]
     assistant = plain(message)
+    if not all(call.id for call in calls):
+        told, calls = with_ids(
+            told, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}
+        )
+        assistant = {**assistant, "tool_calls": told}
     if isinstance(assistant.get("content"), str):  # in a request the content is a list
         assistant = {**assistant, "content": [{"text": assistant["content"]}]}
     finish = _either(outputs[-1], "finish_reason", "finishReason")
-    return Reading([assistant], [openai.call(one) for one in calls], finish)
+    return Reading([assistant], calls, finish)
 
 
 def _either(node: Any, name: str, camel: str) -> Any:
