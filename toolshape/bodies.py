@@ -20,6 +20,8 @@ def opened(response: Any) -> Any:
     Raises:
         ResponseError: The text is not JSON.
     """
+    if isinstance(response, dict):
+        return response
     if not isinstance(response, (str, bytes, bytearray)):
         message = getattr(response, "proto", response)
         return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response

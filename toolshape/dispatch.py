@@ -47,11 +47,13 @@ class Plan:
         self._answers: list[Result | None] = []
         self._ready: list[Ready] = []
         finish: Finish | None = None if reading.finish is None else provider.finishes.get(str(reading.finish), "other")
-        is_last_cut = finish == "length" and reading.ends_in_call
-        cut = reading.cut | ({len(reading.calls) - 1} if is_last_cut else frozenset())
+        cut = reading.cut
+        if finish == "length" and reading.ends_in_call:
+            cut = cut | {len(reading.calls) - 1}
         for index, wire in enumerate(reading.calls):
-            call_id = wire.id or made_up_id(reading.assistant, index)
-            self._prepare(index, wire._replace(id=call_id), shapes, provider.name, is_cut=index in cut)
+            if not wire.id:
+                wire = wire._replace(id=made_up_id(reading.assistant, index))  # noqa: PLW2901 - the same call, named
+            self._prepare(index, wire, shapes, provider.name, is_cut=index in cut)
         self.results = Results(
             calls=self.calls,
             answers=self._answers,
