@@ -206,7 +206,7 @@ def encode(results: Sequence[Result]) -> list[Message]:
         else {"role": "function", "name": result.call.wire_name, "content": content(result)}  # the legacy form
         for result in results
     ]
-    shown = [piece for result in results for piece in _shown(result)]
+    shown = [piece for result in results if result.parts for piece in _shown(result)]
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
 
