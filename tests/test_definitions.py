@@ -538,6 +538,17 @@ def test_a_part_of_all_of_adds_to_what_stands_beside_it():
     assert sorted(shown["properties"]) == sorted(shown["required"]) == ["a", "b"]
 
 
+def test_branches_that_do_not_fit_in_are_said():
+    """In the description, and in the report; the arguments are held to them all the same."""
+    node = {"type": "string", "pattern": "^a", "anyOf": [{"pattern": "b$"}, {"maxLength": 2}]}
+    made = made_of({"x": node}, required=["x"])
+    shown = made.export("openai", strict=True)["function"]["parameters"]["properties"]["x"]
+    assert shown["type"] == "string"
+    assert "anyOf" in shown["description"]
+    with pytest.raises(CallError):
+        made.call({"x": "accc"})
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -131,6 +131,28 @@ def test_said_and_read(row):
         bound.say([("lost", {})])
 
 
+GHOST = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+
+
+def test_ghosts_are_no_calls():
+    """A call without name and id that a gateway appends is neither answered nor sent back; streamed, the same."""
+    real = {"id": "c", "type": "function", "function": {"name": "one", "arguments": '{"x": 1}'}}
+    registry = Registry([one, two])
+    for calls in ([real, GHOST], [GHOST, real]):
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        results = registry.dispatch({"choices": [{"message": message}]})
+        assert [result.value for result in results] == ["one"]
+        assert results.turn[0]["tool_calls"] == [real]
+        collector = registry.bind("openai").collector()
+        for index, part in enumerate(calls):
+            collector.feed({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, **part}]}}]})
+        collector.close()
+        assert [result.value for result in collector.plan().run()] == ["one"]
+    alone = registry.dispatch({"choices": [{"message": {"role": "assistant", "content": "hi", "tool_calls": [GHOST]}}]})
+    assert not alone
+    assert alone.turn == [{"role": "assistant", "content": "hi"}]
+
+
 # Where the id of the second call stands in each row's response; where ids are not mandatory, none is sent back.
 IDS = {
     "openai": ("choices", 0, "message", "tool_calls", 1, "id"),

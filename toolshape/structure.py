@@ -70,9 +70,7 @@ def branches_whole(node: JsonSchema, at: Place) -> Change | None:
     try:
         branches = [_both(beside, _node(at.resolve(branch)), at) for branch in node[keyword]]
     except UnsayableError:
-        kept = {key: value for key, value in node.items() if key != keyword}
-        loss = Loss(path=at.path, keyword=keyword, kind="dropped", note="does not fit in with what stands beside it")
-        return Change(node=kept, losses=(loss,))
+        return say_instead(keyword)(node, at)
     return Change(node={**outside, keyword: branches})
 
 

@@ -95,18 +95,27 @@ def read(body: Any) -> Reading:
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
-    # Some gateways append a call without name and id: it is none.
     told = member(message, "tool_calls")
-    calls = [call(one) for one in told or ()] if isinstance(told, list) else []
+    found = [call(one) for one in told] if isinstance(told, list) else []
+    # Some gateways append a call without name and id: it is none, and does not go back.
+    calls = [one for one in found if one.id or one.wire_name]
     legacy = member(message, "function_call")
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = _as_sent(message)
+    if len(calls) < len(found):
+        real = [one for one, read_one in zip(assistant["tool_calls"], found, strict=True) if read_one in calls]
+        assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
     if any(not one.id for one in calls) and assistant.get("tool_calls"):
         sent = [plain(one) for one in assistant["tool_calls"]]
         sent, calls = with_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, member(choices[0], "finish_reason"))
+
+
+def _without_calls(message: Message) -> Message:
+    """A message may not have an empty list of calls."""
+    return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
@@ -126,6 +135,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
                 _join(choice["message"], key, value)
         for part in delta.get("tool_calls") or ():
             _join_call(body["x-indexes"], calls, part)
+        if calls:
             choice["message"]["tool_calls"] = calls
         if one.get("finish_reason"):
             choice["finish_reason"] = one["finish_reason"]
@@ -160,6 +170,8 @@ def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) ->
     is_other = function.get("name") and (is_new_id or (begun and function["name"] != begun))
     if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         at = len(calls) - 1
+    if at < 0 and not part.get("id") and not function.get("name"):
+        return  # a gateway's call that is none
     if at < 0 or is_other:
         indexes.append(index)
         kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
