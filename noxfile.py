@@ -8,7 +8,7 @@ import nox
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
-LOWEST = ["pydantic==2.12.0", "docstring-parser==0.17.0"]
+LOWEST = ["pydantic==2.13.0", "json5==0.12.0", "docstring-parser==0.17.0"]
 BESIDE_LOWEST = [
     "anthropic", "botocore", "groq", "llguidance", "mcp", "mistralai", "ollama", "openai", "pytest", "sybil",
 ]  # fmt: skip
@@ -76,7 +76,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
     # google-genai asks for a newer pydantic than we do; its tests skip here.
-    session.install("--editable", ".[cli,schema,testing]", *LOWEST, *BESIDE_LOWEST)
+    session.install("--editable", ".[cli,schema,repair,testing]", *LOWEST, *BESIDE_LOWEST)
     session.run("python", "-m", "pytest", *session.posargs)
 
 
@@ -90,9 +90,16 @@ def laws(session: nox.Session) -> None:
 def corpora(session: nox.Session) -> None:
     # The SDKs that are too heavy for everyone, and every row of the corpora instead of a sample.
     session.install("--editable", ".[test,sdks]")
-    names = ("foreign", "vendor_types", "clients", "exchanges", "streams", "rules")
+    names = ("foreign", "vendor_types", "clients", "exchanges", "streams", "rules", "slips", "total")
     tests = [f"tests/test_{name}.py" for name in names]
     session.run("python", "-m", "pytest", *tests, "-s", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
+
+
+@nox.session(python="3.11")
+def fuzz(session: nox.Session) -> None:
+    # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
+    session.install("--editable", ".[test]", "atheris")
+    session.run("python", "tests/fuzz_coverage.py", *(session.posargs or ["-runs=10000"]), env={"PYTHONPATH": "tests"})
 
 
 @nox.session(python="3.12")

@@ -55,8 +55,6 @@ GAPS = {
     "precise": ("the text of a Decimal and of a complex number has a form that no keyword says", {"c": "x"}),
     "sets": ("the schema asks for unique items; the model makes a set of any", {"s": [1, 1]}),
     "formatted": ("that a text is a regular expression, or a URL, is a format", {"p": "("}),
-    "odd_choices": ("to pydantic true is 1 in a Literal", {"x": True}),
-    "enums": ("to pydantic 2.14 true is 1 in an IntEnum, to 2.12 it is not", None),
 }
 
 

@@ -3,6 +3,7 @@
 from toolshape.annotations import Injected
 from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Result, Results, Spec
+from toolshape.coercion import Coerce
 from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
 from toolshape.errors import (
@@ -23,6 +24,7 @@ __all__ = [
     "Bound",
     "Call",
     "CallError",
+    "Coerce",
     "Coercion",
     "Collector",
     "DefinitionError",

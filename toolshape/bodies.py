@@ -2,15 +2,17 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, WireCall
 from toolshape.errors import ResponseError
 
-__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "plain", "with_ids"]
+__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "padded", "plain", "seed_of", "with_ids"]
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MOST_LEFT_OUT = 1_000
 _LONGEST_MADE_UP = 9  # what Mistral takes, and everyone else
 
 
@@ -27,7 +29,7 @@ def opened(response: Any) -> Any:
         return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
     try:
         return json.loads(response)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ResponseError(f"the response is not JSON: {error}", body=response) from error
 
 
@@ -58,11 +60,20 @@ def plain(node: Any) -> Any:
 
 
 def as_json(text: str) -> Any:
-    """The value that a result's text says; a text that is no JSON, of an enum or a date, is itself."""
+    """The value that a text says; one that is no JSON, of an enum or a date, is itself."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return json.loads(text, parse_constant=_no_json, parse_float=_finite)
+    except (ValueError, RecursionError):
         return text
+
+
+def _no_json(word: str) -> Any:
+    raise ValueError(word)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_json(digits)
 
 
 def copied(node: Any) -> Any:
@@ -70,6 +81,18 @@ def copied(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
+    """Make room for an item at an index that a stream names, in a list that grows by one or a few.
+
+    Raises:
+        ResponseError: Nobody's stream leaves so many out.
+    """
+    missing = index + 1 - len(items)
+    if index < 0 or missing > _MOST_LEFT_OUT:
+        raise ResponseError(f"a stream that goes on at {index!r}, after {len(items)}", body=items)
+    items.extend(filler() for _ in range(missing))
 
 
 def with_ids(
@@ -88,15 +111,24 @@ def with_ids(
     """
     if all(call.id for call in calls):
         return list(items), list(calls)
-    found = [call if call.id else call._replace(id=made_up_id(items, at)) for at, call in enumerate(calls)]
+    seed = seed_of(items)
+    found = [call if call.id else call._replace(id=made_up_id(seed, at)) for at, call in enumerate(calls)]
     ids = iter([call.id for call in found])
     return [named(item, next(ids)) if is_call(item) else item for item in items], found
 
 
-def made_up_id(seed: Any, position: int) -> str:
+def seed_of(response: Any) -> bytes:
+    """What the ids of a response's calls are made of."""
+    try:
+        text = json.dumps(response, sort_keys=True, default=str)
+    except (ValueError, TypeError, RecursionError):  # what is no JSON has no text; its calls still differ by position
+        text = type(response).__name__
+    return hashlib.sha256(text.encode(errors="replace")).digest()
+
+
+def made_up_id(seed: bytes, position: int) -> str:
     """An id for a call that came without: nine letters and digits, the same each time for the same response."""
-    text = json.dumps([seed, position], sort_keys=True, default=str)
-    number = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest(), "big")
+    number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
     digits = []
     for _ in range(_LONGEST_MADE_UP):
         number, digit = divmod(number, len(_ALPHABET))

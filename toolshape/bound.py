@@ -5,12 +5,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from toolshape.bodies import copied, made_up_id, opened
+from toolshape.bodies import copied, made_up_id, opened, seed_of
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
 from toolshape.errors import ExportError, Problem, ResponseError, UsageError
-from toolshape.provider import Choice, Provider, Said, Strictness, family_of
+from toolshape.provider import Choice, Provider, Said, Strictness, family_of, recognised
+from toolshape.receiving import reading_of
 from toolshape.report import Report
 from toolshape.running import NOTHING_INJECTED
 from toolshape.shape import Shape, shapes
@@ -33,10 +34,12 @@ class Bound:
         provider: Provider,
         strict: Strictness,
         rules: Mapping[str, bool] | bool | None,
+        *,
+        annotates: bool = False,
     ) -> None:
         self.provider = provider
         self._shapes: dict[str, Shape] = {}
-        for one in shapes(tools, provider, strict, rules):
+        for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.shown.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.shown.wire_name!r}: pass name= to one"
                 problem = Problem(path="name", rule="name_taken", message=message)
@@ -148,10 +151,10 @@ class Bound:
             ResponseError: It is not a response of this provider's family.
         """
         body = opened(response)
-        if not self.provider.recognises(body):
+        if not recognised(self.provider, body):
             found = family_of(body)
             raise ResponseError(f"a response of {found.family}, not of {self.provider.family}", body=response)
-        return Plan(self.provider, self.provider.read(body), self._shapes)
+        return Plan(self.provider, reading_of(self.provider, body), self._shapes)
 
     def collector(self) -> Collector:
         """What takes a stream of this provider and gives its calls as they are complete."""
@@ -186,7 +189,7 @@ class Bound:
                 raise UsageError(f"there is no tool {name!r}" if arguments is not None else f"{name} has no arguments")
             shown = shapes[name].shown
             written = arguments if shown.lens.out is None else shown.lens.out(arguments)
-            call_id = one.id if isinstance(one, Call) else made_up_id([name, arguments], position)
+            call_id = one.id if isinstance(one, Call) else made_up_id(seed_of([name, arguments]), position)
             said.append(Said(call_id, shown.wire_name, copied(written)))
         return self.provider.say(said)
 

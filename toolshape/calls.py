@@ -252,7 +252,20 @@ class Results(Sequence[Result]):
     @property
     def turn(self) -> list[Message]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        return [*self._assistant, *self.messages]
+        return [*_sendable(self._assistant), *self.messages]
+
+
+def _sendable(messages: Sequence[Message]) -> Sequence[Message]:
+    """Messages as they came; half a surrogate pair in one, which no client could send, is marked as lost."""
+    try:
+        json.dumps(messages, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        whole = json.dumps(messages, ensure_ascii=False).encode(errors="replace")
+        del error
+        return json.loads(whole)  # type: ignore[no-any-return]
+    except (TypeError, ValueError, RecursionError):  # what no text says is the client's to refuse
+        return messages
+    return messages
 
 
 def _cancelled(call: Call) -> Result:

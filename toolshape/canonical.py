@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, t
 from toolshape import docstrings
 from toolshape.calls import JsonSchema
 
-__all__ = ["SharedDefault", "core_nodes", "generate", "sets_extra"]
+__all__ = ["INTEGER_KEY", "NOT_SCHEMAS", "SharedDefault", "core_nodes", "generate", "sets_extra"]
 
 
 class SharedDefault:
@@ -50,7 +50,7 @@ def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
         if is_node:
             yield schema
         for key, value in schema.items():
-            if not is_node or key not in _NOT_SCHEMAS:
+            if not is_node or key not in NOT_SCHEMAS:
                 yield from core_nodes(value)
     elif isinstance(schema, (list, tuple)):
         for value in schema:
@@ -59,7 +59,7 @@ def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 """The pattern by which the canonical schema says that the keys of a map are integers."""
-_NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
+NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 
 
 def sets_extra(cls: type[Any]) -> bool:
@@ -103,6 +103,14 @@ class _CanonicalSchema(GenerateJsonSchema):
         said = super().generate_inner(schema)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
             _without_generated_title(schema["cls"], self.resolve_ref_schema(said))
+        return said
+
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        said = super().json_or_python_schema(schema)
+        serializer: Any = schema["python_schema"].get("function") or {}
+        maker = getattr(serializer.get("function"), "__qualname__", "")
+        if maker.startswith("Secret.") and self.mode == "validation":  # of Secret[T] pydantic says no more than of T
+            return {**said, "writeOnly": True}
         return said
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:

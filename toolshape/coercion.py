@@ -1,16 +1,17 @@
-"""The named rules that mend what a model wrote: each a pure function of what is there and what is wanted."""
+"""The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
 
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from pydantic_core import from_json
+from toolshape.faults import Location
 
-from toolshape.calls import Coercion
-
-__all__ = ["RULES", "Location", "Mending", "Wanted", "chosen_rules", "fields_of", "has", "mend", "path_of", "wanted_at"]
+__all__ = [
+    "OMIT", "RULES", "Coerce", "Wanted", "chosen_rules", "is_misspelt", "proposals",
+]  # fmt: skip
 
 RULES: Mapping[str, bool] = {
     "empty_as_no_arguments": True,
@@ -21,216 +22,209 @@ RULES: Mapping[str, bool] = {
     "null_as_default": True,
     "null_text": True,
     "enum_case": True,
+    "bool_text": False,
+    "scalar_as_list": False,
+    "ignore_extra": False,
+    "repair_json": False,
 }
 """Every rule, and whether it is on by default."""
 
-CoreSchema: TypeAlias = Mapping[str, Any]
-Location: TypeAlias = tuple[int | str, ...]
+Parse: TypeAlias = Callable[[str, bool], tuple[Any, bool]]
+"""Reads JSON text, repaired if that is allowed, and says whether it was; raises ``ValueError``."""
+_Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
+
+OMIT = object()
+"""What a place becomes that is left out."""
 
 _INTEGER_TEXT = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _NUMBER_TEXT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
-_ARRAYS = frozenset({"list", "tuple", "set", "frozenset", "deque", "generator", "named-tuple", "call"})
-_OBJECTS = frozenset({"dict", "model", "dataclass", "typed-dict", "named-tuple", "call"})
+_SEVERAL = re.compile(r"""[,;|\n]|^\s*[\[{("']""")
 _EXACT_FLOATS = 2**53
 _LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
-_OMIT = object()
+_LONGEST_NAME = 100
+_NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
+_BOOLEANS = {"true": True, "false": False}
+_NULLS = ("null", "None")
+_SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
 
 
 class Wanted(NamedTuple):
-    """What a place wants: the innermost core schema node, and what stood around it."""
+    """What a place wants.
 
-    node: CoreSchema
-    nullable: bool
-    has_default: bool
-    strict: bool
+    ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
+    where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
+    form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
+    that an object there has. ``tag`` is the field that tells branches apart. ``steps`` is how many steps of a fault's
+    place lead there. ``part`` validates what stands there by itself.
+    """
+
+    location: Location = ()
+    kinds: frozenset[str] = frozenset()
+    choices: tuple[Any, ...] = ()
+    nullable: bool = False
+    has_default: bool = False
+    strict: bool = False
+    switched: Mapping[str, bool] = {}
+    fields: Callable[[], Iterable[str]] = tuple
+    tag: str | None = None
+    branches: tuple[Any, ...] = ()
+    steps: int = 0
+    part: Callable[[], Any] | None = None
 
 
-class Mending(NamedTuple):
-    """A value with some places mended, and the record of it."""
+@dataclass(frozen=True, init=False)
+class Coerce:
+    """Switch coercion rules for one parameter or field, and all that is in it: ``Annotated[bool, Coerce("bool_text")]``.
 
-    value: Any
-    coercions: list[Coercion]
+    Args:
+        *on: Rules to switch on.
+        **switched: Rules to switch on or off: ``Coerce(number_text=False)``.
+
+    Raises:
+        ValueError: There is no such rule.
+    """
+
+    rules: tuple[tuple[str, bool], ...]
+
+    def __init__(self, *on: str, **switched: bool) -> None:
+        rules = {**dict.fromkeys(on, True), **switched}
+        chosen_rules(rules)
+        object.__setattr__(self, "rules", tuple(rules.items()))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Leave a note for the rules where pydantic keeps such."""
+        schema = handler(source)
+        metadata = schema.get("metadata", {})
+        rules = {**metadata.get(COERCE, {}), **dict(self.rules)}
+        return {**schema, "metadata": {**metadata, COERCE: rules}}
+
+
+COERCE = "toolshape_coerce"
+"""The key under which a core schema's metadata holds what ``Coerce`` said."""
 
 
 def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """The rules that are on: the defaults, changed by each layer in turn (``False``: none, ``True``: the defaults).
 
     Raises:
-        ValueError: A layer names a rule that does not exist.
+        ValueError: A layer names a rule that does not exist, or is no layer.
     """
     chosen = dict(RULES)
     for layer in layers:
         if isinstance(layer, bool):
             chosen = {rule: layer and on for rule, on in RULES.items()}
-        elif layer is not None:
-            for rule in layer:
+        elif isinstance(layer, Mapping):
+            for rule, is_on in layer.items():
                 if rule not in RULES:
-                    near = difflib.get_close_matches(rule, RULES, 1)
+                    near = difflib.get_close_matches(str(rule), RULES, 1)
                     raise ValueError(f"no coercion rule {rule!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+                if not isinstance(is_on, bool):
+                    said = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
+                    raise ValueError(said)  # noqa: TRY004 - one kind of error for wrong rules
             chosen.update(layer)
+        elif layer is not None:
+            said = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
+            raise ValueError(said)
     return frozenset(rule for rule, on in chosen.items() if on)
 
 
-def mend(
-    value: Any,
-    places: Iterable[tuple[Location, Any]],
-    wanted_at_place: Callable[[Location], Wanted | None],
-    rules: frozenset[str],
-) -> Mending:
-    """Mend the places that an error named, where a rule that is on applies.
+def is_misspelt(name: str, known: Iterable[str]) -> bool:
+    """Whether a field that nobody knows is surely one of these, written otherwise."""
+    if len(name) > _LONGEST_NAME:
+        return False
+    names = list(known)
+    plain = re.sub(r"[\W_]", "", name).casefold()
+    same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
+    return same or bool(difflib.get_close_matches(name, names, 1, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT))
+
+
+def proposals(
+    found: Any, wanted: Wanted, rules: frozenset[str], parse: Parse, item: Wanted | None = None
+) -> Iterable[tuple[str, Any]]:
+    """The mends that fit, in the order in which they are tried.
 
     Args:
-        value: The arguments as parsed JSON; not changed.
-        places: Where fault was found, and what stood there.
-        wanted_at_place: What is wanted there.
-        rules: The rules that are on.
+        found: What stands there.
+        wanted: What is wanted there.
+        rules: The rules that are on there.
+        parse: Reads JSON text.
+        item: What is wanted of an item, where a list is wanted.
     """
-    coercions: list[Coercion] = []
-    for location, found in places:
-        wanted = wanted_at_place(location)
-        if wanted is None or wanted.strict or not _stands_there(value, location, found):
-            continue
-        for rule, after in _proposals(found, wanted):
-            if rule in rules:
-                value = _replaced(value, location, after)
-                coercions.append(Coercion(path_of(location), rule, found, None if after is _OMIT else after))
-                break
-    return Mending(value, coercions)
-
-
-def path_of(location: Sequence[int | str]) -> str:
-    """A place as people write it: ``lines[1].qty``."""
-    path = ""
-    for step in location:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
-
-
-def wanted_at(schema: CoreSchema, location: Location) -> Wanted | None:
-    """What the model wants at a place; ``None`` where a union or a validator stands between."""
-    definitions = {node["ref"]: node for node in schema.get("definitions", ())}
-    wanted = _unwrapped(schema, definitions)
-    for step in location:
-        if wanted is None or (child := _child(wanted.node, step)) is None:
-            return None
-        wanted = _unwrapped(child, definitions)
-    return wanted
-
-
-def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema]) -> Wanted | None:
-    nullable = has_default = strict = False
-    while True:
-        strict = strict or node.get("strict") is True
-        match node["type"]:
-            case "nullable":
-                nullable, node = True, node["schema"]
-            case "default":
-                has_default, node = True, node["schema"]
-            case "definition-ref":
-                node = definitions[node["schema_ref"]]
-            case "json-or-python":
-                node = node["json_schema"]
-            case "lax-or-strict":
-                node = node["strict_schema"]
-            case "definitions" | "function-after" | "model-field" | "dataclass-field" | "typed-dict-field":
-                node = node["schema"]
-            case "model" | "dataclass" if node["schema"]["type"] in ("function-after", "definitions"):
-                node = {**node, "schema": node["schema"]["schema"]}
-            case "union" | "tagged-union" | "function-before" | "function-wrap" | "function-plain":
-                return None
-            case _:
-                return Wanted(node, nullable, has_default, strict)
-
-
-def _child(node: CoreSchema, step: int | str) -> CoreSchema | None:
-    match node["type"]:
-        case "model" | "dataclass":
-            return _child(node["schema"], step)
-        case "model-fields" | "typed-dict" | "dataclass-args":
-            return next((field for name, field in fields_of(node) if name == step), node.get("extras_schema"))
-        case "tuple" if isinstance(step, int):
-            items = node["items_schema"]
-            variadic = node.get("variadic_item_index")
-            position = step if variadic is None else min(step, variadic)
-            return items[position] if position < len(items) else None
-        case "dict":
-            return node.get("values_schema") if isinstance(step, str) and step != "[key]" else None
-        case _:
-            return node.get("items_schema") if isinstance(step, int) else None
-
-
-def fields_of(node: CoreSchema) -> list[tuple[Any, CoreSchema]]:
-    """The fields of a node that has some, under the names that a model writes."""
-    node = node["schema"] if node["type"] in ("model", "dataclass") else node
-    fields = node.get("fields", ())
-    named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
-    return [(field.get("validation_alias", name), field) for name, field in named]
-
-
-def _proposals(found: Any, wanted: Wanted) -> Iterable[tuple[str, Any]]:
-    """The mends that fit, in the order in which they are tried."""
-    kind = wanted.node["type"]
     if found is None:
-        if wanted.has_default:
-            yield "null_as_default", _OMIT
-    elif isinstance(found, str):
-        yield from _from_text(found, kind, wanted.node)
-        if wanted.nullable and found in ("null", "None"):
-            yield "null_text", None
-    elif isinstance(found, int) and not isinstance(found, bool) and kind == "str":
-        yield "text_from_integer", str(found)
-    elif isinstance(found, float) and kind == "int" and found.is_integer() and abs(found) <= _EXACT_FLOATS:
-        yield "integral_float", int(found)
-
-
-def _from_text(found: str, kind: str, node: CoreSchema) -> Iterable[tuple[str, Any]]:
-    if len(found) > _LONGEST_NUMBER and kind in ("int", "float", "literal", "enum"):
-        return
-    if kind == "int" and _INTEGER_TEXT.fullmatch(found):
-        yield "number_text", int(found)
-    elif kind == "float" and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
-        yield "number_text", int(found) if _INTEGER_TEXT.fullmatch(found) else float(found)
-    elif kind in ("literal", "enum"):
-        given = node["expected"] if "expected" in node else node["members"]
-        options = [getattr(option, "value", option) for option in given]
-        alike = [option for option in options if isinstance(option, str) and option.casefold() == found.casefold()]
-        if len(alike) == 1:
-            yield "enum_case", alike[0]
-        elif _INTEGER_TEXT.fullmatch(found) and int(found) in [o for o in options if type(o) is int]:
-            yield "number_text", int(found)
-    elif kind in _ARRAYS or kind in _OBJECTS:
-        try:
-            written = from_json(found)
-        except ValueError:
-            return
-        if (isinstance(written, list) and kind in _ARRAYS) or (isinstance(written, dict) and kind in _OBJECTS):
-            yield "json_text", written
-
-
-def _stands_there(value: Any, location: Location, found: Any) -> bool:
-    """Whether the place is one in the JSON itself: pydantic's locations also hold the names of union branches."""
-    for step in location:
-        if not has(value, step):
-            return False
-        value = value[step]
-    return type(value) is type(found)
-
-
-def has(value: Any, step: int | str) -> bool:
-    """Whether a JSON value has such a member or item."""
-    if isinstance(value, list):
-        return isinstance(step, int) and step < len(value)
-    return isinstance(value, dict) and step in value
-
-
-def _replaced(value: Any, location: Location, after: Any) -> Any:
-    """A copy of the value with one place replaced, or left out."""
-    if not location:
-        return after
-    copy = value.copy()
-    step, rest = location[0], location[1:]
-    if after is _OMIT and not rest:
-        del copy[step]
+        every = _from_null(wanted)
     else:
-        copy[step] = _replaced(value[step], rest, after)
-    return copy
+        every = _from_any(found, wanted, lambda text: parse(text, "repair_json" in rules), item)
+    return (one for one in every if one[0] in rules)
+
+
+def _from_null(wanted: Wanted) -> Iterable[tuple[str, Any]]:
+    if wanted.has_default and not wanted.nullable:
+        yield "null_as_default", OMIT
+
+
+def _from_any(found: Any, wanted: Wanted, parse: _Parse, item: Wanted | None) -> Iterable[tuple[str, Any]]:
+    kinds = wanted.kinds
+    if isinstance(found, str):
+        yield from _from_text(found, wanted, parse)
+    elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
+        yield "text_from_integer", str(found)
+    elif _is_integral(found) and ("integer" in kinds or int(found) in _integers(wanted.choices)):
+        yield "integral_float", int(found)
+    in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
+    if "list" in kinds and not in_list and item is not None and _is_one_item(found, item):
+        yield "scalar_as_list", [found]
+
+
+def _from_text(found: str, wanted: Wanted, parse: _Parse) -> Iterable[tuple[str, Any]]:
+    kinds = wanted.kinds
+    if kinds & {"array", "object"}:
+        yield from _from_json_text(found, kinds, parse)
+    elif len(found) <= _LONGEST_NUMBER:
+        yield from _from_word(found, wanted)
+    if wanted.nullable and found in _NULLS:
+        yield "null_text", None
+
+
+def _from_word(found: str, wanted: Wanted) -> Iterable[tuple[str, Any]]:
+    kinds, is_integer = wanted.kinds, bool(_INTEGER_TEXT.fullmatch(found))
+    if is_integer and kinds & {"integer", "number"}:
+        yield "number_text", int(found)
+    elif "number" in kinds and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
+        yield "number_text", float(found)
+    elif "boolean" in kinds and found.lower() in _BOOLEANS:
+        yield "bool_text", _BOOLEANS[found.lower()]
+    elif "choice" in kinds:
+        texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+        if len(texts) == 1:
+            yield "enum_case", texts[0]
+        elif is_integer and int(found) in _integers(wanted.choices):
+            yield "number_text", int(found)
+        elif any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
+            yield "bool_text", _BOOLEANS[found.lower()]
+
+
+def _from_json_text(found: str, kinds: frozenset[str], parse: _Parse) -> Iterable[tuple[str, Any]]:
+    try:
+        written, was_repaired = parse(found)
+    except ValueError:
+        return
+    if (isinstance(written, list) and "array" in kinds) or (isinstance(written, dict) and "object" in kinds):
+        yield "repair_json" if was_repaired else "json_text", written
+
+
+def _integers(choices: Iterable[Any]) -> list[int]:
+    return [one for one in choices if type(one) is int]
+
+
+def _is_integral(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT_FLOATS
+
+
+def _is_one_item(found: Any, item: Wanted) -> bool:
+    """Whether what stands for a list is one item of it, and surely not several, or something around them."""
+    if isinstance(found, dict):
+        return bool(item.fields()) or item.tag is not None
+    if isinstance(found, str):
+        is_several = not found.strip() or found in _NULLS or _SEVERAL.search(found)
+        return not is_several and not item.branches and bool(item.kinds & _SCALARS)
+    return not isinstance(found, list)

@@ -6,7 +6,8 @@ from typing import Any
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch import Plan
 from toolshape.errors import ResponseError
-from toolshape.provider import Provider
+from toolshape.provider import Provider, recognised
+from toolshape.receiving import folded, reading_of
 from toolshape.shape import Shape
 from toolshape.wire import Decoder
 
@@ -38,6 +39,9 @@ class Collector:
 
         Returns:
             The calls that are complete with it.
+
+        Raises:
+            ResponseError: It is no event of this provider's; what came before it is kept.
         """
         return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
 
@@ -48,7 +52,7 @@ class Collector:
             The calls that were not complete; where the stream was cut, these are cut off.
         """
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
-        calls = self.plan().calls if self._provider.recognises(self._response) else []
+        calls = self.plan().calls if recognised(self._provider, self._response) else []
         return found + [call for position, call in enumerate(calls) if position not in self._complete]
 
     def plan(self) -> Plan:
@@ -57,9 +61,9 @@ class Collector:
         Raises:
             ResponseError: Nothing has come that is a response.
         """
-        if not self._response or not self._provider.recognises(self._response):
+        if not self._response or not recognised(self._provider, self._response):
             raise ResponseError("nothing has come of the stream that is a response", body=self._response)
-        reading = self._provider.read(self._response)
+        reading = reading_of(self._provider, self._response)
         cut = frozenset(range(len(reading.calls))) - self._complete
         return Plan(self._provider, reading._replace(cut=cut), self._shapes)
 
@@ -78,9 +82,10 @@ class Collector:
             yield call
 
     def _folded(self, event: Any) -> list[Call]:
-        finished = [one for one in self._provider.fold(self._response, event) if one not in self._complete]
-        self._complete.update(finished)
-        if not finished:
+        positions = folded(self._provider, self._response, event)
+        if self._complete.issuperset(positions):
             return []
         calls = self.plan().calls
+        finished = [one for one in positions if one not in self._complete and 0 <= one < len(calls)]
+        self._complete.update(finished)
         return [calls[position] for position in finished]

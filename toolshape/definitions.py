@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 
 from toolshape import output as outputs
 from toolshape import signature as signatures
-from toolshape.arrows import Arrow
 from toolshape.binding import Invoke, Layout
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
+from toolshape.coercion import Coerce
 from toolshape.dialects import Foreign, ForeignError, read
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.lens import UnsayableError
 from toolshape.output import Output
-from toolshape.payload import Validate
+from toolshape.payload import Terms, Validate
 from toolshape.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Kind, Parameter, Signature
 
 __all__ = ["Choose", "SchemaDefinition", "compile_validate", "define"]
@@ -32,7 +32,8 @@ class SchemaDefinition:
     """A tool that somebody else described, and the function that answers it, if there is one.
 
     It has what ``model.Definition`` has for a decorated function, but for a pydantic model. ``known`` are the names
-    that the function takes (``None``: any), ``never`` those that no model may set.
+    that the function takes (``None``: any), ``never`` those that no model may set, ``switched`` the coercion rules that
+    its parameters switch.
     """
 
     name: str
@@ -46,6 +47,7 @@ class SchemaDefinition:
     invoke: Invoke
     known: frozenset[str] | None
     never: frozenset[str]
+    switched: Mapping[str, Mapping[str, bool]]
     findings: tuple[Finding, ...]
     entry: JsonObject
     is_strict: bool | None
@@ -97,6 +99,7 @@ def define(
         invoke=_compiled(function, read_function, foreign.name),
         known=None if read_function is None else _known(read_function),
         never=frozenset(_injected(read_function)),
+        switched={} if read_function is None else _switched(read_function),
         findings=(*foreign.findings, *_schemas().unchecked(foreign.parameters)),
         effects=foreign.effects,
         examples=foreign.examples,
@@ -110,12 +113,10 @@ def define(
     return definition, function
 
 
-def compile_validate(
-    definition: SchemaDefinition, rules: frozenset[str], name: str, back: Arrow | None = None
-) -> Validate:
+def compile_validate(definition: SchemaDefinition, terms: Terms) -> Validate:
     """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validate``."""
     validate: Validate = _schemas().compile_validate(
-        definition.schema, definition.known, definition.never, rules, name, back
+        definition.schema, definition.known, definition.never, definition.switched, terms
     )
     return validate
 
@@ -142,6 +143,15 @@ def _known(signature: Signature) -> frozenset[str] | None:
     if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         return None
     return frozenset(one.name for one in signature.parameters if not one.injected and one.kind is not VAR_POSITIONAL)
+
+
+def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
+    """The coercion rules that parameters switch: ``Annotated[..., Coerce(...)]``."""
+    said = {one.name: getattr(one.annotation, "__metadata__", ()) for one in signature.parameters}
+    return {
+        name: {rule: is_on for one in metadata if isinstance(one, Coerce) for rule, is_on in one.rules}
+        for name, metadata in said.items()
+    }
 
 
 def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:

@@ -10,12 +10,21 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from toolshape.bodies import made_up_id
+from toolshape.bodies import made_up_id, seed_of
 from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall
 from toolshape.errors import CallError, Problem
-from toolshape.parts import Text, as_text, parts_of
+from toolshape.parts import Part, Text, as_text, parts_of
 from toolshape.provider import Provider, Reading
-from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, is_async, refuse_running_loop, run, run_async
+from toolshape.running import (
+    NOTHING_INJECTED,
+    as_call_error,
+    hidden,
+    is_async,
+    refuse_running_loop,
+    run,
+    run_async,
+    validator_failed,
+)
 from toolshape.shape import Shape
 
 __all__ = ["Plan"]
@@ -50,9 +59,10 @@ class Plan:
         cut = reading.cut
         if finish == "length" and reading.ends_in_call:
             cut = cut | {len(reading.calls) - 1}
+        seed = b"" if all(wire.id for wire in reading.calls) else seed_of(reading.assistant)
         for index, wire in enumerate(reading.calls):
             if not wire.id:
-                wire = wire._replace(id=made_up_id(reading.assistant, index))  # noqa: PLW2901 - the same call, named
+                wire = wire._replace(id=made_up_id(seed, index))  # noqa: PLW2901 - the same call, named
             self._prepare(index, wire, shapes, provider.name, is_cut=index in cut)
         self.results = Results(
             calls=self.calls,
@@ -87,8 +97,10 @@ class Plan:
             model, coercions = shape.validate(wire.arguments)
         except CallError as error:
             self._answers[index] = _refused(call, error)
-        except Exception as error:  # a validator of the author's that failed otherwise than by refusing
-            self._answers[index] = _refused(call, hidden("tool_crashed", error, tool=wire_name))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator of the author's that failed otherwise than by refusing
+            self._answers[index] = _refused(call, validator_failed(error, tool=wire_name))
         else:
             self._ready.append(Ready(index, call, shape, model, coercions))
 
@@ -181,14 +193,18 @@ def _failed(ready: Ready, error: BaseException, started: float) -> Result:
 
 def _succeeded(ready: Ready, value: Any, started: float) -> Result:
     elapsed = perf_counter() - started
-    parts = () if type(value) in _PLAIN else parts_of(value)
+    parts: tuple[Part, ...] = ()
     try:
+        parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
             parts = tuple(Text(_told(one.text, ready)) if isinstance(one, Text) else one for one in parts)
             text = as_text(parts)
+            text.encode()  # half a surrogate pair cannot be sent
         else:
             text = _told(ready.shape.to_text(value), ready)
-    except Exception as error:  # a serialiser of the user's types may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a serialiser of the user's types may raise anything
         answer = hidden("unserialisable_result", error, tool=ready.call.wire_name)
         return Result(ready.call, value, answer, ready.coercions, elapsed, str(answer))
     return Result(ready.call, value, None, ready.coercions, elapsed, text, False, parts)

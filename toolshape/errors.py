@@ -11,6 +11,7 @@ ToolshapeError
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -47,6 +48,8 @@ _RETRYABLE: frozenset[CallErrorCode] = frozenset(
 _MOST_PROBLEMS_SHOWN = 10
 _MOST_NAMES_SHOWN = 20
 _LONGEST_VALUE_SHOWN = 60
+_LONGEST_PATH_SHOWN = 200
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +72,10 @@ class Problem:
 
     def __str__(self) -> str:
         said = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")
-        placed = f"{self.path}: {said}" if self.path else said
-        return f"{placed} ({self.hint})" if self.hint else placed
+        path = self.path if len(self.path) <= _LONGEST_PATH_SHOWN else self.path[:_LONGEST_PATH_SHOWN] + "…"
+        placed = f"{path}: {said}" if path else said
+        line = f"{placed} ({self.hint})" if self.hint else placed
+        return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], line)  # a problem is one line
 
 
 class ToolshapeError(Exception):
@@ -133,7 +138,9 @@ class CallError(ToolshapeError):
 
     ``code`` says which way it failed, ``tool`` is the name the model used, ``problems`` the places at fault,
     ``retryable`` whether a different call may succeed, ``reference`` the id under which the cause was logged, and
-    ``__cause__`` the original exception. ``str()`` is what the model reads: see ``for_model``.
+    ``__cause__`` the original exception. ``arguments`` are the invalid ones, as JSON in the function's own form and
+    mended as far as they could be; ``annotated`` is that JSON with a comment at each fault, where it was made.
+    ``str()`` is what the model reads: see ``for_model``.
     """
 
     def __init__(
@@ -146,6 +153,8 @@ class CallError(ToolshapeError):
         names: Sequence[str] = (),
         retryable: bool | None = None,
         reference: str | None = None,
+        arguments: Any = None,
+        annotated: str = "",
     ) -> None:
         self.code: CallErrorCode = code
         self.tool = tool
@@ -154,18 +163,24 @@ class CallError(ToolshapeError):
         self.names = tuple(names)
         self.retryable = code in _RETRYABLE if retryable is None else retryable
         self.reference = reference
+        self.arguments = arguments
+        self.annotated = annotated
         super().__init__(code)
 
     def __str__(self) -> str:
         return for_model(self)
 
 
-def for_model(error: CallError) -> str:  # noqa: PLR0911 - a line a code
+def for_model(error: CallError) -> str:
     """Say an error to the model that made the call: short, a line a problem, nothing it did not already know.
 
-    It holds no text of an exception, except the author's own ``ToolError`` and the ``ValueError`` of a pydantic
-    validator, both of which are written for the caller.
+    It holds no text of an exception, except the author's own ``ToolError``, and the ``ValueError`` that a validator of
+    the author's raises itself: both are written for the caller.
     """
+    return _said(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
+
+
+def _said(error: CallError) -> str:  # noqa: PLR0911 - a line a code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
@@ -177,7 +192,8 @@ def for_model(error: CallError) -> str:  # noqa: PLR0911 - a line a code
                 "Nothing was run. Send the whole call again, shorter if need be."
             )
         case "invalid_arguments":
-            return f"The arguments of {error.tool} are invalid, nothing was run:\n{_problems(error)}"
+            told = error.annotated or _problems(error)
+            return f"The arguments of {error.tool} are invalid, nothing was run:\n{told}"
         case "tool_error":
             return error.text or f"{error.tool} refused, without saying why."
         case "tool_crashed":
@@ -191,22 +207,30 @@ def for_model(error: CallError) -> str:  # noqa: PLR0911 - a line a code
 
 
 def shown(value: Any) -> str:
-    """A value a model wrote, as short JSON with its type where JSON alone may mislead."""
-    text = json.dumps(value, ensure_ascii=False, default=lambda unknown: type(unknown).__name__)
-    if len(text) > _LONGEST_VALUE_SHOWN:
-        text = text[:_LONGEST_VALUE_SHOWN] + "…"
-    return f"{text} (a string)" if isinstance(value, str) else text
+    """A value a model wrote, as short JSON; no more of a long one is written than is shown."""
+    if isinstance(value, str):
+        value = value[: _LONGEST_VALUE_SHOWN + 1]
+    text = ""
+    for piece in _encoder.iterencode(value):
+        text += piece[: _LONGEST_VALUE_SHOWN + 1]
+        if len(text) > _LONGEST_VALUE_SHOWN:
+            return text[:_LONGEST_VALUE_SHOWN] + "…"
+    return text
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, default=lambda unknown: type(unknown).__name__)
 
 
 def _problems(error: CallError) -> str:
     lines = [str(problem) for problem in error.problems[:_MOST_PROBLEMS_SHOWN]]
-    if (more := len(error.problems) - len(lines)) > 0:
+    more = sum(int(problem.got) if problem.rule == "more" else 1 for problem in error.problems[_MOST_PROBLEMS_SHOWN:])
+    if more:
         lines.append(f"and {more} more")
     return "\n".join(lines)
 
 
 def _unknown_tool(error: CallError) -> str:
-    said = f"There is no tool named {shown(error.tool).removesuffix(' (a string)')}."
+    said = f"There is no tool named {shown(error.tool)}."
     if error.text:
         said += f' Did you mean "{error.text}"?'
     if error.names:

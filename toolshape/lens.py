@@ -16,7 +16,7 @@ from toolshape.matching import apart, fits
 
 __all__ = [
     "Arrow", "Change", "Lens", "Pass", "Place", "Resolve", "Rule", "UnsayableError", "compose", "each", "everywhere",
-    "inlined", "resolver", "unmarked",
+    "inlined", "references", "resolver", "unmarked",
 ]  # fmt: skip
 
 Resolve: TypeAlias = Callable[[Any], Any]
@@ -416,15 +416,16 @@ def _pruned(schema: JsonSchema) -> JsonSchema:
     if not definitions:
         return {key: value for key, value in schema.items() if key != "$defs"}
     used: set[str] = set()
-    waiting = _references({key: value for key, value in schema.items() if key != "$defs"})
+    waiting = references({key: value for key, value in schema.items() if key != "$defs"})
     while waiting:
         name = waiting.pop()
         if name not in used and name in definitions:
             used.add(name)
-            waiting |= _references(definitions[name])
+            waiting |= references(definitions[name])
     kept = {name: node for name, node in definitions.items() if name in used}
     return {**{k: v for k, v in schema.items() if k != "$defs"}, **({"$defs": kept} if kept else {})}
 
 
-def _references(node: Any) -> set[str]:
+def references(node: Any) -> set[str]:
+    """The names of the definitions that a schema refers to."""
     return {_name_of(found) for found in re.findall(r'"\$ref": "([^"]+)"', json.dumps(node))}

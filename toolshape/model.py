@@ -14,7 +14,8 @@ from toolshape import docstrings
 from toolshape.annotations import description_of, unpacked
 from toolshape.binding import Invoke, Layout, compile_invoke
 from toolshape.calls import Finding, JsonSchema
-from toolshape.canonical import SharedDefault, core_nodes, generate, sets_extra
+from toolshape.canonical import SharedDefault, core_nodes, generate
+from toolshape.closing import compile_key_count, take_in
 from toolshape.errors import DefinitionError, Problem
 from toolshape.signature import (
     EMPTY,
@@ -34,10 +35,9 @@ __all__ = ["Definition", "define", "rebind"]
 class Definition:
     """A function that can be offered, validated and called.
 
-    ``extra`` is what pydantic is told at runtime so that nested models which say nothing of unknown fields are closed.
-    ``mixed``: closed and open models stand side by side, which pydantic cannot tell apart at runtime. ``reserved``
-    are the names that a model may not use in ``**kwargs``. ``lax``: some place is lax by the author's wish or stands
-    behind a validator of the author's.
+    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
+    some place wants a Decimal. ``reserved`` are the names that a model may not use in ``**kwargs``. ``lax``: some place
+    is lax by the author's wish or stands behind a validator of the author's.
     """
 
     signature: Signature
@@ -46,8 +46,8 @@ class Definition:
     schema: JsonSchema
     layout: Layout
     invoke: Invoke
-    extra: Literal["forbid"] | None
-    mixed: bool
+    count_keys: Callable[[Any], int] | None
+    has_decimals: bool
     reserved: frozenset[str]
     lax: bool
     findings: tuple[Finding, ...]
@@ -93,9 +93,7 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     nodes = list(core_nodes(model.__pydantic_core_schema__))
-    classes = {node["cls"] for node in nodes if node["type"] in _CLASS_NODES and "cls" in node} - {model}
-    some_closed = not all(map(sets_extra, classes))
-    some_open = layout.takes_extra or any(map(sets_extra, classes))
+    take_in(model)
     return Definition(
         signature=signature,
         kind=signature.kind,
@@ -103,15 +101,18 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         schema=schema,
         layout=layout,
         invoke=compile_invoke(function, layout),
-        extra="forbid" if some_closed and not some_open else None,
-        mixed=some_closed and some_open,
+        count_keys=compile_key_count(model.__pydantic_core_schema__),
+        has_decimals=any(node["type"] == "decimal" for node in nodes),
         reserved=signature.names if layout.takes_extra else frozenset(),
-        lax=any(node["type"] in _VALIDATOR_NODES or node.get("strict") is False for node in nodes),
+        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
         findings=_findings(signature, skipped),
     )
 
 
-_CLASS_NODES = frozenset({"model", "dataclass", "typed-dict"})
+def _is_lax(node: Mapping[str, Any]) -> bool:
+    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
+
+
 _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
 
 

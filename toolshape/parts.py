@@ -13,6 +13,10 @@ class Text:
 
     text: str
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text where it is made, not where it is sent."""
+        _refuse_odd(b"", self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -27,6 +31,10 @@ class Image:
     data: bytes = b""
     media_type: str = "image/png"
     url: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is of another kind where it is made, not where it is sent."""
+        _refuse_odd(self.data, self.media_type, self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +53,21 @@ class File:
     name: str = "file"
     url: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is of another kind where it is made, not where it is sent."""
+        _refuse_odd(self.data, self.media_type, self.name, self.url)
+
 
 Part: TypeAlias = Text | Image | File
+
+
+def _refuse_odd(data: Any, *texts: Any) -> None:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"the data of a part are bytes, not {type(data).__name__}")
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"a part is described by texts, not by {type(text).__name__}")
+        text.encode()
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:

@@ -1,124 +1,164 @@
-"""What a model sent in, a JSON object out; and the loop that mends it until it is valid or beyond mending."""
+"""What a model sent in, valid arguments out: read, taken home, mended until they are valid or beyond mending."""
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json, to_json
 
 from toolshape.arrows import Arrow
-from toolshape.calls import Coercion
-from toolshape.coercion import Location, Wanted, mend, path_of
-from toolshape.errors import CallError, Problem, shown
+from toolshape.calls import Coercion, JsonSchema
+from toolshape.errors import CallError, CallErrorCode, Problem, shown
+from toolshape.faults import path_of
+from toolshape.feedback import annotated, problems_of
+from toolshape.forks import depth_of
+from toolshape.mending import Checker, InvalidError, Mender, settled
+from toolshape.reading import UnreadableError, has_every_key, keys_in, read
 
-__all__ = ["Check", "InvalidError", "Validate", "Validated", "mended", "taken_home", "unknown_field"]
-
-_MOST_ROUNDS = 4  # a text that holds texts: each round mends one layer
+__all__ = ["Terms", "Validate", "Validated", "mended", "taken_home"]
 
 Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
-Check: TypeAlias = Callable[[dict[str, Any]], Any]
 
 
-class InvalidError(Exception):
-    """Arguments are not what the tool takes: ``places`` are those at fault and what stands there."""
+class Terms(NamedTuple):
+    """On what terms the payloads of a tool are taken.
 
-    def __init__(self, places: Sequence[tuple[Location, Any]], problems: Sequence[Problem]) -> None:
-        self.places = places
-        self.problems = problems
-        super().__init__(str(problems))
+    ``name`` is the tool's as the model knows it, ``rules`` are the coercion rules that are on, ``back`` takes arguments
+    in a provider's form to the canonical one (``None``: they are the same). ``annotates``: a model is shown its own
+    JSON with comments.
+    """
+
+    name: str
+    rules: frozenset[str]
+    back: Arrow | None = None
+    annotates: bool = False
 
 
 def taken_home(arguments: Any, back: Arrow) -> Any:
-    """The arguments in canonical form; what is no JSON object stays as it is, to be mended or refused."""
+    """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is."""
     value = arguments
     if isinstance(value, (str, bytes)):
         try:
             value = from_json(value)
         except ValueError:
             return arguments
+        if isinstance(value, dict) and not has_every_key(arguments, keys_in(value)):
+            try:
+                read(arguments, None)
+            except UnreadableError:
+                return arguments
     return back(value) if isinstance(value, dict) else arguments
 
 
 def mended(
-    check: Check,
-    wanted: Callable[[Location], Wanted | None],
-    rules: frozenset[str],
-    name: str,
+    checker: Checker,
+    schema: JsonSchema,
+    terms: Terms,
     arguments: Any,
-    back: Arrow | None,
+    *,
+    exact: Arrow | None = None,
+    deepest: int | None = None,
 ) -> Validated:
     """The slow path: find out what is wrong, mend what the rules mend, and check again.
 
     Args:
-        check: Gives the validated arguments, or raises ``InvalidError``.
-        wanted: What is wanted at a place.
-        rules: The coercion rules that are on.
-        name: The tool's name as the model knows it.
+        checker: What validates the arguments.
+        schema: Their canonical schema, in whose words the model is told.
+        terms: On what terms they are taken.
         arguments: The payload as sent.
-        back: What takes an object home.
+        exact: What makes use of numbers as they were written.
+        deepest: How deep they may be nested, where a validator's work multiplies with each level.
 
     Raises:
         CallError: It cannot be read as an object, or is not valid and no rule mends it.
     """
-    value, coercions = _as_object(arguments, rules, name)
-    if back is not None:
-        value = back(value)
-    rounds_left = _MOST_ROUNDS
-    while True:
-        try:
-            return check(value), tuple(coercions)
-        except InvalidError as error:
-            mending = mend(value, error.places, wanted, rules)
-            if not mending.coercions or not rounds_left:
-                cause = error.__cause__ or error
-                raise CallError("invalid_arguments", tool=name, problems=error.problems) from cause
-            value = mending.value
-            coercions.extend(mending.coercions)
-            rounds_left -= 1
-
-
-def _as_object(arguments: Any, rules: frozenset[str], name: str) -> tuple[dict[str, Any], list[Coercion]]:
-    """Read the payload as a JSON object, with what may be mended of the payload as a whole."""
-    value, coercions = arguments, list[Coercion]()
-    if isinstance(value, (str, bytes)):
-        value = None if not value.strip() else _parsed(value, name)
-    if isinstance(value, str) and "json_text" in rules:
-        inner = None if not value.strip() else _parsed(value, name)
-        if isinstance(inner, dict) or inner is None:
-            coercions.append(Coercion("", "json_text", arguments, inner))
-            value = inner
-    if value is None and "empty_as_no_arguments" in rules:
-        coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
-        value = {}
-    if isinstance(value, Mapping):
-        return _parsed(_written(value, name), name), coercions
-    problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
-    raise CallError("malformed_arguments", tool=name, problems=[problem])
-
-
-def _written(value: Mapping[str, Any], name: str) -> bytes:
     try:
-        return to_json(value)
-    except ValueError as error:
-        problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
-        raise CallError("malformed_arguments", tool=name, problems=[problem]) from error
-
-
-def _parsed(text: str | bytes, name: str) -> Any:
-    try:
-        return from_json(text.encode() if isinstance(text, str) else text)
-    except ValueError as error:
-        message = str(error)
-        truncated = message.startswith("EOF while parsing")
-        problem = Problem(path="", rule="json_truncated" if truncated else "json_invalid", message=message)
+        reader = _Reader(terms, keep_floats=exact is not None)
+        value, coercions = reader.as_object(arguments), reader.coercions
+        if deepest is not None and depth_of(value) > deepest:
+            raise _too_deep(terms, f"nested more than {deepest} levels deep")
+        for arrow in (terms.back, exact):
+            value = value if arrow is None else arrow(value)
+        found = settled(checker, value, Mender(terms.rules, reader.parse))
+    except InvalidError as error:
+        problems = problems_of(error.told(), schema)
+        text = annotated(error.value, problems, schema) if terms.annotates else ""
         raise CallError(
-            "truncated_arguments" if truncated else "malformed_arguments", tool=name, problems=[problem]
-        ) from error
+            "invalid_arguments", tool=terms.name, problems=problems, arguments=error.value, annotated=text
+        ) from (error.__cause__ or error)
+    except RecursionError as error:
+        raise _too_deep(terms, "nested too deeply to be read") from error
+    return found.validated, (*coercions, *found.coercions)
 
 
-def unknown_field(location: Sequence[int | str], known: Iterable[Any]) -> Problem:
-    """A field that nobody knows, with the name that may have been meant."""
-    near = difflib.get_close_matches(str(location[-1]), [str(name) for name in known], 1)
-    hint = f'did you mean "{near[0]}"?' if near else ""
-    return Problem(path=path_of(location), rule="extra_forbidden", message="unknown field", hint=hint)
+def _too_deep(terms: Terms, message: str) -> CallError:
+    problem = Problem(path="", rule="too_deep", message=message)
+    return CallError("malformed_arguments", tool=terms.name, problems=[problem])
+
+
+def _repair_text(text: str, number: type[float]) -> Any:
+    """Read a text that is JSON but for its spelling; see ``repair.repaired``."""
+    return _repair().repaired(text, number)
+
+
+def _repair() -> types.ModuleType:
+    from toolshape import repair  # noqa: PLC0415 - it needs an extra
+
+    return repair
+
+
+class _Reader:
+    """Reads one payload as a JSON object, with what may be mended of it as a whole."""
+
+    def __init__(self, terms: Terms, *, keep_floats: bool) -> None:
+        self.name = terms.name
+        self.rules = terms.rules
+        self.keep_floats = keep_floats
+        self.coercions: list[Coercion] = []
+
+    def as_object(self, arguments: Any) -> Any:
+        value = arguments
+        if isinstance(value, (str, bytes)):
+            value = self.parsed(value)
+        if isinstance(value, str) and "json_text" in self.rules:
+            inner = self.parsed(value)
+            if isinstance(inner, dict) or inner is None:
+                self.coercions.append(Coercion("", "json_text", value, inner))
+                value = inner
+        if value is None and "empty_as_no_arguments" in self.rules:
+            self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
+            value = {}
+        if isinstance(value, Mapping):  # what came as an object is somebody else's: ours is a copy
+            return self.parsed(self.written(value)) if value is arguments else value
+        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
+        raise CallError("malformed_arguments", tool=self.name, problems=[problem])
+
+    def parse(self, text: str, may_repair: bool) -> tuple[Any, bool]:
+        """Read the text of a place."""
+        return read(text, _repair_text if may_repair else None, keep_floats=self.keep_floats)
+
+    def parsed(self, text: str | bytes) -> Any:
+        """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
+        if not text.strip():
+            return None
+        repair = _repair_text if "repair_json" in self.rules else None
+        try:
+            value, was_repaired = read(text, repair, keep_floats=self.keep_floats)
+        except UnreadableError as error:
+            problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
+            code = _CODES.get(error.rule, "malformed_arguments")
+            raise CallError(code, tool=self.name, problems=[problem]) from error
+        if was_repaired:
+            self.coercions.append(Coercion("", "repair_json", text, value))
+        return value
+
+    def written(self, value: Mapping[str, Any]) -> bytes:
+        try:
+            return to_json(value)
+        except ValueError as error:
+            problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
+            raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
+
+
+_CODES: Mapping[str, CallErrorCode] = {"json_truncated": "truncated_arguments", "repeated_key": "invalid_arguments"}

@@ -27,6 +27,7 @@ __all__ = [
     "family_of",
     "get",
     "never_streamed",
+    "recognised",
     "unsayable",
 ]
 
@@ -245,12 +246,20 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         ResponseError: It has the form of no family.
     """
     for provider in (*bound, *_built_in().values()):
-        if provider.recognises(response):
+        if recognised(provider, response):
             default = _built_in().get(provider.family, provider)
-            return default if default.recognises(response) else provider
+            return default if recognised(default, response) else provider
     known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
     said = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
     raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
+
+
+def recognised(provider: Provider, response: Any) -> bool:
+    """Whether a response has the provider's form; what breaks on being looked at has none."""
+    try:
+        return provider.recognises(response)
+    except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
+        return False
 
 
 def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[int]:  # noqa: ARG001 - a fold

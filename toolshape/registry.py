@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from toolshape.annotations import calling_frame
 from toolshape.bodies import opened
@@ -34,9 +34,12 @@ class Registry:
         tools: Tools, or plain functions, which become tools.
         strict: Whether providers are to constrain arguments to the schema, where ``bind`` and the tool do not say.
         coerce: Coercion rules to switch on or off by name for all of them, ``False`` for none.
+        feedback: How a model is told that its arguments are invalid: in ``"lines"``, one a problem, or as its own
+            ``"json"`` with comments at the faults.
 
     Raises:
         DefinitionError: A function cannot be a tool, or two tools have one name.
+        ValueError: There is no such rule, or no such feedback.
     """
 
     def __init__(
@@ -45,8 +48,12 @@ class Registry:
         *,
         strict: Strictness = "auto",
         coerce: Mapping[str, bool] | bool | None = None,
+        feedback: Literal["lines", "json"] = "lines",
     ) -> None:
         chosen_rules(coerce)
+        if feedback not in ("lines", "json"):
+            raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
+        self._feedback: Literal["lines", "json"] = feedback
         self._tools: dict[str, Tool[..., Any]] = {}
         self._coerce = coerce
         self._strict: Strictness = strict
@@ -161,7 +168,7 @@ class Registry:
             for tool in self
             if (names is None or tool.name in names) and (tags is None or not tool.tags.isdisjoint(tags))
         ]
-        subset = Registry(chosen, strict=self._strict, coerce=self._coerce)
+        subset = Registry(chosen, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
         subset._used = dict(self._used)
         return subset
 
@@ -184,7 +191,7 @@ class Registry:
         key = (found.name, str(wish))
         bound = self._bounds.get(key)
         if bound is None or bound.provider is not found:
-            bound = self._bounds[key] = Bound(self, found, wish, self._coerce)
+            bound = self._bounds[key] = Bound(self, found, wish, self._coerce, annotates=self._feedback == "json")
             self._used[key] = found
         return bound
 

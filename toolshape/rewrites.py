@@ -54,14 +54,25 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):  # no JSON, or deeper than Python reads
+            return json.loads(value, parse_constant=_no_json, object_pairs_hook=_without_repeats)
+        except (ValueError, RecursionError):  # no JSON that says one thing, or deeper than Python reads
             return value
 
     losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
     if not text_is_meant or set(node) - ANNOTATIONS:
         losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
     return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
+
+
+def _no_json(word: str) -> Any:
+    raise ValueError(word)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key that comes twice")
+    return value
 
 
 def _admits_text(node: Any, at: Place) -> bool:
@@ -433,7 +444,8 @@ def _renaming(names: Mapping[str, str]) -> Arrow:
     def rename(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {names.get(key, key): item for key, item in value.items()}
+        renamed = {names.get(key, key): item for key, item in value.items()}
+        return renamed if len(renamed) == len(value) else value  # both names at once: one of them is unknown
 
     return rename
 

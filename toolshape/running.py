@@ -26,6 +26,7 @@ __all__ = [
     "refuse_running_loop",
     "run",
     "run_async",
+    "validator_failed",
 ]
 
 NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
@@ -108,13 +109,25 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
     if isinstance(error, (KeyboardInterrupt, asyncio.CancelledError)):
         raise error
     if isinstance(error, ToolError):
-        answer = CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
-    elif isinstance(error, TimedOutError):
+        answer = _of_tool_error(error, tool)
+    elif isinstance(error, TimedOutError) and timeout is not None:
         answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
     else:
         answer = hidden("tool_crashed", error, tool=tool)
     answer.__cause__ = error
     return answer
+
+
+def _of_tool_error(error: ToolError, tool: str) -> CallError:
+    try:
+        return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
+    except Exception as odd:  # what was given for a text cannot be one
+        return hidden("tool_crashed", odd, tool=tool)
+
+
+def validator_failed(error: BaseException, *, tool: str) -> CallError:
+    """Say what an exception from a validator of the author's means: a ``ToolError`` is for the model here too."""
+    return as_call_error(error, tool=tool) if isinstance(error, ToolError) else hidden("tool_crashed", error, tool=tool)
 
 
 def hidden(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:

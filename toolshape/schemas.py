@@ -1,39 +1,28 @@
 """Arguments held to a JSON Schema by a validator, with the problems and mends of a decorated tool. Needs jsonschema."""
 
 import functools
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from toolshape.arrows import Arrow
+from toolshape.assertions import Draft202012Validator, Validator
 from toolshape.calls import Finding, JsonSchema
-from toolshape.coercion import Location, Wanted, path_of
-from toolshape.errors import Problem, shown
+from toolshape.closing import is_exact
+from toolshape.coercion import Wanted
+from toolshape.errors import Problem
+from toolshape.faults import Fault, Location
+from toolshape.feedback import meant
+from toolshape.forks import DEEPEST, forks
 from toolshape.lens import Change, Place, everywhere, resolver
-from toolshape.payload import InvalidError, Validate, Validated, mended, taken_home, unknown_field
+from toolshape.mending import Checker, InvalidError
+from toolshape.payload import Terms, Validate, Validated, mended, taken_home
+from toolshape.reading import has_every_key, keys_in, repeats_key
 
-try:
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-except ImportError as error:
-    raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
+__all__ = ["compile_validate", "compile_wanted", "schema_problems", "unchecked"]
 
-__all__ = ["compile_validate", "schema_problems", "unchecked"]
-
-_MOST_SHOWN = 8
-
-
-def _is_integer(_checker: Any, value: Any) -> bool:
-    """``3.0`` is no integer here, so that it is mended on record, as for a decorated tool."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_Validator: Any = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
-)
+WantedAt: TypeAlias = Callable[[Location], Wanted | None]
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
@@ -95,9 +84,8 @@ def compile_validate(
     schema: JsonSchema,
     known: frozenset[str] | None,
     never: frozenset[str],
-    rules: frozenset[str],
-    name: str,
-    back: Arrow | None = None,
+    switched: Mapping[str, Mapping[str, bool]],
+    terms: Terms,
 ) -> Validate:
     """Compile the way from what a model sent to valid arguments, as ``validation.compile_validate`` does for a model.
 
@@ -105,196 +93,213 @@ def compile_validate(
         schema: The canonical schema of the arguments.
         known: The names that the function takes; ``None``: any.
         never: The names that no model may set.
-        rules: The coercion rules that are on.
-        name: The tool's name as the model knows it, for the error.
-        back: What takes arguments in a provider's form to the canonical one; ``None`` where they are the same.
+        switched: By name, the rules that the function's parameters switch.
+        terms: On what terms they are taken.
     """
-    sure = everywhere(_surely, constraints=True)(schema).schema
-    validator = _Validator(everywhere(_checkable, constraints=True)(sure).schema)
-    check = functools.partial(_checked, validator, known, never)
-    wanted = functools.partial(_wanted_at, schema)
+    validator = Validator(_checkable_everywhere(schema))
+    checker = Checker(functools.partial(_checked, validator, known, never), compile_wanted(schema, validator, switched))
+    back, deepest = terms.back, DEEPEST if forks(schema) else None
 
     def validate(arguments: Any) -> Validated:
         home = arguments if back is None else taken_home(arguments, back)
         try:
-            value = from_json(home if isinstance(home, (str, bytes)) else to_json(home))
-            if isinstance(value, dict):
-                return check(value), ()
+            is_text = isinstance(home, (str, bytes))
+            value = from_json(home if is_text else to_json(home))
+            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(home, value)):
+                return checker.check(value), ()
         except (InvalidError, ValueError):
             pass
-        return mended(check, wanted, rules, name, arguments, back)
+        return mended(checker, schema, terms, arguments, deepest=deepest)
 
     return validate
 
 
-def _checked(
-    validator: Any, known: frozenset[str] | None, never: frozenset[str], value: dict[str, Any]
-) -> dict[str, Any]:
-    try:
-        errors = list(validator.iter_errors(value))
-    except RecursionError as error:
-        problem = Problem(path="", rule="too_deep", message="nested too deeply to be checked")
-        raise InvalidError((), (problem,)) from error
-    problems: dict[Location, Problem] = {}
-    places: list[tuple[Location, Any]] = []
-    for fault in errors:
-        for leaf in _leaves(fault):
-            places.append((tuple(leaf.absolute_path), leaf.instance))
-            for location, problem in _problems(leaf):
-                problems.setdefault(location, problem)
-    for key in value:
-        if key in never or (known is not None and key not in known):
-            problems.setdefault((key,), unknown_field((key,), known or ()))
-    if problems:
-        order = sorted(problems, key=functools.partial(_position, validator.schema))
-        raise InvalidError(places, [problems[location] for location in order])
+def _checkable_everywhere(schema: JsonSchema) -> JsonSchema:
+    sure = everywhere(_surely, constraints=True)(schema).schema
+    return everywhere(_checkable, constraints=True)(sure).schema
+
+
+def _repeats(text: str | bytes, value: Any) -> bool:
+    return not has_every_key(text, keys_in(value)) and repeats_key(text)
+
+
+def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str], value: Any) -> Any:
+    errors = list(validator.iter_errors(value))
+    faults = [fault for error in errors for fault in _faults(error)]
+    own: list[Fault] = []
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key in never:
+            own.append(Fault((key,), (key,), None, "reserved", "unknown field"))
+        elif known is not None and key not in known:
+            own.append(Fault((key,), (key,), item, "unknown"))
+    if not is_exact(value):
+        own += _not_finite(value, ())
+    if faults or own:
+        raise InvalidError([*faults, *own], lambda: [*(one for error in errors for one in _told(error)), *own])
     return value
 
 
-def _position(schema: JsonSchema, location: Location) -> list[int]:
-    """Where a place stands among the fields, so that problems come in their order, unknown fields last."""
-    resolve = resolver(schema)
-    node: Any = schema
-    places: list[int] = []
-    for step in location:
-        node = _narrowed(node, resolve) or {}
-        names = list(node.get("properties", ()))
-        places.append(step if isinstance(step, int) else names.index(step) if step in names else len(names))
-        node = _child(node, step)[0]
-    return places
+def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
+    if isinstance(value, (dict, list)):
+        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, item in items:
+            yield from _not_finite(item, (*location, step))
+    elif not is_exact(value):
+        yield Fault(location, location, value, "finite_number", "expected a finite number")
 
 
-def _leaves(error: Any) -> Iterator[Any]:
-    """What is wrong in the end: of the branches of a union, the one that the value is meant for, if that can be told."""
-    branches = _by_branch(error) if error.validator in ("anyOf", "oneOf") else []
-    open_branches = [found for found in branches if not any(_is_of_another_kind(one, error) for one in found)]
-    if len(open_branches) == 1:
-        for one in open_branches[0]:
-            yield from _leaves(one)
+def _told(error: Any) -> Iterator[Fault]:
+    """What is wrong for a reader: of the branches of a union, that of the one that is meant."""
+    location = tuple(error.absolute_path)
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        branches: dict[int, list[Fault]] = {}
+        for one in error.context:
+            branches.setdefault(one.relative_schema_path[0], []).extend(_told(one))
+        told = meant(branches.values(), location)
+        yield from _faults(error) if told is None else told
     else:
-        yield error
+        yield from _faults(error)
 
 
-def _by_branch(error: Any) -> list[list[Any]]:
-    found: dict[int, list[Any]] = {}
-    for one in error.context or ():
-        found.setdefault(one.relative_schema_path[0], []).append(one)
-    return list(found.values())
-
-
-def _is_of_another_kind(one: Any, union: Any) -> bool:
-    """Whether a branch is about other values altogether: null, or another tag."""
-    is_null = one.validator == "type" and one.validator_value == "null"
-    is_tag = one.validator == "const" and len(one.relative_path) == 1
-    return bool(is_null if list(one.absolute_path) == list(union.absolute_path) else is_tag)
-
-
-def _problems(error: Any) -> Iterator[tuple[Location, Problem]]:
+def _faults(error: Any) -> Iterator[Fault]:
+    """The places that an error is about; what is wrong inside a union is the union's."""
     location = tuple(error.absolute_path)
     keyword, asked = str(error.validator), error.validator_value
     if keyword == "required":
         for name in asked:
             if name not in error.instance:
-                path = path_of((*location, name))
-                yield (*location, name), Problem(path=path, rule="missing", message="required, but missing")
+                yield Fault((*location, name), (*location, name), None, "missing")
     elif keyword == "additionalProperties" and asked is False:
-        known = error.schema.get("properties", {})
-        patterns = error.schema.get("patternProperties", {})
-        for key in error.instance:
+        known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
+        for key, item in error.instance.items():
             if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-                yield (*location, key), unknown_field((*location, key), known)
+                yield Fault((*location, key), (*location, key), item, "unknown")
     else:
-        yield location, _problem(error, path_of(location), keyword, asked)
+        yield Fault(location, location, error.instance, keyword)
 
 
-def _problem(error: Any, path: str, keyword: str, asked: Any) -> Problem:
-    if keyword in ("anyOf", "oneOf"):
-        kinds = dict.fromkeys(kind for branch in asked for kind in _kinds(branch, error))
-        expected = " or ".join(list(kinds)[:_MOST_SHOWN]) or "one of several forms"
-    elif keyword == "type":
-        expected = " or ".join(_named(asked))
-    elif keyword in ("enum", "const"):
-        expected = f"one of {_listed(asked if keyword == 'enum' else [asked])}"
-    elif keyword in _EXPECTED:
-        expected = _EXPECTED[keyword].format(asked)
-    else:
-        return Problem(path=path, rule=keyword, message=f"it breaks {keyword}: {json.dumps(asked)[:120]}")
-    return Problem(path=path, rule=keyword, expected=expected, got=shown(error.instance))
+# --- what a place wants -------------------------------------------------------------------------------------------
 
-
-def _named(types: Any) -> list[str]:
-    return [str(name) for name in (types if isinstance(types, list) else [types])]
-
-
-def _kinds(branch: Any, error: Any) -> list[str]:
-    node = branch if isinstance(branch, dict) else {}
-    if "const" in node or "enum" in node:
-        return [_listed(node.get("enum", [node.get("const")]))]
-    return _named(node["type"]) if "type" in node else ["object"] if isinstance(error.instance, dict) else []
-
-
-def _listed(choices: Sequence[Any]) -> str:
-    """Choices as pydantic lists them, so that both kinds of tools say the same."""
-    texts = [repr(choice) if isinstance(choice, str) else json.dumps(choice) for choice in choices]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-
-
-_EXPECTED: Mapping[str, str] = {
-    "minimum": "a value >= {}",
-    "maximum": "a value <= {}",
-    "exclusiveMinimum": "a value > {}",
-    "exclusiveMaximum": "a value < {}",
-    "multipleOf": "a multiple of {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "pattern": "a string that matches {}",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
-    "uniqueItems": "items that differ",
-    "minProperties": "at least {} fields",
-    "maxProperties": "at most {} fields",
+_KINDS: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"string"}),
+    "integer": frozenset({"integer"}),
+    "number": frozenset({"number"}),
+    "boolean": frozenset({"boolean"}),
+    "array": frozenset({"array", "list"}),
+    "object": frozenset({"object"}),
+    "null": frozenset(),
 }
-_CORE: Mapping[str, str] = {
-    "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
-    "null": "none",
-}  # fmt: skip
 
 
-def _wanted_at(schema: JsonSchema, location: Location) -> Wanted | None:
-    """What a schema wants at a place, in the words of the coercion rules; ``None`` where a union stands between."""
-    resolve = resolver(schema)
-    node, is_optional = _narrowed(schema, resolve), False
-    for step in location:
-        if node is None:
-            return None
-        inner, is_optional = _child(node, step)
-        node = _narrowed(inner, resolve)
-    if node is None:
-        return None
-    types = _named(node.get("type", []))
-    is_nullable = "null" in types or node.get("x-nullable") is True
-    others = [name for name in types if name != "null"]
+def compile_wanted(schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> WantedAt:
+    """Compile the way from a place to what the schema wants there, in the words of the coercion rules.
+
+    Args:
+        schema: The schema.
+        validator: What validates against it; its branches are validated by parts of it.
+        switched: By name of a parameter, the rules that it switches.
+    """
+    return _Places(schema, validator, switched)
+
+
+class _Places:
+    """The places of one schema."""
+
+    def __init__(self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> None:
+        self.schema = schema
+        self.validator = validator
+        self.switched = switched
+        self.resolve = resolver(schema)
+        self.compiled: dict[int, tuple[Checker, ...]] = {}
+
+    def __call__(self, location: Location) -> Wanted | None:
+        node, is_optional = self.resolve(self.schema), False
+        for index, step in enumerate(location):
+            node, is_nullable = _without_null(node, self.resolve)
+            if isinstance(node, dict) and _branches(node):
+                return self.asked(node, location[:index], is_optional, is_nullable)
+            if not isinstance(node, dict):
+                return None
+            inner, is_optional = _child(node, step)
+            node = self.resolve(inner)
+        node, is_nullable = _without_null(node, self.resolve)
+        return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
+
+    def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Wanted:
+        """What a node asks for at its place."""
+        found = _asked(node)
+        branches = self.branches(node, found)
+        return Wanted(
+            location=location,
+            kinds=frozenset({"union"}) if branches else found.kinds,
+            choices=found.choices,
+            nullable=is_nullable or found.nullable,
+            has_default=is_optional,
+            switched=self.switched.get(str(location[0]), {}) if location else {},
+            fields=lambda: list(node.get("properties", ())),
+            branches=branches,
+            steps=len(location),
+        )
+
+    def branches(self, node: JsonSchema, found: "_Asked") -> tuple[Checker, ...]:
+        """What validates the branches of a union, but for that of null."""
+        parts = [one for one in _branches(node) if not _is_null(one, self.resolve)] or found.choices_of_types
+        if not parts:
+            return ()
+        key = id(node["type"] if found.choices_of_types else parts[0])  # of the schema itself, which stays
+        if key not in self.compiled:
+            self.compiled[key] = tuple(map(self.branch, parts))
+        return self.compiled[key]
+
+    def branch(self, node: JsonSchema) -> Checker:
+        """What validates one."""
+        definitions = self.validator.schema.get("$defs", {})
+        part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
+        whole = {**node, "$defs": self.schema.get("$defs", {})}
+        return Checker(functools.partial(_checked, part, None, frozenset()), _Places(whole, self.validator, {}))
+
+
+class _Asked(NamedTuple):
+    """What one node asks for by ``type``, ``enum`` and ``const``."""
+
+    kinds: frozenset[str]
+    choices: tuple[Any, ...]
+    nullable: bool
+    choices_of_types: list[JsonSchema]
+
+
+def _asked(node: JsonSchema) -> _Asked:
+    types = node.get("type", [])
+    names = [types] if isinstance(types, str) else list(types)
+    others = [name for name in names if name != "null"]
     if "enum" in node or "const" in node:
-        choices = node.get("enum", [node.get("const")])
-        core: Mapping[str, Any] = {"type": "literal", "expected": [one for one in choices if one is not None]}
-        return Wanted(core, is_nullable or None in choices, is_optional, strict=False)
-    if len(others) != 1 or others[0] not in _CORE:
-        return None
-    return Wanted({"type": _CORE[others[0]]}, is_nullable, is_optional, strict=False)
+        options = node.get("enum", [node.get("const")])
+        choices = tuple(one for one in options if one is not None)
+        return _Asked(frozenset({"choice"}), choices, "null" in names or None in options, [])
+    several = [{**node, "type": name} for name in others] if len(others) > 1 else []
+    kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
+    return _Asked(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
 
 
-def _narrowed(node: Any, resolve: Any) -> JsonSchema | None:
-    """A node without the branch of null; ``None`` where there are several others."""
-    node = resolve(node)
-    if not isinstance(node, dict):
-        return None
-    branches = node.get("anyOf") or node.get("oneOf")
-    if not branches:
-        return node
-    others = [resolve(branch) for branch in branches if not (isinstance(branch, dict) and branch.get("type") == "null")]
-    if len(others) != 1 or not isinstance(others[0], dict):
-        return None
-    return {**others[0], "x-nullable": len(others) < len(branches)}
+def _branches(node: JsonSchema) -> list[Any]:
+    branches: list[Any] = node.get("anyOf") or node.get("oneOf") or []
+    return branches
+
+
+def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
+    """A node without the branch of null, and whether it had one; the only other branch stands for it."""
+    is_nullable = False
+    while isinstance(node, dict) and (branches := _branches(node)):
+        others = [one for one in branches if not _is_null(one, resolve)]
+        is_nullable = is_nullable or len(others) < len(branches)
+        if len(others) != 1:
+            return node, is_nullable
+        node = resolve(others[0])
+    return node, is_nullable
+
+
+def _is_null(node: Any, resolve: Any) -> bool:
+    return isinstance(node, dict) and resolve(node).get("type") == "null"
 
 
 def _child(node: JsonSchema, step: int | str) -> tuple[Any, bool]:

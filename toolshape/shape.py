@@ -8,7 +8,7 @@ from toolshape.binding import Invoke
 from toolshape.budget import Candidate, relaxed
 from toolshape.calls import Loss
 from toolshape.coercion import chosen_rules
-from toolshape.payload import Validate
+from toolshape.payload import Terms, Validate
 from toolshape.provider import Provider, Strictness
 from toolshape.showing import Shown, show
 from toolshape.signature import Kind
@@ -36,7 +36,14 @@ class Shape:
     has_needs: bool
 
 
-def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictness, rules: Rules) -> list[Shape]:
+def shapes(
+    tools: Iterable[Tool[..., Any]],
+    provider: Provider,
+    strict: Strictness,
+    rules: Rules,
+    *,
+    annotates: bool = False,
+) -> list[Shape]:
     """Compile a set of tools for a provider.
 
     Args:
@@ -44,6 +51,7 @@ def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictne
         provider: Whom they are shown to.
         strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
         rules: The registry's layer of coercion rules; a tool's own lies on top.
+        annotates: Whether a model is shown its own invalid JSON with comments.
 
     Raises:
         ExportError: The provider cannot be shown one of the tools, or not all of them in the form that is asked for.
@@ -53,7 +61,7 @@ def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictne
     ]
     shown = [(tool, wish, show(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.budget is None:
-        return [_compiled(tool, one, rules) for tool, _, one in shown]
+        return [_compiled(tool, one, rules, annotates) for tool, _, one in shown]
     candidates = [
         Candidate(
             name=tool.name,
@@ -66,7 +74,8 @@ def shapes(tools: Iterable[Tool[..., Any]], provider: Provider, strict: Strictne
     ]
     too_many = relaxed(provider, provider.budget, candidates)
     return [
-        _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules) for tool, _, one in shown
+        _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
+        for tool, _, one in shown
     ]
 
 
@@ -81,14 +90,16 @@ def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
     return replace(shown, notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules) -> Shape:
+def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool) -> Shape:
     definition = tool.definition
     return Shape(
         tool=tool,
         name=tool.name,
         shown=shown,
         kind=definition.kind,
-        validate=tool.compile_validate(chosen_rules(rules, tool.coerce), shown.wire_name, shown.lens.back),
+        validate=tool.compile_validate(
+            Terms(shown.wire_name, chosen_rules(rules, tool.coerce), shown.lens.back, annotates)
+        ),
         invoke=definition.invoke,
         to_text=tool.output.to_text,
         timeout=tool.timeout,

@@ -1,8 +1,12 @@
-"""The laws of the lens as a test for any provider, and values for any schema. Needs the extra ``testing``."""
+"""The laws of the lens as a test for any provider, values for any schema, and slips for any tool.
+
+Needs the extra ``testing``.
+"""
 
 import dataclasses
 import functools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
@@ -10,9 +14,12 @@ from pydantic import ValidationError
 
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.definitions import SchemaDefinition
+from toolshape.errors import CallError
 from toolshape.lens import Change, Lens, Place, everywhere
+from toolshape.payload import Terms, Validate
 from toolshape.provider import Provider, get
 from toolshape.showing import Shown, show
+from toolshape.slips import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
 from toolshape.tool import Tool, as_tool
 
 try:
@@ -22,7 +29,10 @@ try:
 except ImportError as error:
     raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
 
-__all__ = ["LawBrokenError", "check_provider", "check_tool", "values"]
+__all__ = [
+    "LawBrokenError", "SilentlyWrongError", "Slip", "check_provider", "check_slip", "check_slips", "check_tool", "slips",
+    "values",
+]  # fmt: skip
 
 Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "true"]
 
@@ -228,6 +238,51 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     _profile(examples)(given(_changed(arguments))(laws.true))()
 
 
+def check_slips(
+    tool: Tool[..., Any] | Callable[..., Any],
+    *arguments: JsonObject,
+    examples: int = 5,
+    coerce: Mapping[str, bool] | bool | None = None,
+) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
+    """Check that no slip of a model's is silently taken for something else: see ``slips`` and ``check_slip``.
+
+    Args:
+        tool: The tool, or a function.
+        *arguments: Right arguments; without any, they are made from the tool's schema.
+        examples: How many are made.
+        coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
+
+    Returns:
+        How many slips of each kind were mended, by which rules, and how many refused.
+
+    Raises:
+        SilentlyWrongError: A slip was taken for something that was not intended, or refused without its place.
+    """
+    made = as_tool(tool)
+    found: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
+
+    def check(right: Any) -> None:
+        for slip in slips(made, right):
+            outcome, rules = check_slip(made, slip, coerce=coerce)
+            found[slip.kind, outcome, rules] += 1
+
+    for right in arguments:
+        check(right)
+    if not arguments:
+        takes = made.compile_validate(Terms(made.name, frozenset()))
+        _profile(examples)(given(values(made.definition.schema).filter(functools.partial(_is_right, takes)))(check))()
+    return found
+
+
+def _is_right(takes: Validate, value: Any) -> bool:
+    """Whether a value is right beyond what its schema can say."""
+    try:
+        takes(value)
+    except CallError:
+        return False
+    return True
+
+
 def _changed(value: Any) -> st.SearchStrategy[Any]:
     """The value with something else somewhere in it."""
     inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
@@ -342,9 +397,7 @@ class _Laws:
         if isinstance(definition, SchemaDefinition):
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
-            model = definition.model.__pydantic_validator__.validate_json(
-                json.dumps(value), strict=True, extra=definition.extra
-            )
+            model = definition.model.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
         except ValidationError:
             return None
         return {"fields": model.__dict__, "extra": model.__pydantic_extra__}

@@ -26,15 +26,14 @@ from toolshape import output as outputs
 from toolshape import provider as providers
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
-from toolshape.arrows import Arrow
 from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.coercion import chosen_rules
 from toolshape.definitions import SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.payload import Validate
-from toolshape.running import NOTHING_INJECTED, as_call_error, hidden, refuse_running_loop, run, run_async
+from toolshape.payload import Terms, Validate
+from toolshape.running import NOTHING_INJECTED, as_call_error, refuse_running_loop, run, run_async, validator_failed
 from toolshape.validation import compile_validate
 
 if TYPE_CHECKING:
@@ -305,14 +304,14 @@ class Tool(Generic[P, R]):
 
     @functools.cached_property
     def _validate(self) -> Validate:
-        return self.compile_validate(chosen_rules(self.options.coerce), self.name)
+        return self.compile_validate(Terms(self.name, chosen_rules(self.options.coerce)))
 
-    def compile_validate(self, rules: frozenset[str], name: str, back: Arrow | None = None) -> Validate:
+    def compile_validate(self, terms: Terms) -> Validate:
         """Compile the way from a model's arguments to valid ones; for the modules of toolshape."""
         definition = self._definition
         if isinstance(definition, SchemaDefinition):
-            return definitions.compile_validate(definition, rules, name, back)
-        return compile_validate(definition, rules, name, back)
+            return definitions.compile_validate(definition, terms)
+        return compile_validate(definition, terms)
 
     def refuse_wrong_examples(self) -> None:
         """Check the examples as a model's arguments are checked, none of them mended.
@@ -320,7 +319,7 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: One is not what the tool takes.
         """
-        validate = self.compile_validate(frozenset(), self.name)
+        validate = self.compile_validate(Terms(self.name, frozenset()))
         problems: list[Problem] = []
         places = [(f"examples[{index}]", example) for index, example in enumerate(self.options.examples)]
         for name, keys in self.options.providers.items():
@@ -406,8 +405,10 @@ class Tool(Generic[P, R]):
             return self._validate(arguments)[0]
         except CallError:
             raise
-        except Exception as error:  # a validator of the author's that failed otherwise than by refusing
-            raise hidden("tool_crashed", error, tool=self.name) from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator of the author's that failed otherwise than by refusing
+            raise validator_failed(error, tool=self.name) from error
 
     def export(self, provider: "str | providers.Provider", *, strict: providers.Strictness | None = None) -> JsonObject:
         """Show this tool alone, as one entry of what the provider takes as tools.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolshape.bodies import opened, plain
+from toolshape.errors import ResponseError
 
 __all__ = ["Decoder"]
 
@@ -27,7 +28,11 @@ class Decoder:
         if isinstance(chunk, (bytes, bytearray, memoryview)):
             chunk = self._bytes.decode(bytes(chunk))
         if not isinstance(chunk, str):
-            yield from _unwrapped(plain(opened(chunk)))
+            try:
+                events = list(_unwrapped(plain(opened(chunk))))
+            except Exception as error:  # somebody's object, or an event in an event that is none
+                raise ResponseError(f"an event that cannot be read ({type(error).__name__})", body=chunk) from error
+            yield from events
             return
         self._text += chunk
         self._text = self._text.removeprefix("\ufeff")
@@ -60,6 +65,9 @@ class Decoder:
             except ValueError:
                 self._text = text
                 return
+            except RecursionError as error:
+                self._text = ""
+                raise ResponseError("an event that is nested too deeply", body=text[:1000]) from error
             self._text = text[end:]
             yield from _unwrapped(value)
 
@@ -69,7 +77,7 @@ def _parsed(text: str) -> Iterator[Any]:
         return
     try:
         yield from _unwrapped(json.loads(text))
-    except ValueError:  # a comment or a keep-alive in a field of its own
+    except (ValueError, RecursionError):  # a comment or a keep-alive in a field of its own
         return
 
 

@@ -159,7 +159,8 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
     for key, value in delta.items():
         name = "input" if key == "partial_json" else key
         if key in ("text", "thinking", "signature", "partial_json"):
-            block[name] = (block.get(name) or "") + value
+            before = block.get(name) or ""
+            block[name] = before + value if isinstance(before, str) else before
         elif key == "citation":
             block["citations"] = [*(block.get("citations") or ()), value]
 

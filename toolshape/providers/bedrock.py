@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rules
-from toolshape.bodies import as_json, member, with_ids
+from toolshape.bodies import as_json, member, padded, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
@@ -103,7 +103,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     if event.get("messageStop"):
         body["stopReason"] = event["messageStop"].get("stopReason")
     at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
-    content.extend({} for _ in range(at + 1 - len(content)))
+    if at >= len(content):
+        padded(content, at, dict)
     if start is not None:
         content[at] = {key: dict(value) for key, value in start.get("start", {}).items()}
         if "toolUse" in content[at]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites, rules, structure
-from toolshape.bodies import as_json, member, plain
+from toolshape.bodies import as_json, member, padded, plain
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
 from toolshape.lens import PATH, Change, Place, Rule, each, everywhere, inlined
@@ -205,7 +205,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
     place: Any = arguments
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(step, int):
-            place.extend(None for _ in range(step + 1 - len(place)))
+            padded(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None:
             place[step] = before + value if isinstance(before, str) and isinstance(value, str) else value
@@ -229,8 +229,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _response(result: Result) -> JsonObject:
     response: JsonObject = {"name": result.call.wire_name}
-    if own := member(function_call(result.call.raw), "id"):  # an id that we made up is none of the model's
-        response["id"] = own
+    if member(function_call(result.call.raw), "id") == result.call.id:  # an id that we made up is none of the model's
+        response["id"] = result.call.id
     if result.error is not None:
         response["response"] = {"error": result.text}
     # Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text.

@@ -1,12 +1,11 @@
 """Hugging Face chat templates. Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites
-from toolshape.bodies import copied, member, plain
+from toolshape.bodies import as_json, copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
 from toolshape.provider import Choice, Facts, NameRule, Reading, Said, unsayable
@@ -51,10 +50,7 @@ def _with_objects(message: Message) -> Message:
     for call in message.get("tool_calls") or ():
         function = call.get("function", {})
         if isinstance(function.get("arguments"), str):
-            try:
-                function["arguments"] = json.loads(function["arguments"] or "{}")
-            except ValueError:  # what is no JSON stays what it was
-                continue
+            function["arguments"] = as_json(function["arguments"] or "{}")
     return message
 
 
@@ -65,8 +61,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _message(result: Result) -> Message:
     message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
-    own = member(result.call.raw, "id")
-    return {**message, "tool_call_id": own} if own else message
+    is_own = member(result.call.raw, "id") == result.call.id  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if is_own else message
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

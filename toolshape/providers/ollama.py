@@ -135,8 +135,8 @@ def _message(result: Result) -> Message:
     message: Message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
     if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
         message["images"] = images
-    own = member(result.call.raw, "id")
-    return {**message, "tool_call_id": own} if own else message
+    is_own = member(result.call.raw, "id") == result.call.id  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if is_own else message
 
 
 OLLAMA = Provider(

@@ -182,8 +182,9 @@ def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) ->
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
-    if isinstance(function.get("arguments"), str):
-        call["function"]["arguments"] += function["arguments"]
+    before = call["function"]["arguments"]
+    if isinstance(function.get("arguments"), str) and isinstance(before, str):
+        call["function"]["arguments"] = before + function["arguments"]
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

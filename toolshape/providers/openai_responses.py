@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import member, plain, with_ids
+from toolshape.bodies import member, padded, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
 from toolshape.provider import Choice, Facts, Reading, Said
@@ -38,11 +38,12 @@ def whole(body: Any) -> Any:
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
-    return (
-        {"output": items}
-        if any(member(item, "type") in _ARGUMENTS and member(item, "call_id") for item in items)
-        else None
-    )
+    return {"output": items} if any(_is_call(item) and member(item, "call_id") for item in items) else None
+
+
+def _is_call(item: Any) -> bool:
+    kind = member(item, "type")
+    return isinstance(kind, str) and kind in _ARGUMENTS
 
 
 def recognises(body: Any) -> bool:
@@ -75,14 +76,15 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     output = body.setdefault("output", [])
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
-        whole_output = event["response"].get("output") or output
+        given = event["response"].get("output") or output
+        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # what was announced is kept
         body.update({**event["response"], "output": whole_output})
         return range(_calls_in(whole_output)) if kind == "response.completed" else ()
     if kind == "error":
         body["status"] = "failed"
     at = event.get("output_index", len(output) - 1)
     if kind in ("response.output_item.added", "response.output_item.done"):
-        output.extend({"type": "unknown"} for _ in range(at + 1 - len(output)))
+        padded(output, at, lambda: {"type": "unknown"})
         output[at] = dict(event["item"])
         is_done = kind.endswith("done") and output[at].get("type") in _ARGUMENTS
         return (_calls_in(output[:at]),) if is_done else ()

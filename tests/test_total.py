@@ -1,0 +1,51 @@
+"""Every call has exactly one answer, and nothing escapes: over broken responses, odd arguments and tools that misbehave.
+
+``nox -s corpora`` runs 200,000 cases; ``tests/fuzz_coverage.py`` lets a coverage-guided fuzzer choose them.
+"""
+
+import logging
+import os
+import sys
+import warnings
+
+import fuzzing
+import pytest
+
+CHUNKS = 20
+CASES = 200_000 if os.environ.get("TOOLSHAPE_EVERY") else 6_000
+# Each Python has cases of its own.
+FIRST = sys.version_info[1] * 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog):
+    """What the tools raise is logged; here that is no news."""
+    caplog.set_level(logging.CRITICAL, logger="toolshape")
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_call_is_answered(chunk):
+    """Whatever comes, for every provider, streamed and not, in a loop and out of one."""
+    size = CASES // CHUNKS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that a tool gave away is nobody's
+        for seed in range(FIRST + chunk * size, FIRST + (chunk + 1) * size):
+            try:
+                fuzzing.one(seed)
+            except BaseException as error:
+                raise AssertionError(f"fuzzing.one({seed})") from error
+
+
+def test_a_case_can_fail(monkeypatch):
+    """The check is one: an encoder that loses an answer is found."""
+    monkeypatch.setattr(fuzzing, "sendable", lambda results: results.messages.append(1 / 0))
+    broken = [seed for seed in range(50) if is_broken(seed)]
+    assert broken
+
+
+def is_broken(seed: int) -> bool:
+    try:
+        fuzzing.one(seed)
+    except ZeroDivisionError:
+        return True
+    return False

@@ -1,0 +1,208 @@
+"""The loop that mends a value place by place until it is valid, or beyond mending. It knows no validator."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from toolshape.calls import Coercion
+from toolshape.coercion import OMIT, Parse, Wanted, is_misspelt, proposals
+from toolshape.faults import Fault, Location, path_of
+
+__all__ = ["Checker", "InvalidError", "Mender", "has", "settled"]
+
+_MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
+_MOST_TRIED = 8_000_000  # bytes validated in trying the branches of unions; a hostile value has many
+_COST_OF_TRYING = 2_000  # bytes, whatever the size of the value
+_ABSENT = object()
+
+
+class InvalidError(Exception):
+    """A value is not what is wanted: ``faults`` say where, ``told`` says why to a reader.
+
+    ``value`` is the value as far as it was mended.
+    """
+
+    def __init__(self, faults: Sequence[Fault], told: Callable[[], Sequence[Fault]] | None = None) -> None:
+        self.faults = faults
+        self.told = told or (lambda: faults)
+        self.value: Any = None
+        super().__init__()
+
+
+class Checker(NamedTuple):
+    """Something that validates.
+
+    ``check`` gives the validated value or raises ``InvalidError``; ``wanted`` says what a place wants that a fault
+    names, ``None`` where nobody can tell.
+    """
+
+    check: Callable[[Any], Any]
+    wanted: Callable[[Location], Wanted | None]
+
+
+class Mender:
+    """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried."""
+
+    __slots__ = ("_bytes_tried", "parse", "rules")
+
+    def __init__(self, rules: frozenset[str], parse: Parse, bytes_tried: list[int] | None = None) -> None:
+        self.rules = rules
+        self.parse = parse
+        self._bytes_tried = [0] if bytes_tried is None else bytes_tried  # one sum for a payload and all its parts
+
+    def may_try(self, size: int) -> bool:
+        """Whether so many bytes more may be validated."""
+        self._bytes_tried[0] += size
+        return self._bytes_tried[0] <= _MOST_TRIED
+
+    def at(self, wanted: Wanted) -> "Mender":
+        """What is allowed at a place, where the author may have switched rules."""
+        if not wanted.switched:
+            return self
+        on = {rule for rule, is_on in wanted.switched.items() if is_on}
+        return Mender((self.rules - wanted.switched.keys()) | on, self.parse, self._bytes_tried)
+
+
+class Settled(NamedTuple):
+    """A value that is valid now: as it was validated, as JSON, and what was mended."""
+
+    validated: Any
+    value: Any
+    coercions: list[Coercion]
+
+
+def settled(checker: Checker, value: Any, mender: Mender, at: Location = ()) -> Settled:
+    """Mend a value until it is valid.
+
+    Args:
+        checker: What validates it.
+        value: JSON of our own, which is changed.
+        mender: What is allowed.
+        at: Where it stands in the arguments, for the record.
+
+    Raises:
+        InvalidError: It is not valid, and no rule mends what is left.
+    """
+    holder = [value]
+    coercions: list[Coercion] = []
+    for rounds_left in reversed(range(_MOST_ROUNDS)):
+        try:
+            return Settled(checker.check(holder[0]), holder[0], coercions)
+        except InvalidError as error:
+            made = _mended(holder, error.faults, checker, mender, at)
+            if not made or not rounds_left:
+                error.value = holder[0]
+                raise
+            coercions += made
+    raise AssertionError  # pragma: no cover - the last round returns or raises
+
+
+def _mended(
+    holder: list[Any], faults: Iterable[Fault], checker: Checker, mender: Mender, at: Location
+) -> list[Coercion]:
+    """Mend what the faults name, each place once."""
+    made: list[Coercion] = []
+    seen: set[Location] = set()
+    for fault in faults:
+        wanted = checker.wanted(fault.at[:-1] if fault.rule == "unknown" else fault.at)
+        if wanted is None or wanted.strict or fault.rule == "missing":
+            continue
+        if fault.rule == "unknown" and not wanted.branches:
+            made += _without_unknown(holder, str(fault.at[-1]), wanted, mender, at)
+        elif wanted.location not in seen:
+            seen.add(wanted.location)
+            found = _standing(holder[0], wanted.location)
+            is_told_by_parts = bool(wanted.branches) or wanted.tag is not None
+            if found is not _ABSENT and (is_told_by_parts or _alike(found, fault.found)):
+                item = checker.wanted((*fault.at, 0)) if "list" in wanted.kinds else None
+                made += _with_best(holder, found, wanted, mender, at, item)
+    return made
+
+
+def _without_unknown(holder: list[Any], name: str, wanted: Wanted, mender: Mender, at: Location) -> list[Coercion]:
+    parent = _standing(holder[0], wanted.location)
+    if "ignore_extra" not in mender.at(wanted).rules or not isinstance(parent, dict) or name not in parent:
+        return []
+    fields = list(wanted.fields())
+    if fields and parent.keys().isdisjoint(fields):  # nothing of it is known: it is meant for something else
+        return []
+    if is_misspelt(name, (one for one in fields if one not in parent)):
+        return []
+    return [Coercion(path_of((*at, *wanted.location, name)), "ignore_extra", parent.pop(name), None)]
+
+
+def _with_best(
+    holder: list[Any], found: Any, wanted: Wanted, mender: Mender, at: Location, item: Wanted | None
+) -> list[Coercion]:
+    """Put what the first rule that applies makes of a place, or what the only branch that takes it does."""
+    place = (*at, *wanted.location)
+    mender = mender.at(wanted)
+    for rule, after in proposals(found, wanted, mender.rules, mender.parse, item):
+        _put(holder, wanted.location, after)
+        return [Coercion(path_of(place), rule, found, None if after is OMIT else after)]
+    if wanted.tag is not None:
+        return _with_tag(holder, found, wanted, mender, place)
+    outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None
+    if outcome is None:
+        return []
+    _put(holder, wanted.location, outcome.value)
+    return outcome.coercions
+
+
+def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, place: Location) -> list[Coercion]:
+    """Mend the field that tells branches apart, if that is what is wrong."""
+    tag = wanted.tag
+    if not isinstance(found, dict) or tag not in found:
+        return []
+    choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices)
+    for rule, after in proposals(found[tag], choice, mender.rules, mender.parse):
+        _put(holder, (*wanted.location, str(tag)), after)
+        return [Coercion(path_of((*place, str(tag))), rule, found[tag], after)]
+    return []
+
+
+def _of_branches(found: Any, wanted: Wanted, mender: Mender, place: Location) -> Settled | None:
+    """What the branches of a union make of a value, if it is one thing."""
+    text = to_json(found)
+    outcomes: dict[bytes, Settled] = {}
+    for branch in wanted.branches:
+        if not mender.may_try(len(text) + _COST_OF_TRYING):
+            return None
+        try:
+            outcome = settled(branch, from_json(text), mender, place)
+        except InvalidError:
+            continue
+        outcomes.setdefault(to_json(outcome.value), outcome)
+    return next(iter(outcomes.values())) if len(outcomes) == 1 else None
+
+
+def _standing(value: Any, location: Location) -> Any:
+    for step in location:
+        if not has(value, step):
+            return _ABSENT
+        value = value[step]
+    return value
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether this is what the validator saw: a validator of the author's may have handed on something else."""
+    return type(one) is type(other) and (isinstance(one, (dict, list)) or one == other)
+
+
+def has(value: Any, step: int | str) -> bool:
+    """Whether a JSON value has such a member or item."""
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, dict) and step in value
+
+
+def _put(holder: list[Any], location: Location, after: Any) -> None:
+    container: Any = holder
+    last: int | str = 0
+    for step in location:
+        container, last = container[last], step
+    if after is OMIT:
+        del container[last]
+    else:
+        container[last] = after

@@ -1,0 +1,144 @@
+"""What pydantic has against a value, as faults: flat for mending, and of unions the branch that is meant for telling."""
+
+import itertools
+import opcode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from pydantic_core import ErrorDetails, PydanticKnownError
+
+from toolshape.coercion import Wanted
+from toolshape.faults import Fault, Location
+from toolshape.feedback import meant
+from toolshape.mending import has
+
+__all__ = ["WantedAt", "faults_of", "told_of"]
+
+WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+
+_MOST_LOOKED_AT = 5_000  # errors; a value with more is told what is wrong with its first places
+
+
+def faults_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
+    """The places that are wrong; what is wrong inside a union is the union's."""
+    found, unions = _sorted(errors, value, wanted)
+    return [*found, *(_of_whole_union(place, inside, value) for place, inside in unions)]
+
+
+def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
+    """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told."""
+    found, unions = _sorted(errors, value, wanted)
+    for place, inside in unions:
+        found += _of_union(place, inside, value)
+    return found
+
+
+def _sorted(
+    errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt
+) -> tuple[list[Fault], list[tuple[Wanted, list[ErrorDetails]]]]:
+    """The faults outside of unions, and the errors of each union."""
+    found: list[Fault] = []
+    unions: dict[Location, tuple[Wanted, list[ErrorDetails]]] = {}
+    for index, error in enumerate(errors):
+        at, rule = error["loc"], _RULES.get(error["type"], error["type"])
+        parent = at[:-1] if rule in ("missing", "unknown") else at
+        place = wanted(parent) if index < _MOST_LOOKED_AT else None
+        if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
+            unions.setdefault(place.location, (place, []))[1].append(error)
+        else:
+            found.append(_fault(error, rule, place, value))
+    return found, list(unions.values())
+
+
+def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> Fault:
+    at, found = error["loc"], error["input"]
+    location = _in_value(at, value, missing=rule == "missing")
+    if at and at[-1] == "[key]":
+        return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
+    if error["type"] in ("union_tag_invalid", "union_tag_not_found") and place is not None and place.tag is not None:
+        is_there = isinstance(found, dict) and place.tag in found
+        inside = (*location, place.tag)
+        return Fault(at, inside, found[place.tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
+    return Fault(at, location, found, rule, _message(error, rule), error["msg"])
+
+
+def _of_whole_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> Fault:
+    for step in place.location:
+        value = value[step]
+    return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
+
+
+def _of_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> list[Fault]:
+    whole = _of_whole_union(place, errors, value)
+    branches: list[list[Fault]] = []
+    groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
+    if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
+        for branch, group in zip(place.branches, groups, strict=True):
+            inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
+            told = told_of(inside, whole.found, branch.wanted)
+            branches.append([one._replace(location=(*place.location, *one.location)) for one in told])
+    found = meant(branches, place.location)
+    return [whole] if found is None else list(found)
+
+
+def _in_value(location: Location, value: Any, *, missing: bool) -> Location:
+    """A pydantic location without the names of branches and of gates, which no model ever saw."""
+    steps: list[int | str] = []
+    for index, step in enumerate(location):
+        if has(value, step):
+            value = value[step]
+            steps.append(step)
+        elif missing and index == len(location) - 1:
+            steps.append(step)
+    return tuple(steps)
+
+
+_RULES: Mapping[str, str] = {
+    "extra_forbidden": "unknown",
+    "unexpected_keyword_argument": "unknown",
+    "missing": "missing",
+    "missing_argument": "missing",
+}
+_SAID_BY_SCHEMA = frozenset({
+    "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
+    "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
+    "none_required", "string_pattern_mismatch", "string_too_long", "string_too_short", "too_long", "too_short",
+    "union_tag_invalid", "union_tag_not_found", "uuid_version",
+})  # fmt: skip
+
+
+def _message(error: ErrorDetails, rule: str) -> str:
+    """The author's own sentence, or pydantic's where no keyword of JSON Schema says what it is about."""
+    if rule in ("missing", "unknown", "inexact"):
+        return ""
+    if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
+        return ""
+    raised = error.get("ctx", {}).get("error")
+    if isinstance(raised, Exception) and not _is_by_author(raised):
+        return "it is refused"
+    return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _is_by_pydantic(error: ErrorDetails) -> bool:
+    """Whether this is not an error of the author's under a name of pydantic's."""
+    kind = error["type"]
+    try:
+        known = PydanticKnownError(cast("Any", kind), error.get("ctx"))
+        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # with other words for JSON
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _is_by_author(error: Exception) -> bool:
+    """Whether a ``raise`` or ``assert`` in the validator's own module made this.
+
+    What comes from further in, or from what is written in C (``int("x")``), is not meant for a caller.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    module = trace.tb_frame.f_globals.get("__name__")
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    is_raised = trace.tb_frame.f_code.co_code[trace.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    return is_raised and bool(trace.tb_frame.f_globals.get("__name__") == module)

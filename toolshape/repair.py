@@ -1,0 +1,109 @@
+"""Text that is JSON but for its spelling, read as JSON5. Needs the extra ``repair``."""
+
+import math
+import re
+from typing import Any
+
+try:
+    import json5
+except ImportError as error:
+    raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
+
+__all__ = ["TruncatedError", "repaired"]
+
+_LONGEST = 30_000  # characters; json5 reads about as many in a second
+_FENCE = "```"
+_TOKENS = re.compile(
+    r"""("(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z))"""  # strings
+    r"""|(//[^\n]*|/\*.*?(?:\*/|\Z))"""  # comments
+    r"""|(?<![\w$])(True|TRUE|False|FALSE|None|Null|NULL)(?![\w$]|\s*:)""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:(?<=u[dD][89abAB]..)\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(?s:.)|\Z)")
+_ESCAPED = frozenset("\"'\\/bfnrt")
+_AS_JSON = {"true": "true", "false": "false", "none": "null", "null": "null"}
+
+
+class TruncatedError(ValueError):
+    """The text ends in the middle."""
+
+
+def repaired(text: str, number: type[float] = float) -> Any:
+    """Read a text with what is often written for JSON.
+
+    That is: trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's ``True``,
+    ``False`` and ``None``, and a fence of Markdown around it. JSON5's grammar decides what it says; nothing is guessed,
+    closed or left out.
+
+    Args:
+        text: The text.
+        number: What numbers with a point or an exponent become.
+
+    Raises:
+        TruncatedError: It ends in the middle.
+        ValueError: It says nothing in that grammar, has a key twice, a number or an escape that JSON does not have, or
+            is too long.
+    """
+    if len(text) > _LONGEST:
+        raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
+    plain = _TOKENS.sub(_in_json5, _unfenced(text.strip()))
+    try:
+        value = json5.loads(
+            plain,
+            strict=False,
+            allow_duplicate_keys=False,
+            parse_constant=_refused,
+            parse_float=lambda digits: _finite(number(digits)),
+        )
+        _refuse_broken_names(value)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ValueError as error:
+        if "Unexpected end of input" in str(error):
+            raise TruncatedError(str(error)) from error
+        raise
+    return value
+
+
+def _refuse_broken_names(value: Any) -> None:
+    """A line break in a name is none of its letters."""
+    if isinstance(value, dict):
+        for name in value:
+            if "\n" in name or "\r" in name:
+                raise ValueError(f"a line break in the name {name!r}")
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_broken_names(inner)
+
+
+def _unfenced(text: str) -> str:
+    if not text.startswith(_FENCE):
+        return text
+    first, _, rest = text.partition("\n")
+    inside = rest if first.removeprefix(_FENCE).isalnum() or first == _FENCE else text.removeprefix(_FENCE)
+    return inside.removesuffix(_FENCE)
+
+
+def _in_json5(found: re.Match[str]) -> str:
+    string, comment, word = found.groups()
+    if word is not None:
+        return _AS_JSON[word.lower()]
+    return str(comment) if string is None else _ESCAPE.sub(_escaped, string)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    r"""An escape that means the same to JSON and to JSON5, which would drop the backslash of ``\d`` and split a pair."""
+    first, second = found.groups()
+    if second is not None:
+        return bytes.fromhex(first + second).decode("utf-16-be")
+    is_half = first is not None and first[0] in "dD" and first[1] in "89abcdefABCDEF"
+    if is_half or (first is None and found[0][1:] not in _ESCAPED):
+        raise ValueError("an escape that JSON does not have")
+    return found[0]
+
+
+def _refused(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else _refused(str(number))

@@ -1,0 +1,262 @@
+"""A pydantic core schema and a place in; what is wanted there, in the words of the coercion rules, out."""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from toolshape.closing import GATE
+from toolshape.coercion import COERCE, Wanted
+from toolshape.faults import Location
+
+__all__ = ["CoreSchema", "compile_wanted", "fields_of"]
+
+CoreSchema: TypeAlias = Mapping[str, Any]
+Compile: TypeAlias = Callable[[CoreSchema, "CoreSchema | None"], Any]
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "str": frozenset({"string"}),
+    "int": frozenset({"integer"}),
+    "float": frozenset({"number"}),
+    "bool": frozenset({"boolean"}),
+    "decimal": frozenset({"decimal"}),
+    **dict.fromkeys(("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex"), frozenset({"text"})),
+    "literal": frozenset({"choice"}),
+    "enum": frozenset({"choice"}),
+    **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
+    "tuple": frozenset({"array"}),
+    **dict.fromkeys(("dict", "model", "dataclass", "typed-dict"), frozenset({"object"})),
+    **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
+}
+_TRANSPARENT = frozenset(
+    {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap", "model-field",
+     "dataclass-field", "typed-dict-field", "named-tuple-field"}
+)  # fmt: skip
+
+
+class _Around:
+    """A core schema node without what stands around it, what that said, and what stands behind its validators."""
+
+    __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
+
+    def __init__(self, config: CoreSchema | None) -> None:
+        self.node: CoreSchema = {}
+        self.behind: CoreSchema = {}
+        self.config = config
+        self.nullable = self.has_default = self.strict = False
+        self.switched: dict[str, bool] = {}
+        self.tags = 0
+
+
+def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Location], Wanted | None]:
+    """Compile the way from a place, as pydantic's errors name it, to what is wanted there.
+
+    A place inside a union is the union's: which branch is meant is not for us to say.
+
+    Args:
+        schema: The core schema.
+        compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
+    """
+    return _Places(schema, compile_part)
+
+
+class _Places:
+    """The places of one core schema."""
+
+    def __init__(self, schema: CoreSchema, compile_part: Compile) -> None:
+        self.schema = schema
+        self.compile_part = compile_part
+        self.definitions = {node["ref"]: node for node in _definitions(schema)}
+
+    def __call__(self, location: Location) -> Wanted | None:
+        around = _unwrapped(self.schema, self.definitions, None)
+        place: list[int | str] = []
+        switched = dict(around.switched)
+        steps = list(location)
+        while steps:
+            if around.tags and steps[0] == GATE:
+                steps.pop(0)
+                around.tags -= 1
+                continue
+            kind = around.node["type"]
+            if kind == "union":
+                break
+            if kind == "tagged-union" and (tagged := _tagged(around.node, steps[0])) is not None:
+                inner: CoreSchema | None = tagged
+                steps.pop(0)
+            else:
+                step = steps.pop(0)
+                inner = _child(around.node, step)
+                place.append(step)
+            if inner is None:
+                return None
+            around = _unwrapped(inner, self.definitions, around.config)
+            switched |= around.switched
+        found = _wanted(around, tuple(place), switched, self.branches(around))
+        part = functools.partial(self.compile_part, around.behind, around.config)
+        return found and found._replace(steps=len(location) - len(steps), part=part)
+
+    def branches(self, around: _Around) -> tuple[Any, ...]:
+        """What validates the branches of a union."""
+        if around.node["type"] != "union":
+            return ()
+        choices = [one[0] if isinstance(one, tuple) else one for one in around.node["choices"]]
+        return tuple(self.compile_part(one, around.config) for one in choices)
+
+
+def _tagged(node: CoreSchema, step: int | str) -> CoreSchema | None:
+    return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
+
+
+def _definitions(schema: CoreSchema) -> Iterable[CoreSchema]:
+    return schema["definitions"] if schema["type"] == "definitions" else ()
+
+
+def _wanted(
+    around: _Around, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
+) -> Wanted | None:
+    node, kind = around.node, str(around.node["type"])
+    kinds, choices, tag = _KINDS.get(kind, frozenset()), (), None
+    if kind == "function-plain":
+        return None
+    if kind == "union":
+        kinds = frozenset({"union"})
+    elif kind == "tagged-union":
+        kinds, choices = frozenset({"object"}), tuple(node["choices"])
+        tag = _tag_of(node["discriminator"])
+    elif kind in ("literal", "enum"):
+        given = node["expected"] if kind == "literal" else node["members"]
+        choices = tuple(getattr(one, "value", one) for one in given)
+    elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
+        kinds = frozenset({"array", "list"})
+    return Wanted(
+        location=location,
+        kinds=kinds,
+        choices=choices,
+        nullable=around.nullable or kind == "none",
+        has_default=around.has_default,
+        strict=around.strict,
+        switched=switched,
+        fields=lambda: [name for name, _ in fields_of(node)],
+        tag=tag,
+        branches=branches,
+    )
+
+
+def _tag_of(discriminator: Any) -> str | None:
+    """The field that tells branches apart; by an alias, it stands in a list of paths."""
+    if isinstance(discriminator, list) and discriminator and len(discriminator[0]) == 1:
+        discriminator = discriminator[0][0]
+    return discriminator if isinstance(discriminator, str) else None
+
+
+def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema], config: CoreSchema | None) -> _Around:
+    around = _Around(config)
+    around.behind = node["schema"] if node["type"].endswith("-field") else node
+    is_authors = True  # pydantic's own types say strict inside lax-or-strict
+    while True:
+        kind = node["type"]
+        around.strict = around.strict or (is_authors and node.get("strict") is True)
+        around.switched |= node.get("metadata", {}).get(COERCE, {})
+        around.nullable = around.nullable or kind == "nullable"
+        around.has_default = around.has_default or kind == "default" or node.get("required") is False
+        if kind in ("model", "dataclass"):
+            around.config = node.get("config", around.config)
+        is_authors = is_authors and kind != "lax-or-strict"
+        if kind == "tagged-union" and GATE in node["choices"]:
+            around.tags += 1
+        inside = _inside(node, definitions)
+        if kind in ("function-before", "function-wrap") and inside is not None:
+            around.behind = inside
+        if inside is None:
+            around.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
+            return around
+        node = inside
+
+
+def _inside(node: CoreSchema, definitions: Mapping[str, CoreSchema]) -> CoreSchema | None:
+    """What stands in a node that says nothing of the value itself; ``None`` for any other."""
+    match node["type"]:
+        case "definition-ref":
+            return definitions[node["schema_ref"]]
+        case "json-or-python":
+            inside: CoreSchema = node["json_schema"]
+        case "lax-or-strict":
+            inside = node["strict_schema"]
+        case "chain":
+            inside = node["steps"][-1]
+        case "tagged-union" if GATE in node["choices"]:
+            inside = node["choices"][GATE]
+        case "model" if node.get("root_model"):
+            inside = node["schema"]
+        case kind if kind in _TRANSPARENT:
+            inside = node["schema"]
+        case _:
+            return None
+    return inside
+
+
+def _inmost(node: CoreSchema) -> CoreSchema:
+    """The fields of a model, inside its validators."""
+    while node["type"] in _TRANSPARENT:
+        node = node["schema"]
+    return node
+
+
+def _child(node: CoreSchema, step: int | str) -> CoreSchema | None:
+    kind = node["type"]
+    if kind in ("model", "dataclass"):
+        return _child(node["schema"], step)
+    if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
+        named = node.get("fields")
+        if isinstance(named, Mapping) and step in named and _written(str(step), named[step]) == step:
+            return named[step]  # type: ignore[no-any-return]
+        fields = fields_of(node)
+        if isinstance(step, int):
+            return fields[step][1] if step < len(fields) else None
+        named_so = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
+        return named_so or node.get("extras_schema")
+    return _item(node, step)
+
+
+def _item(node: CoreSchema, step: int | str) -> CoreSchema | None:
+    """What an item of an array, or a value of a map, is to be."""
+    if node["type"] == "dict":
+        return node.get("values_schema") if isinstance(step, str) else None
+    items = node.get("items_schema")
+    if isinstance(step, str):
+        return None
+    if node["type"] != "tuple" or items is None:
+        return items
+    variadic = node.get("variadic_item_index")
+    position = step if variadic is None else min(step, variadic)
+    return items[position] if position < len(items) else None
+
+
+def fields_of(node: CoreSchema) -> list[tuple[str, CoreSchema]]:
+    """The fields of a node that has some, under the names that a model writes."""
+    if node["type"] in ("model", "dataclass"):
+        return fields_of(node["schema"])
+    if node["type"] == "call":
+        return fields_of(node["arguments_schema"])
+    if node["type"] == "arguments":
+        return [(one.get("alias", one["name"]), one["schema"]) for one in node["arguments_schema"]]
+    fields = node.get("fields", ())
+    named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return [(_written(name, field), field) for name, field in named]
+
+
+def _by_another_name(node: CoreSchema, step: str) -> CoreSchema | None:
+    """A field by its own name beside its alias, or by one alias of several."""
+    fields = node.get("fields", {})
+    items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return next((field for name, field in items if name == step or [step] in _paths(field)), None)
+
+
+def _paths(field: CoreSchema) -> list[Any]:
+    paths = field.get("validation_alias", ())
+    return list(paths) if isinstance(paths, list) else []
+
+
+def _written(name: str, field: CoreSchema) -> str:
+    alias = field.get("validation_alias", name)
+    return alias if isinstance(alias, str) else name
