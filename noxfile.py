@@ -77,7 +77,7 @@ def tests(session: nox.Session) -> None:
 def lowest(session: nox.Session) -> None:
     # google-genai asks for a newer pydantic than we do; its tests skip here.
     session.install("--editable", ".[cli,schema,repair,testing]", *LOWEST, *BESIDE_LOWEST)
-    session.run("python", "-m", "pytest", *session.posargs)
+    session.run("python", "-m", "pytest", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "1"})
 
 
 @nox.session(python="3.12")
@@ -98,7 +98,7 @@ def corpora(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def fuzz(session: nox.Session) -> None:
     # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
-    session.install("--editable", ".[test]", "atheris")
+    session.install("--editable", ".[schema,repair]", "atheris")
     session.run("python", "tests/fuzz_coverage.py", *(session.posargs or ["-runs=10000"]), env={"PYTHONPATH": "tests"})
 
 

@@ -17,7 +17,7 @@ from toolshape.showing import Shown, show
 from toolshape.testing import LawBrokenError, check_provider, check_shape, check_tool
 from toolshape.tool import as_tool
 
-EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 # What a provider has no strict form for, however it is rewritten: the budget of Claude's grammar.
 NOT_STRICT = {"many_optionals": ("anthropic", "bedrock")}
 

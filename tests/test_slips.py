@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
@@ -23,8 +24,8 @@ EVERY_RULE = dict.fromkeys(RULES, True)
 LAYERS = {"the default rules": None, "every rule": EVERY_RULE}
 # Arguments beyond each function's own; 100,000 slips in all where every one is tried.
 EVERY = bool(os.environ.get("TOOLSHAPE_EVERY"))
-EXAMPLES = {"the default rules": 14 if EVERY else 1, "every rule": 3 if EVERY else 1}
-LEAST = {"the default rules": 100_000 if EVERY else 10_000, "every rule": 20_000 if EVERY else 10_000}
+EXAMPLES = {"the default rules": 13 if EVERY else 1, "every rule": 3 if EVERY else 0}
+LEAST = {"the default rules": 100_000 if EVERY else 10_000, "every rule": 20_000 if EVERY else 5_000}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -33,7 +34,8 @@ def test_nothing_is_silently_wrong(layer):
     found: Counter[Any] = Counter()
     for case in CASES.values():
         found += check_slips(case.function, case.arguments, coerce=LAYERS[layer])
-        found += check_slips(case.function, coerce=LAYERS[layer], examples=EXAMPLES[layer])
+        if EXAMPLES[layer]:
+            found += check_slips(case.function, coerce=LAYERS[layer], examples=EXAMPLES[layer])
     print(f"{layer}: {sum(found.values())} slips")
     assert sum(found.values()) >= LEAST[layer]
     assert {kind for kind, _, _ in found} == set(get_args(SlipKind))
@@ -316,6 +318,7 @@ def tables() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="what one Python finds, all do: it is made once")
 def test_the_page_is_what_becomes_of_them():
     """The tables in the docs are these."""
     text = PAGE.read_text(encoding="utf-8")

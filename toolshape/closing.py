@@ -67,7 +67,7 @@ def closed(schema: Any, config: Node | None = None) -> Any:
 def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911 - a line a hole
     """One node whose children are closed already."""
     match node["type"]:
-        case "float" if not node.get("allow_inf_nan", False):  # NaN, Infinity, and 1e999, which overflows to it
+        case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
             return {**node, "allow_inf_nan": False}
         case "any":
             return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
@@ -92,7 +92,8 @@ def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR091
                 node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
             )
             return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
-    return node
+        case _:
+            return node
 
 
 def _sets_extra(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
 
 import difflib
+import importlib.util
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +55,7 @@ class Wanted(NamedTuple):
     ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
     where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
     form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
-    that an object there has. ``tag`` is the field that tells branches apart. ``steps`` is how many steps of a fault's
+    that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps of a fault's
     place lead there. ``part`` validates what stands there by itself.
     """
 
@@ -66,10 +67,15 @@ class Wanted(NamedTuple):
     strict: bool = False
     switched: Mapping[str, bool] = {}
     fields: Callable[[], Iterable[str]] = tuple
-    tag: str | None = None
+    tags: tuple[str, ...] = ()
     branches: tuple[Any, ...] = ()
     steps: int = 0
     part: Callable[[], Any] | None = None
+
+    def tag_in(self, found: Any) -> str | None:
+        """The name by which the field that tells branches apart stands there, or should; ``None`` if none does."""
+        there = (name for name in self.tags if isinstance(found, dict) and name in found)
+        return next(there, self.tags[-1] if self.tags else None)
 
 
 @dataclass(frozen=True, init=False)
@@ -108,6 +114,7 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
 
     Raises:
         ValueError: A layer names a rule that does not exist, or is no layer.
+        ImportError: ``repair_json`` is on, and its extra is not installed.
     """
     chosen = dict(RULES)
     for layer in layers:
@@ -118,13 +125,15 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
                 if rule not in RULES:
                     near = difflib.get_close_matches(str(rule), RULES, 1)
                     raise ValueError(f"no coercion rule {rule!r}" + (f", did you mean {near[0]!r}?" if near else ""))
-                if not isinstance(is_on, bool):
+                if is_on is not True and is_on is not False:
                     said = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
-                    raise ValueError(said)  # noqa: TRY004 - one kind of error for wrong rules
+                    raise ValueError(said)
             chosen.update(layer)
         elif layer is not None:
             said = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
             raise ValueError(said)
+    if chosen["repair_json"] and importlib.util.find_spec("json5") is None:
+        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
     return frozenset(rule for rule, on in chosen.items() if on)
 
 
@@ -223,7 +232,7 @@ def _is_integral(value: Any) -> bool:
 def _is_one_item(found: Any, item: Wanted) -> bool:
     """Whether what stands for a list is one item of it, and surely not several, or something around them."""
     if isinstance(found, dict):
-        return bool(item.fields()) or item.tag is not None
+        return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):
         is_several = not found.strip() or found in _NULLS or _SEVERAL.search(found)
         return not is_several and not item.branches and bool(item.kinds & _SCALARS)

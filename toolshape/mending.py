@@ -113,7 +113,7 @@ def _mended(
         elif wanted.location not in seen:
             seen.add(wanted.location)
             found = _standing(holder[0], wanted.location)
-            is_told_by_parts = bool(wanted.branches) or wanted.tag is not None
+            is_told_by_parts = bool(wanted.branches) or bool(wanted.tags)
             if found is not _ABSENT and (is_told_by_parts or _alike(found, fault.found)):
                 item = checker.wanted((*fault.at, 0)) if "list" in wanted.kinds else None
                 made += _with_best(holder, found, wanted, mender, at, item)
@@ -141,7 +141,7 @@ def _with_best(
     for rule, after in proposals(found, wanted, mender.rules, mender.parse, item):
         _put(holder, wanted.location, after)
         return [Coercion(path_of(place), rule, found, None if after is OMIT else after)]
-    if wanted.tag is not None:
+    if wanted.tags:
         return _with_tag(holder, found, wanted, mender, place)
     outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None
     if outcome is None:
@@ -152,7 +152,7 @@ def _with_best(
 
 def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, place: Location) -> list[Coercion]:
     """Mend the field that tells branches apart, if that is what is wrong."""
-    tag = wanted.tag
+    tag = wanted.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
     choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices)
@@ -187,7 +187,8 @@ def _standing(value: Any, location: Location) -> Any:
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether this is what the validator saw: a validator of the author's may have handed on something else."""
-    return type(one) is type(other) and (isinstance(one, (dict, list)) or one == other)
+    is_same_kind = type(one) is type(other) or (isinstance(one, float) and isinstance(other, float))
+    return is_same_kind and (isinstance(one, (dict, list)) or bool(one == other))
 
 
 def has(value: Any, step: int | str) -> bool:

@@ -139,7 +139,8 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     timeout: Any = options.timeout
     if name is not None and not (isinstance(name, str) and name):
         yield Problem(path="name", rule="option", message="the name is a text that is not empty")
-    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
+    is_seconds = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
+    if timeout is not None and not is_seconds:
         yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
     for effect in sorted(options.effects - set(_EFFECTS)):
         yield Problem(path="effects", rule="option", message=f"no effect {effect!r}", hint=_near(effect, _EFFECTS))

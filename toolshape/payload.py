@@ -57,7 +57,7 @@ def mended(
     terms: Terms,
     arguments: Any,
     *,
-    exact: Arrow | None = None,
+    keeps_floats: bool = False,
     deepest: int | None = None,
 ) -> Validated:
     """The slow path: find out what is wrong, mend what the rules mend, and check again.
@@ -67,19 +67,19 @@ def mended(
         schema: Their canonical schema, in whose words the model is told.
         terms: On what terms they are taken.
         arguments: The payload as sent.
-        exact: What makes use of numbers as they were written.
+        keeps_floats: Whether the checker makes use of numbers as they were written.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
 
     Raises:
         CallError: It cannot be read as an object, or is not valid and no rule mends it.
     """
     try:
-        reader = _Reader(terms, keep_floats=exact is not None)
+        reader = _Reader(terms, keep_floats=keeps_floats)
         value, coercions = reader.as_object(arguments), reader.coercions
         if deepest is not None and depth_of(value) > deepest:
             raise _too_deep(terms, f"nested more than {deepest} levels deep")
-        for arrow in (terms.back, exact):
-            value = value if arrow is None else arrow(value)
+        if terms.back is not None:
+            value = terms.back(value)
         found = settled(checker, value, Mender(terms.rules, reader.parse))
     except InvalidError as error:
         problems = problems_of(error.told(), schema)

@@ -55,10 +55,10 @@ def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> 
     location = _in_value(at, value, missing=rule == "missing")
     if at and at[-1] == "[key]":
         return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
-    if error["type"] in ("union_tag_invalid", "union_tag_not_found") and place is not None and place.tag is not None:
-        is_there = isinstance(found, dict) and place.tag in found
-        inside = (*location, place.tag)
-        return Fault(at, inside, found[place.tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
+    if error["type"] in ("union_tag_invalid", "union_tag_not_found") and place is not None and place.tags:
+        tag = str(place.tag_in(found))
+        is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
+        return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
     return Fault(at, location, found, rule, _message(error, rule), error["msg"])
 
 

@@ -171,7 +171,8 @@ def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
         yield "wrong_type", [{"key": key, "value": item} for key, item in value.items()]
     elif isinstance(value, list):
         yield "wrapped", {"items": value}
-        yield from (("wrong_type", value[0]),) if len(value) == 1 else ()
+        if len(value) == 1:
+            yield "wrong_type", value[0]
         if value and all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value):
             yield "wrong_type", ", ".join(map(str, value))
     elif isinstance(value, str):
@@ -195,11 +196,12 @@ def _scalar_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
     yield "wrong_type", text
     yield "wrong_type", str(value)
     if isinstance(value, bool):
-        yield from (("wrong_type", written) for written in (int(value), str(value).upper(), "yes" if value else "no"))
+        for word in (int(value), str(value).upper(), "yes" if value else "no"):
+            yield "wrong_type", word
     elif isinstance(value, int):
         yield "wrong_type", float(value)
-        texts = (f"0{text}", f"+{text}", f"{text}.0", f"{text} units", f" {text}")
-        yield from (("wrong_type", written) for written in texts)
+        for written in (f"0{text}", f"+{text}", f"{text}.0", f"{text} units", f" {text}"):
+            yield "wrong_type", written
     elif isinstance(value, float):
         yield "wrong_type", text.replace(".", ",")
         yield "wrong_type", f"{text}%"

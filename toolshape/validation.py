@@ -33,15 +33,15 @@ def compile_validate(definition: Definition, terms: Terms) -> Validate:
     count_keys, reserved = definition.count_keys, definition.reserved
     core = definition.model.__pydantic_core_schema__
     wanted = _compile_wanted(core)
+    keeps_floats = definition.has_decimals
     checker = Checker(functools.partial(_checked, definition, wanted), wanted)
     back = terms.back
     deepest = DEEPEST if forks(definition.schema) else None
-    exact = functools.partial(_exact, wanted=wanted, location=()) if definition.has_decimals else None
 
     def slowly(arguments: Any) -> Validated:
-        return mended(checker, definition.schema, terms, arguments, exact=exact, deepest=deepest)
+        return mended(checker, definition.schema, terms, arguments, keeps_floats=keeps_floats, deepest=deepest)
 
-    if exact is not None or deepest is not None:
+    if keeps_floats or deepest is not None:
         return slowly
 
     def validate(arguments: Any) -> Validated:
@@ -93,7 +93,7 @@ def _refusal(error: ValidationError, value: Any, wanted: WantedAt) -> InvalidErr
 def _checked(definition: Definition, wanted: WantedAt, value: Any) -> BaseModel:
     """Validate strictly; where pydantic asked for Python types, laxly, if what was written is right as JSON."""
     validate_json = definition.model.__pydantic_validator__.validate_json
-    text = to_json(value)
+    text = to_json(_exact(value, wanted, ()) if definition.has_decimals else value)
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
@@ -138,7 +138,7 @@ def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) 
     """
     if isinstance(value, dict):
         found = wanted(at)
-        tag = None if found is None or found.tag is None else value.get(found.tag)
+        tag = None if found is None else value.get(found.tag_in(value))
         inside = (*at, tag) if isinstance(tag, (str, int)) else at
         return {key: _exact(item, wanted, (*location, key), (*inside, key)) for key, item in value.items()}
     if isinstance(value, list):

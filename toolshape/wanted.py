@@ -115,14 +115,14 @@ def _wanted(
     around: _Around, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
 ) -> Wanted | None:
     node, kind = around.node, str(around.node["type"])
-    kinds, choices, tag = _KINDS.get(kind, frozenset()), (), None
+    kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
     if kind == "function-plain":
         return None
     if kind == "union":
         kinds = frozenset({"union"})
     elif kind == "tagged-union":
         kinds, choices = frozenset({"object"}), tuple(node["choices"])
-        tag = _tag_of(node["discriminator"])
+        tags = _tags_of(node["discriminator"])
     elif kind in ("literal", "enum"):
         given = node["expected"] if kind == "literal" else node["members"]
         choices = tuple(getattr(one, "value", one) for one in given)
@@ -137,16 +137,16 @@ def _wanted(
         strict=around.strict,
         switched=switched,
         fields=lambda: [name for name, _ in fields_of(node)],
-        tag=tag,
+        tags=tags,
         branches=branches,
     )
 
 
-def _tag_of(discriminator: Any) -> str | None:
-    """The field that tells branches apart; by an alias, it stands in a list of paths."""
-    if isinstance(discriminator, list) and discriminator and len(discriminator[0]) == 1:
-        discriminator = discriminator[0][0]
-    return discriminator if isinstance(discriminator, str) else None
+def _tags_of(discriminator: Any) -> tuple[str, ...]:
+    """The names of the field that tells branches apart; with an alias, they are paths, its own name first."""
+    if isinstance(discriminator, list):
+        return tuple(path[0] for path in discriminator if len(path) == 1 and isinstance(path[0], str))
+    return (discriminator,) if isinstance(discriminator, str) else ()
 
 
 def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema], config: CoreSchema | None) -> _Around:
