@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from shared import corpus
 from zoo import CASES, Line, Order
 
-from toolshape import Coerce, Tool, coercion, tool
+from toolshape import Coerce, Registry, Tool, coercion, tool
 from toolshape.coercion import RULES
 from toolshape.slips import SlipKind
 from toolshape.testing import SilentlyWrongError, Slip, check_slip, check_slips, slips
@@ -215,6 +215,14 @@ def test_repair_json_guesses_nothing(text, word):
     """What is cut off stays cut off; what says nothing in the grammar is refused."""
     _, said = by_rule(int, Payload(text), "repair_json")
     assert word in said
+
+
+def test_what_repair_needs_is_said_where_it_is_asked_for(monkeypatch):
+    """At the tool, the registry or the parameter: not in a call."""
+    monkeypatch.setitem(sys.modules, "json5", None)
+    for ask in (lambda: Coerce("repair_json"), lambda: Registry(coerce={"repair_json": True})):
+        with pytest.raises(ImportError, match=r"toolshape\[repair\]"):
+            ask()
 
 
 def test_a_rule_for_a_parameter():
