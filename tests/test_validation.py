@@ -138,6 +138,17 @@ def test_deep_places():
     assert mended(dict[str, int], {"a": "1"})[1] == [("x.a", "number_text")]
 
 
+def test_the_record_is_what_was_made_of_it_then():
+    """What is mended further on does not change what stands there."""
+    take = taking(dict[str, list[int]], coerce={"repair_json": True, "json_text": True})
+    _, coercions = take._validate("{x: {'a': '[\"1\"]'},}")
+    assert coercions == (
+        Coercion("", "repair_json", "{x: {'a': '[\"1\"]'},}", {"x": {"a": '["1"]'}}),
+        Coercion("x.a", "json_text", '["1"]', ["1"]),
+        Coercion("x.a[0]", "number_text", "1", 1),
+    )
+
+
 def test_a_place_declared_strict_is_never_mended():
     """By the author's word, wherever it stands."""
     assert mended(Annotated[int, Field(strict=True)], "5")[0] == "invalid_arguments"

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
+from toolshape.bodies import copied
 from toolshape.calls import Coercion
 from toolshape.coercion import OMIT, Parse, Wanted, is_misspelt, proposals
 from toolshape.faults import Fault, Location, path_of
@@ -140,7 +141,7 @@ def _with_best(
     mender = mender.at(wanted)
     for rule, after in proposals(found, wanted, mender.rules, mender.parse, item):
         _put(holder, wanted.location, after)
-        return [Coercion(path_of(place), rule, found, None if after is OMIT else after)]
+        return [Coercion(path_of(place), rule, found, None if after is OMIT else copied(after))]
     if wanted.tags:
         return _with_tag(holder, found, wanted, mender, place)
     outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None

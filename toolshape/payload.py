@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic_core import from_json, to_json
 
 from toolshape.arrows import Arrow
+from toolshape.bodies import copied
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, shown
 from toolshape.faults import path_of
@@ -124,7 +125,7 @@ class _Reader:
         if isinstance(value, str) and "json_text" in self.rules:
             inner = self.parsed(value)
             if isinstance(inner, dict) or inner is None:
-                self.coercions.append(Coercion("", "json_text", value, inner))
+                self.coercions.append(Coercion("", "json_text", value, copied(inner)))
                 value = inner
         if value is None and "empty_as_no_arguments" in self.rules:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
@@ -150,7 +151,7 @@ class _Reader:
             code = _CODES.get(error.rule, "malformed_arguments")
             raise CallError(code, tool=self.name, problems=[problem]) from error
         if was_repaired:
-            self.coercions.append(Coercion("", "repair_json", text, value))
+            self.coercions.append(Coercion("", "repair_json", text, copied(value)))
         return value
 
     def written(self, value: Mapping[str, Any]) -> bytes:
