@@ -8,9 +8,13 @@ import nox
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
-LOWEST = ["pydantic==2.13.0", "json5==0.12.0", "docstring-parser==0.17.0"]
+LOWEST = ["pydantic==2.13.1", "json5==0.12.0", "docstring-parser==0.17.0"]
 BESIDE_LOWEST = [
     "anthropic", "botocore", "groq", "llguidance", "mcp", "mistralai", "ollama", "openai", "pytest", "sybil",
+]  # fmt: skip
+PEERS = [
+    "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
+    "pydantic-ai-slim", "toolschema",
 ]  # fmt: skip
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
@@ -78,6 +82,13 @@ def lowest(session: nox.Session) -> None:
     # google-genai asks for a newer pydantic than we do; its tests skip here.
     session.install("--editable", ".[cli,schema,repair,testing]", *LOWEST, *BESIDE_LOWEST)
     session.run("python", "-m", "pytest", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "1"})
+
+
+@nox.session(python=PYTHONS)
+def benchmarks(session: nox.Session) -> None:
+    # Every peer beside us in one environment; the tables of all Pythons are saved in benchmarks/results.
+    session.install(".", *PEERS)
+    session.run("python", "benchmarks", *session.posargs)
 
 
 @nox.session(python="3.12")

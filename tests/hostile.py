@@ -91,6 +91,7 @@ def cases() -> dict[str, Any]:
         "half a pair in a text": '{"b": "\\ud800"}',
         "a name of Python": {"__proto__": {"a": 1}, "__class__": 1, "__init__": 2, "constructor": 3},
         "bait for a regular expression": json.dumps({"e": "a" * 50_000 + "!"}),
+        "bait in a key": json.dumps({"o": {"a" * 50 + "!": 1}}),
         "text in text in text": json.dumps({"c": json.dumps(json.dumps(json.dumps([1])))}),
         "no object": [1, 2],
         "quotes to repair": "{'a': \"" + '\\"' * 14_000,
@@ -106,6 +107,8 @@ def cases() -> dict[str, Any]:
 
 def tools() -> list[Tool[..., Any]]:
     schema = {**decorated.input_schema}
+    patterns = {"type": "object", "patternProperties": {"^(a+)+$": {"type": "integer"}}, "additionalProperties": False}
+    schema["properties"] = {**schema["properties"], "o": patterns}
     return [decorated, Tool.from_definition({"name": "defined", "parameters": schema}, lambda **_: "taken")]
 
 

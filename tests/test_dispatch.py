@@ -5,6 +5,7 @@ import contextvars
 import json
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -293,6 +294,39 @@ def test_a_tool_that_cancels_itself_is_only_its_own():
         assert results[0].error.code == "cancelled"
         assert len(results) == len(named)
     assert registry.dispatch(calls(("quit", {})))[0].error.code == "cancelled"
+
+
+def test_what_a_coroutine_gives_is_not_awaited_again(runner):
+    """An awaitable that comes out of one is its value, which nobody can show; with a time limit and without."""
+    for timeout in (None, 5):
+
+        @tool(name="twice", timeout=timeout)
+        async def twice() -> Any:
+            return later(7)
+
+        [result] = runner(plan_of(("twice", {}), registry=Registry([twice])))
+        assert result.error.code == "unserialisable_result"
+        result.value.close()
+
+
+def test_a_name_that_is_some_other_text():
+    """SDKs may give texts of types of their own."""
+
+    class Name(str):
+        __slots__ = ()
+
+    assert plan_of((Name("add"), {"a": 1})).run()[0].value == 2
+
+
+def test_a_tool_that_cancels_its_own_task_is_cancelled_alone():
+    """In a loop of its own, too: the plan is complete, and nothing is raised."""
+
+    @tool
+    async def stop() -> None:
+        asyncio.current_task().cancel()
+        await asyncio.sleep(1)
+
+    assert Registry([stop]).dispatch(calls(("stop", {})))[0].error.code == "cancelled"
 
 
 def test_an_awaitable_from_a_plain_function_is_awaited(runner):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_names_that_a_provider_refuses():
     registry = Registry(tool(name=name)(lambda: 1) for name in names)
     for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):
         shown = registry.bind(provider)
-        wire = [one.shown.wire_name for one in shown._shapes.values()]
+        wire = [one.wire_name for one in shown._shapes.values()]
         assert len(set(wire)) == len(names)
         rule = get(provider).names
         assert all(rule.admits(name) for name in wire)
@@ -272,6 +273,20 @@ def test_report():
     assert str(report).splitlines()[0].split() == ["tool", "path", "rule", "kind", "severity", "note"]
     assert json.loads(report.json) == report.data
     assert str(Registry([find]).bind("openai").report()) == "nothing changed, nothing found"
+
+
+def test_export_of_what_few_readers_take():
+    """Half a surrogate pair, and a default that is nested deeply, are shown as they are."""
+    deep: Any = 1
+    for _ in range(250):
+        deep = [deep]
+
+    def take(x: Any = deep) -> None:
+        """Take \ud800."""
+
+    [shown] = Registry([take]).export("openai", strict=False)
+    assert shown["function"]["description"] == "Take \ud800."
+    assert json.dumps(shown).count("[" * 250) == 1
 
 
 def test_parse_and_encode():

@@ -11,6 +11,7 @@ from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
 from toolshape.provider import get
+from toolshape.showing import show
 
 PROVIDERS = [
     ("openai", True),
@@ -86,8 +87,7 @@ def test_there_and_back(provider, strict, kind):
     annotation, written, value = TYPES[kind]
     registry = Registry([taking(annotation)])
     bound = registry.bind(provider, strict)
-    shown = bound._shapes["take"].shown
-    out = shown.lens.out or (lambda same: same)
+    out = bound._shapes["take"].out or (lambda same: same)
     for arguments in (out({"x": written}), {"x": written}):
         [result] = bound.dispatch(respond(provider, "take", arguments))
         assert result.unwrap() == value
@@ -103,7 +103,7 @@ def test_null_for_a_default_that_is_not_null(provider, strict):
         return [x, y]
 
     bound = Registry([take]).bind(provider, strict)
-    out = bound._shapes["take"].shown.lens.out or (lambda same: same)
+    out = bound._shapes["take"].out or (lambda same: same)
     for written, value in (({}, [5, 7]), ({"x": None}, [None, 7]), ({"x": 1, "y": 2}, [1, 2])):
         [result] = bound.dispatch(respond(provider, "take", out(written)))
         assert result.unwrap() == value
@@ -121,19 +121,17 @@ def test_strict_schemas_compile(provider, name):
         pytest.skip("more optional parameters than Anthropic compiles")
     made = tool(case.function)
     bound = Registry([made]).bind(provider, strict=True)
-    [shape] = bound._shapes.values()
-    grammar = llguidance.LLMatcher.grammar_from_json_schema(
-        shape.shown.lens.schema, overrides={"whitespace_flexible": False}
-    )
+    lens = show(get(provider), made.spec, strict=True).lens
+    grammar = llguidance.LLMatcher.grammar_from_json_schema(lens.schema, overrides={"whitespace_flexible": False})
     assert not llguidance.LLMatcher.validate_grammar(grammar, TOKENS)
     matcher = llguidance.LLMatcher(TOKENS, grammar)
-    said = shape.shown.lens.out(case.arguments) if shape.shown.lens.out else case.arguments
-    text = json.dumps(in_order(said, shape.shown.lens.schema), ensure_ascii=False, separators=(",", ":"))
+    said = lens.out(case.arguments) if lens.out else case.arguments
+    text = json.dumps(in_order(said, lens.schema), ensure_ascii=False, separators=(",", ":"))
     tokens = TOKENS.tokenize_str(text)
     assert matcher.try_consume_tokens(tokens) == len(tokens), (text, matcher.get_error())
     assert matcher.is_accepting()
     [result] = bound.dispatch(respond(provider, made.name, json.loads(text)))
-    if not any(loss.kind == "narrowed" for loss in shape.shown.lens.losses):
+    if not any(loss.kind == "narrowed" for loss in lens.losses):
         assert result.value == case.seen
 
 

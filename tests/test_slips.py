@@ -236,7 +236,7 @@ def test_a_rule_for_a_parameter():
     for wrong in ({"b": "true"}, {"d": {"n": "5"}}):
         with pytest.raises(Exception, match=r"expected (boolean|integer)"):
             set_flags._validate({"a": True, "b": True, "c": [], "d": {"n": 5}, **wrong})
-    with pytest.raises(ValueError, match="did you mean 'bool_text'"):
+    with pytest.raises(ValueError, match='did you mean "bool_text"'):
         Coerce("bool_txt")
     with pytest.raises(ValueError, match="True or False"):
         Coerce(bool_text="no")

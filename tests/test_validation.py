@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from zoo import Colour, Filter, Level, Line, Open, Order, Pair, Point, Tree
+from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, Point, Tree
 
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
 from toolshape.coercion import RULES, chosen_rules
@@ -163,19 +163,6 @@ def test_a_lax_place_takes_what_reads_back_the_same():
     assert mended(day, "2026-01-02T00:00:00")[0] == "invalid_arguments"
     assert mended(Annotated[int, Field(strict=False)], "5") == (5, [("x", "number_text")])
     assert mended(Annotated[bool, Field(strict=False)], "yes")[0] == "invalid_arguments"
-
-
-class Cat(BaseModel):
-    kind: Literal["cat"]
-    lives: int
-
-
-class Dog(BaseModel):
-    kind: Literal["dog"]
-    tricks: list[str]
-
-
-Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
 
 
 @pytest.mark.parametrize(
@@ -371,9 +358,9 @@ def test_rules_are_chosen_by_registry_and_tool():
     assert chosen_rules(False) == frozenset()
     assert chosen_rules(False, {"json_text": True}) == {"json_text"}
     assert chosen_rules({"json_text": False}, True) == chosen_rules()
-    with pytest.raises(ValueError, match="did you mean 'json_text'"):
+    with pytest.raises(ValueError, match='did you mean "json_text"'):
         Registry(coerce={"json_txt": True})
-    with pytest.raises(DefinitionError, match=r"coerce: .* did you mean 'json_text'"):
+    with pytest.raises(DefinitionError, match=r"coerce: .* did you mean \"json_text\""):
         tool(coerce={"json_txt": True})(lambda: None)
     take = taking(int, coerce={"number_text": True})
     [result] = Registry([take], coerce=False).dispatch({"name": "take", "arguments": {"x": "5"}})

@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
 
-__all__ = ["Draft202012Validator", "Validator"]
+__all__ = ["Draft202012Validator", "Validator", "additional"]
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
@@ -47,6 +47,28 @@ def _same(one: Any, other: Any) -> bool:
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
     if isinstance(instance, str) and not _search(pattern)(instance):
         yield SchemaError(f"{instance[:60]!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
+        for key, value in instance.items():
+            if _search(pattern)(key):
+                yield from validator.descend(value, inner, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    keys = additional(schema, instance) if isinstance(instance, dict) else []
+    if isinstance(asked, dict):
+        for key in keys:
+            yield from validator.descend(instance[key], asked, path=key)
+    elif not asked and keys:
+        yield SchemaError(f"{keys[0][:60]!r} is unknown")
+
+
+def additional(schema: Any, instance: Any) -> list[str]:
+    """The keys of an object that a schema neither names nor has a pattern for."""
+    known, searches = schema.get("properties", {}), [_search(one) for one in schema.get("patternProperties", ())]
+    return [key for key in instance if key not in known and not any(search(key) for search in searches)]
 
 
 @functools.lru_cache(maxsize=256)
@@ -83,6 +105,13 @@ def _key(value: Any) -> Any:
 
 Validator: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
-    {"enum": _enum, "const": _const, "pattern": _pattern, "uniqueItems": _unique},
+    {
+        "enum": _enum,
+        "const": _const,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique,
+    },
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )

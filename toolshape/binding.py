@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
+from types import FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -11,7 +13,7 @@ __all__ = ["Invoke", "Layout", "compile_invoke"]
 Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Layout:
     """How the fields of a model become the arguments of a call.
 
@@ -30,16 +32,30 @@ class Layout:
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
     """Compile the way from a validated model and the injected values to the call of the function."""
+    is_plain = not (layout.positional or layout.var_positional or layout.omittable or layout.takes_extra)
+    if not is_plain or any(field not in (None, name) for name, field in layout.keywords):
+        return _of_any_layout(function, layout)
+    injected = layout.injected
+    if injected:
+        return lambda model, inject: function(
+            **model.__dict__, **{name: inject[name] for name in injected if name in inject}
+        )
+    if not _takes_in_order(function, layout):
+        return lambda model, _: function(**model.__dict__)
+    names = [name for name, _ in layout.keywords]
+    if not names:
+        return lambda _model, _inject: function()
+    values_of: Any = attrgetter(*names)
+    if len(names) == 1:
+        return lambda model, _: function(values_of(model))
+    return lambda model, _: function(*values_of(model))
+
+
+def _of_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
     injected = layout.injected
     keyword_fields = [(name, field) for name, field in layout.keywords if field is not None]
 
-    def call_plain(model: BaseModel, _inject: Mapping[str, Any]) -> Any:
-        return function(**model.__dict__)
-
-    def call_injected(model: BaseModel, inject: Mapping[str, Any]) -> Any:
-        return function(**model.__dict__, **{name: inject[name] for name in injected if name in inject})
-
-    def call_any(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+    def call(model: BaseModel, inject: Mapping[str, Any]) -> Any:
         values = model.__dict__
         positional = [
             inject.get(name, injected[name]) if field is None else values[field] for name, field in layout.positional
@@ -54,12 +70,17 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
         keywords.update((name, inject[name]) for name, field in layout.keywords if field is None and name in inject)
         return function(*positional, **keywords, **(model.__pydantic_extra__ or {}))
 
-    if (
-        layout.positional
-        or layout.var_positional is not None
-        or layout.omittable
-        or layout.takes_extra
-        or any(name != field for name, field in keyword_fields)
-    ):
-        return call_any
-    return call_injected if injected else call_plain
+    return call
+
+
+def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
+    """Whether a function surely takes all of its fields by position, which is faster than by name.
+
+    What wraps another may show its signature and take keywords only.
+    """
+    inner = function.__func__ if isinstance(function, MethodType) else function
+    if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {"__wrapped__", "__signature__"}:
+        return False
+    code = inner.__code__
+    by_position = code.co_varnames[inner is not function : code.co_argcount]
+    return not code.co_kwonlyargcount and by_position == tuple(name for name, _ in layout.keywords)

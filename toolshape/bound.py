@@ -1,16 +1,17 @@
 """``Bound``: the shapes of some tools at one provider, for good."""
 
-import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
+
+from pydantic_core import from_json
 
 from toolshape.bodies import copied, made_up_id, opened, seed_of
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
-from toolshape.errors import ExportError, Problem, ResponseError, UsageError
-from toolshape.provider import Choice, Provider, Said, Strictness, family_of, recognised
+from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
+from toolshape.provider import Choice, Provider, Said, Strictness
 from toolshape.receiving import reading_of
 from toolshape.report import Report
 from toolshape.running import NOTHING_INJECTED
@@ -26,7 +27,7 @@ _MOST_NAMED = 10
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_exported", "_shapes", "provider")
+    __slots__ = ("_shapes", "provider")
 
     def __init__(
         self,
@@ -40,18 +41,22 @@ class Bound:
         self.provider = provider
         self._shapes: dict[str, Shape] = {}
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
-            if other := self._shapes.get(one.shown.wire_name):
-                message = f"{other.name!r} and {one.name!r} would both be {one.shown.wire_name!r}: pass name= to one"
+            if other := self._shapes.get(one.wire_name):
+                message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
                 problem = Problem(path="name", rule="name_taken", message=message)
                 raise ExportError(provider=provider.name, tool=one.name, problems=[problem])
-            self._shapes[one.shown.wire_name] = one
-        self._exported = json.dumps(self._gathered(self._shapes))
+            self._shapes[one.wire_name] = one
 
     def __repr__(self) -> str:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._shapes.values()]})"
 
     def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
-        return self.provider.gather([self._shapes[name].shown.payload for name in wire_names])
+        entries = b",".join([self._shapes[name].entry for name in wire_names])
+        text = b"[%s]" % entries
+        try:
+            return self.provider.gather(from_json(text))
+        except ValueError:  # half a surrogate pair, or a default nested deeper than it reads
+            return self.provider.gather(json.loads(text))
 
     def export(self) -> list[JsonObject]:
         """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
@@ -60,8 +65,7 @@ class Bound:
             ExportError: A request does not hold so many tools.
         """
         self._refuse_too_many()
-        tools: list[JsonObject] = json.loads(self._exported) if self._shapes else []
-        return tools
+        return self._gathered(self._shapes) if self._shapes else []
 
     def _refuse_too_many(self) -> None:
         most = self.provider.most_tools
@@ -82,13 +86,13 @@ class Bound:
         Raises:
             KeyError: There is no such tool.
         """
-        return {one.name: one.shown.is_strict for one in self._shapes.values()}[name]
+        return {one.name: one.is_strict for one in self._shapes.values()}[name]
 
     def report(self) -> Report:
         """What this provider is told otherwise than the functions say it, and what deserves a look."""
         said: list[tuple[str, Loss | Finding]] = []
         for one in self._shapes.values():
-            said += [(one.name, loss) for loss in (*one.shown.notes, *one.shown.lens.losses)]
+            said += [(one.name, loss) for loss in one.said]
             said += [(one.name, finding) for finding in one.tool.findings]
         return Report(said)
 
@@ -120,11 +124,11 @@ class Bound:
             model=None if model is None else str(model),
             mode=mode,
             names=names,
-            chosen=tuple(copied(self._gathered(names))) if names else (),
+            chosen=tuple(self._gathered(names)) if names else (),
             parallel=parallel,
-            is_strict=any(one.shown.is_strict for one in self._shapes.values()),
+            is_strict=any(one.is_strict for one in self._shapes.values()),
         )
-        tools: list[JsonObject] = json.loads(self._exported)
+        tools = self._gathered(self._shapes)
         request = self.provider.request(tools, chosen)
         # Where only some are sent, only these count.
         inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
@@ -134,11 +138,10 @@ class Bound:
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
         """The names by which some tools are shown, in the order of the registry."""
-        wire_names = {one.name: one.shown.wire_name for one in self._shapes.values()}
+        wire_names = {one.name: one.wire_name for one in self._shapes.values()}
         for name in names:
             if name not in wire_names:
-                near = difflib.get_close_matches(str(name), wire_names, 1)
-                hint = f'did you mean "{near[0]}"?' if near else ""
+                hint = did_you_mean(str(name), wire_names)
                 raise self._refused("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:
             raise self._refused("choice", "choice", 'a choice among no tools: say "none"')
@@ -150,10 +153,7 @@ class Bound:
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
-        body = opened(response)
-        if not recognised(self.provider, body):
-            found = family_of(body)
-            raise ResponseError(f"a response of {found.family}, not of {self.provider.family}", body=response)
+        body = response if type(response) is dict else opened(response)
         return Plan(self.provider, reading_of(self.provider, body), self._shapes)
 
     def collector(self) -> Collector:
@@ -187,10 +187,10 @@ class Bound:
             name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
             if name not in shapes or arguments is None:
                 raise UsageError(f"there is no tool {name!r}" if arguments is not None else f"{name} has no arguments")
-            shown = shapes[name].shown
-            written = arguments if shown.lens.out is None else shown.lens.out(arguments)
+            shape = shapes[name]
+            written = arguments if shape.out is None else shape.out(arguments)
             call_id = one.id if isinstance(one, Call) else made_up_id(seed_of([name, arguments]), position)
-            said.append(Said(call_id, shown.wire_name, copied(written)))
+            said.append(Said(call_id, shape.wire_name, copied(written)))
         return self.provider.say(said)
 
     def encode(self, results: Sequence[Result]) -> list[Message]:

@@ -18,11 +18,13 @@ __all__ = [
     "JsonSchema",
     "Loss",
     "Message",
+    "Response",
     "Result",
     "Results",
     "Spec",
     "Verbatim",
     "WireCall",
+    "new_record",
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -30,6 +32,9 @@ JsonSchema: TypeAlias = dict[str, Any]
 Message: TypeAlias = dict[str, Any]
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
+
+new_record = tuple.__new__
+"""Makes a NamedTuple of all its fields, as its own constructor does, without that one's Python frame: at half the cost."""
 
 
 class Verbatim(NamedTuple):
@@ -181,6 +186,13 @@ class Result(NamedTuple):
         return self.value
 
 
+Response: TypeAlias = tuple[
+    Sequence[Message], Callable[[Sequence[Result]], list[Message]], Finish | None, str | None, frozenset[str]
+]
+"""What is known of a response besides its calls: the assistant's messages, how its calls are answered, why it ended in
+our word and in the provider's own, and which parts its answers carry."""
+
+
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
@@ -188,26 +200,12 @@ class Results(Sequence[Result]):
     the response ended, in one word for all providers; ``finish_raw`` is the provider's own.
     """
 
-    __slots__ = ("_answers", "_assistant", "_calls", "_carries", "_encode", "finish", "finish_raw")
+    __slots__ = ("_answers", "_calls", "_response")
 
-    def __init__(
-        self,
-        *,
-        calls: Sequence[Call],
-        answers: Sequence[Result | None],
-        assistant: Sequence[Message],
-        encode: Callable[[Sequence[Result]], list[Message]],
-        finish: Finish | None,
-        finish_raw: str | None,
-        carries: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, calls: Sequence[Call], answers: Sequence[Result | None], response: Response) -> None:
         self._calls = calls
         self._answers = answers
-        self._assistant = assistant
-        self._encode = encode
-        self.finish = finish
-        self.finish_raw = finish_raw
-        self._carries = carries
+        self._response = response
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -228,6 +226,16 @@ class Results(Sequence[Result]):
         return f"Results({list(self)!r})"
 
     @property
+    def finish(self) -> Finish | None:
+        """Why the response ended."""
+        return self._response[2]
+
+    @property
+    def finish_raw(self) -> str | None:
+        """The same in the provider's own word."""
+        return self._response[3]
+
+    @property
     def ok(self) -> bool:
         """Whether every call gave a value."""
         return all(result.error is None for result in self)
@@ -235,7 +243,10 @@ class Results(Sequence[Result]):
     @property
     def messages(self) -> list[Message]:
         """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
-        return self._encode(list(self)) if self._answers else []
+        if not self._answers:
+            return []
+        answers: Sequence[Any] = list(self) if None in self._answers else self._answers
+        return self._response[1](answers)
 
     @property
     def losses(self) -> list[Loss]:
@@ -244,7 +255,7 @@ class Results(Sequence[Result]):
         for result in self:
             for part in result.parts:
                 kind = type(part).__name__.lower()
-                if kind != "text" and kind not in self._carries:
+                if kind != "text" and kind not in self._response[4]:
                     note = f"{part.media_type} is named in the text, not shown" if not isinstance(part, Text) else ""
                     lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
         return lost
@@ -252,17 +263,15 @@ class Results(Sequence[Result]):
     @property
     def turn(self) -> list[Message]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        return [*_sendable(self._assistant), *self.messages]
+        return [*_sendable(self._response[0]), *self.messages]
 
 
 def _sendable(messages: Sequence[Message]) -> Sequence[Message]:
     """Messages as they came; half a surrogate pair in one, which no client could send, is marked as lost."""
     try:
         json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        whole = json.dumps(messages, ensure_ascii=False).encode(errors="replace")
-        del error
-        return json.loads(whole)  # type: ignore[no-any-return]
+    except UnicodeEncodeError:
+        return json.loads(json.dumps(messages, ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return]
     except (TypeError, ValueError, RecursionError):  # what no text says is the client's to refuse
         return messages
     return messages

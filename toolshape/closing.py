@@ -13,7 +13,17 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from toolshape.canonical import INTEGER_KEY, NOT_SCHEMAS, core_nodes, sets_extra
 
-__all__ = ["GATE", "closed", "compile_key_count", "is_exact", "take_in"]
+__all__ = [
+    "GATE",
+    "KEYLESS",
+    "KeyCount",
+    "UntoldError",
+    "closed",
+    "compile_key_count",
+    "count_of_flat",
+    "is_finite",
+    "take_in",
+]
 
 Node: TypeAlias = Mapping[str, Any]
 KeyCount: TypeAlias = Callable[[Any], int]
@@ -79,9 +89,9 @@ def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR091
             return {**node, "schema": _with_finite_extras(node["schema"])}
         case "typed-dict" if node.get("extra_behavior") == "allow":
             return _with_finite_extras(node)
-        case "literal" if exact := _exact([getattr(one, "value", one) for one in node["expected"]]):
+        case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
             return _gated(node, exact)
-        case "enum" if exact := _exact([one.value for one in node["members"]]):
+        case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
             return _gated(node, exact)
         case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
             return _gated(node, _is_no_number)
@@ -132,21 +142,21 @@ def _gated(node: Node, lets_through: Callable[[Any], bool]) -> Node:
 
 
 def _finite(value: Any) -> Any:
-    if not is_exact(value):
+    if not is_finite(value):
         raise ValueError("NaN and infinities are no JSON")
     return value
 
 
-def is_exact(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     """Whether JSON can say it: no NaN, no infinity, nowhere in it."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):
-        return all(map(is_exact, value.values()))
-    return all(map(is_exact, value)) if isinstance(value, list) else True
+        return all(map(is_finite, value.values()))
+    return all(map(is_finite, value)) if isinstance(value, list) else True
 
 
-def _exact(choices: list[Any]) -> Callable[[Any], bool] | None:
+def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
     """Whether a value is of the type of a choice: Python takes ``true`` and ``1.0`` for ``1``."""
     if not any(isinstance(one, (bool, int, float)) for one in choices):
         return None
@@ -206,22 +216,22 @@ def compile_key_count(schema: Node) -> KeyCount | None:
     definitions = {node["ref"]: node for node in schema.get("definitions", ())}
     try:
         return _count(schema, definitions, frozenset())
-    except _UntoldError:
+    except UntoldError:
         return None
 
 
-class _UntoldError(Exception):
-    pass
+class UntoldError(Exception):
+    """A core schema does not tell what is asked of it."""
 
 
-_KEYLESS = frozenset(
+KEYLESS = frozenset(
     {"str", "int", "float", "bool", "literal", "enum", "none", "bytes", "decimal", "uuid", "url", "complex", *_DATES}
 )
 
 
 def _count(node: Node, definitions: Mapping[str, Node], seen: frozenset[str]) -> KeyCount | None:  # noqa: C901, PLR0911 - a line a kind
     kind = node["type"]
-    if kind in _KEYLESS:
+    if kind in KEYLESS:
         return None
     if kind in ("definitions", "default", "model-field"):
         return _count(node["schema"], definitions, seen)
@@ -248,7 +258,7 @@ def _count(node: Node, definitions: Mapping[str, Node], seen: frozenset[str]) ->
     is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
     if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
         return _count_of_model(node["schema"], definitions, seen)
-    raise _UntoldError  # unions, maps of anything, and all that a validator of the author's may have changed
+    raise UntoldError  # unions, maps of anything, and all that a validator of the author's may have changed
 
 
 def _count_unless_none(inside: KeyCount) -> KeyCount:
@@ -256,7 +266,7 @@ def _count_unless_none(inside: KeyCount) -> KeyCount:
 
 
 def _count_each(of_item: KeyCount) -> KeyCount:
-    if of_item is _count_of_flat:
+    if of_item is count_of_flat:
         return lambda items: sum([len(item.__pydantic_fields_set__) for item in items])
     return lambda items: sum([of_item(item) for item in items])
 
@@ -265,19 +275,20 @@ def _count_map(of_value: KeyCount) -> KeyCount:
     return lambda value: len(value) + sum([of_value(item) for item in value.values()])
 
 
-def _count_of_flat(model: Any) -> int:
+def count_of_flat(model: Any) -> int:
+    """The keys that a model without others inside was given."""
     return len(model.__pydantic_fields_set__)
 
 
 def _count_of_model(node: Node, definitions: Mapping[str, Node], seen: frozenset[str]) -> KeyCount:
     if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
-        raise _UntoldError
+        raise UntoldError
     if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
-        raise _UntoldError  # a field may be read out of another's value
+        raise UntoldError  # a field may be read out of another's value
     counted = {name: _count(field["schema"], definitions, seen) for name, field in node["fields"].items()}
     inner = [(name, count) for name, count in counted.items() if count is not None]
     if not inner:
-        return _count_of_flat
+        return count_of_flat
     first, count_first = inner[0]
 
     def count_one(model: Any) -> int:

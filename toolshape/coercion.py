@@ -1,6 +1,5 @@
 """The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
 
-import difflib
 import importlib.util
 import math
 import re
@@ -8,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from toolshape.errors import did_you_mean, nearest
 from toolshape.faults import Location
 
 __all__ = [
-    "OMIT", "RULES", "Coerce", "Wanted", "chosen_rules", "is_misspelt", "proposals",
+    "OMIT", "RULES", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
 ]  # fmt: skip
 
 RULES: Mapping[str, bool] = {
@@ -30,9 +30,12 @@ RULES: Mapping[str, bool] = {
 }
 """Every rule, and whether it is on by default."""
 
-Parse: TypeAlias = Callable[[str, bool], tuple[Any, bool]]
-"""Reads JSON text, repaired if that is allowed, and says whether it was; raises ``ValueError``."""
-_Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
+_BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
+
+Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
+"""Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
+Mend: TypeAlias = tuple[str, Any]
+"""The rule that mends, and what it makes of what stood there."""
 
 OMIT = object()
 """What a place becomes that is left out."""
@@ -46,6 +49,7 @@ _LONGEST_NAME = 100
 _NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "None")
+_CONTAINERS = frozenset({"array", "object"})
 _SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
 
 
@@ -55,8 +59,8 @@ class Wanted(NamedTuple):
     ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
     where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
     form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
-    that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps of a fault's
-    place lead there. ``part`` validates what stands there by itself.
+    that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
+    of a fault's place lead there. ``part`` validates what stands there by itself.
     """
 
     location: Location = ()
@@ -76,6 +80,10 @@ class Wanted(NamedTuple):
         """The name by which the field that tells branches apart stands there, or should; ``None`` if none does."""
         there = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(there, self.tags[-1] if self.tags else None)
+
+
+WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+"""What a place wants, as a validator's faults name it; ``None`` where nobody can tell."""
 
 
 @dataclass(frozen=True, init=False)
@@ -123,8 +131,8 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
         elif isinstance(layer, Mapping):
             for rule, is_on in layer.items():
                 if rule not in RULES:
-                    near = difflib.get_close_matches(str(rule), RULES, 1)
-                    raise ValueError(f"no coercion rule {rule!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+                    hint = did_you_mean(str(rule), RULES)
+                    raise ValueError(f"no coercion rule {rule!r}" + (f", {hint}" if hint else ""))
                 if is_on is not True and is_on is not False:
                     said = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
                     raise ValueError(said)
@@ -134,7 +142,8 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
             raise ValueError(said)
     if chosen["repair_json"] and importlib.util.find_spec("json5") is None:
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
-    return frozenset(rule for rule, on in chosen.items() if on)
+    made = frozenset(rule for rule, on in chosen.items() if on)
+    return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
 
 
 def is_misspelt(name: str, known: Iterable[str]) -> bool:
@@ -144,81 +153,88 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
     names = list(known)
     plain = re.sub(r"[\W_]", "", name).casefold()
     same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
-    return same or bool(difflib.get_close_matches(name, names, 1, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT))
+    return same or nearest(name, names, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT) is not None
 
 
-def proposals(
+def proposal(
     found: Any, wanted: Wanted, rules: frozenset[str], parse: Parse, item: Wanted | None = None
-) -> Iterable[tuple[str, Any]]:
-    """The mends that fit, in the order in which they are tried.
+) -> Mend | None:
+    """The mend that fits: the first, of a rule that is on.
 
     Args:
         found: What stands there.
         wanted: What is wanted there.
         rules: The rules that are on there.
-        parse: Reads JSON text.
+        parse: Reads JSON text, repaired where that is allowed there.
         item: What is wanted of an item, where a list is wanted.
     """
-    if found is None:
-        every = _from_null(wanted)
-    else:
-        every = _from_any(found, wanted, lambda text: parse(text, "repair_json" in rules), item)
-    return (one for one in every if one[0] in rules)
+    for mend in _from_null(wanted) if found is None else _from_any(found, wanted, parse, item):
+        if mend[0] in rules:
+            return mend
+    return None
 
 
-def _from_null(wanted: Wanted) -> Iterable[tuple[str, Any]]:
-    if wanted.has_default and not wanted.nullable:
-        yield "null_as_default", OMIT
+def _from_null(wanted: Wanted) -> list[Mend]:
+    return [("null_as_default", OMIT)] if wanted.has_default and not wanted.nullable else []
 
 
-def _from_any(found: Any, wanted: Wanted, parse: _Parse, item: Wanted | None) -> Iterable[tuple[str, Any]]:
+def _from_any(found: Any, wanted: Wanted, parse: Parse, item: Wanted | None) -> list[Mend]:
     kinds = wanted.kinds
+    mends: list[Mend] = []
     if isinstance(found, str):
-        yield from _from_text(found, wanted, parse)
+        mends = _from_text(found, wanted, parse)
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
-        yield "text_from_integer", str(found)
+        mends = [("text_from_integer", str(found))]
     elif _is_integral(found) and ("integer" in kinds or int(found) in _integers(wanted.choices)):
-        yield "integral_float", int(found)
-    in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
-    if "list" in kinds and not in_list and item is not None and _is_one_item(found, item):
-        yield "scalar_as_list", [found]
+        mends = [("integral_float", int(found))]
+    if "list" in kinds and item is not None:
+        in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
+        if not in_list and _is_one_item(found, item):
+            mends.append(("scalar_as_list", [found]))
+    return mends
 
 
-def _from_text(found: str, wanted: Wanted, parse: _Parse) -> Iterable[tuple[str, Any]]:
-    kinds = wanted.kinds
-    if kinds & {"array", "object"}:
-        yield from _from_json_text(found, kinds, parse)
+def _from_text(found: str, wanted: Wanted, parse: Parse) -> list[Mend]:
+    mends: list[Mend] = []
+    if not _CONTAINERS.isdisjoint(wanted.kinds):
+        mends = _from_json_text(found, wanted.kinds, parse)
     elif len(found) <= _LONGEST_NUMBER:
-        yield from _from_word(found, wanted)
+        mends = _from_word(found, wanted)
     if wanted.nullable and found in _NULLS:
-        yield "null_text", None
+        mends.append(("null_text", None))
+    return mends
 
 
-def _from_word(found: str, wanted: Wanted) -> Iterable[tuple[str, Any]]:
+def _from_word(found: str, wanted: Wanted) -> list[Mend]:
     kinds, is_integer = wanted.kinds, bool(_INTEGER_TEXT.fullmatch(found))
-    if is_integer and kinds & {"integer", "number"}:
-        yield "number_text", int(found)
-    elif "number" in kinds and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
-        yield "number_text", float(found)
-    elif "boolean" in kinds and found.lower() in _BOOLEANS:
-        yield "bool_text", _BOOLEANS[found.lower()]
-    elif "choice" in kinds:
-        texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
-        if len(texts) == 1:
-            yield "enum_case", texts[0]
-        elif is_integer and int(found) in _integers(wanted.choices):
-            yield "number_text", int(found)
-        elif any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
-            yield "bool_text", _BOOLEANS[found.lower()]
+    if is_integer and ("integer" in kinds or "number" in kinds):
+        return [("number_text", int(found))]
+    if "number" in kinds and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
+        return [("number_text", float(found))]
+    if "boolean" in kinds and found.lower() in _BOOLEANS:
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return _from_choice(found, wanted) if "choice" in kinds else []
 
 
-def _from_json_text(found: str, kinds: frozenset[str], parse: _Parse) -> Iterable[tuple[str, Any]]:
+def _from_choice(found: str, wanted: Wanted) -> list[Mend]:
+    texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+    if len(texts) == 1:
+        return [("enum_case", texts[0])]
+    if _INTEGER_TEXT.fullmatch(found) and int(found) in _integers(wanted.choices):
+        return [("number_text", int(found))]
+    if any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return []
+
+
+def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Mend]:
     try:
         written, was_repaired = parse(found)
     except ValueError:
-        return
+        return []
     if (isinstance(written, list) and "array" in kinds) or (isinstance(written, dict) and "object" in kinds):
-        yield "repair_json" if was_repaired else "json_text", written
+        return [("repair_json" if was_repaired else "json_text", written)]
+    return []
 
 
 def _integers(choices: Iterable[Any]) -> list[int]:

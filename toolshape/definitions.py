@@ -27,7 +27,7 @@ __all__ = ["Choose", "SchemaDefinition", "compile_validate", "define"]
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SchemaDefinition:
     """A tool that somebody else described, and the function that answers it, if there is one.
 

@@ -1,30 +1,21 @@
 """A response's calls in, planned; run, and their results out. One body, two drivers."""
 
-import asyncio
-import difflib
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel
 
 from toolshape.bodies import made_up_id, seed_of
-from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall
-from toolshape.errors import CallError, Problem
+from toolshape.calls import Call, Coercion, Finish, Result, Results, new_record
+from toolshape.errors import CallError, Problem, nearest
+from toolshape.outcomes import as_call_error, hidden, is_cancellation, validator_failed
 from toolshape.parts import Part, Text, as_text, parts_of
 from toolshape.provider import Provider, Reading
-from toolshape.running import (
-    NOTHING_INJECTED,
-    as_call_error,
-    hidden,
-    is_async,
-    refuse_running_loop,
-    run,
-    run_async,
-    validator_failed,
-)
+from toolshape.receiving import sendable_id, sendable_name
+from toolshape.running import NOTHING_INJECTED, SETTLED, completed, loops, refuse_running_loop
 from toolshape.shape import Shape
 
 __all__ = ["Plan"]
@@ -32,14 +23,10 @@ __all__ = ["Plan"]
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
-class Ready(NamedTuple):
-    """A call that may run: named home, its arguments valid."""
+Ready: TypeAlias = tuple[int, Call, Shape, BaseModel, tuple[Coercion, ...]]
+"""A call that may run: its position, the call named home, its tool, and its arguments, valid, with what was mended."""
 
-    position: int
-    call: Call
-    shape: Shape
-    model: BaseModel
-    coercions: tuple[Coercion, ...]
+_TASKS_COUNT_CANCELLATIONS = sys.version_info >= (3, 11)  # before, a task cannot say who cancelled it
 
 
 class Plan:
@@ -49,60 +36,58 @@ class Plan:
     already, what has not finished reads as ``cancelled``.
     """
 
-    __slots__ = ("_answers", "_ready", "calls", "results")
+    __slots__ = ("_answers", "_is_plain", "_ready", "calls", "results")
 
     def __init__(self, provider: Provider, reading: Reading, shapes: Mapping[str, Shape]) -> None:
-        self.calls: list[Call] = []
-        self._answers: list[Result | None] = []
+        assistant, wires, finish_raw, cut, ends_in_call = reading
+        finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
+        if wires and finish != "tool_calls":
+            if finish == "length" and ends_in_call:
+                cut |= {len(wires) - 1}
+            finish = "tool_calls" if finish == "stop" else finish
+        calls: list[Call] = []
+        answers: list[Result | None] = []
+        self.calls, self._answers, self._is_plain = calls, answers, True
         self._ready: list[Ready] = []
-        finish: Finish | None = None if reading.finish is None else provider.finishes.get(str(reading.finish), "other")
-        cut = reading.cut
-        if finish == "length" and reading.ends_in_call:
-            cut = cut | {len(reading.calls) - 1}
-        seed = b"" if all(wire.id for wire in reading.calls) else seed_of(reading.assistant)
-        for index, wire in enumerate(reading.calls):
-            if not wire.id:
-                wire = wire._replace(id=made_up_id(seed, index))  # noqa: PLW2901 - the same call, named
-            self._prepare(index, wire, shapes, provider.name, is_cut=index in cut)
-        self.results = Results(
-            calls=self.calls,
-            answers=self._answers,
-            assistant=reading.assistant,
-            encode=provider.encode,
-            finish="tool_calls" if self.calls and finish == "stop" else finish,
-            finish_raw=reading.finish,
-            carries=provider.carries,
-        )
+        name, seed = provider.name, b""
+        for index, wire in enumerate(wires):
+            call_id, wire_name, arguments, raw = wire
+            is_name = type(wire_name) is str or isinstance(cast("Any", wire_name), str)
+            shape = shapes.get(wire_name) if is_name else None
+            if not (type(call_id) is str and call_id and call_id.isascii()):
+                call_id = sendable_id(call_id)
+                if not call_id:
+                    seed = seed or seed_of(assistant)
+                    call_id = made_up_id(seed, index)
+            if shape is None:
+                calls.append(Call(call_id, None, sendable_name(wire_name), arguments, name, raw))
+                answers.append(_unknown(calls[-1], shapes))
+                continue
+            call = new_record(Call, (call_id, shape.name, wire_name, arguments, name, raw, None, shape.back))
+            calls.append(call)
+            answers.append(self._prepared(index, call, shape, index in cut))
+        self.results = Results(calls, answers, (assistant, provider.encode, finish, finish_raw, provider.carries))
 
-    def _prepare(self, index: int, wire: WireCall, shapes: Mapping[str, Shape], provider: str, *, is_cut: bool) -> None:
-        wire_name = cast("Any", wire.wire_name)
-        wire_name = wire_name if isinstance(wire_name, str) else ""  # whatever stands there is in raw
-        shape = shapes.get(wire_name)
-        name = None if shape is None else shape.name
-        back = None if shape is None else shape.shown.lens.back
-        call = Call(wire.id, name, wire_name, wire.arguments, provider, wire.raw, None, back)
-        self.calls.append(call)
-        self._answers.append(None)
-        if shape is None:
-            near = difflib.get_close_matches(wire_name, shapes, 1)
-            error = CallError("unknown_tool", tool=wire_name, text=near[0] if near else "", names=tuple(shapes))
-            self._answers[index] = _refused(call, error)
-            return
-        if is_cut and not _is_whole(wire.arguments):
+    def _prepared(self, index: int, call: Call, shape: Shape, is_cut: bool) -> Result | None:
+        """Make a call ready to run, or give its answer."""
+        error: CallError
+        if is_cut and not _is_whole(call.arguments_raw):
             problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
-            error = CallError("truncated_arguments", tool=wire_name, problems=[problem])
-            self._answers[index] = _refused(call, error)
-            return
+            return _refused(call, CallError("truncated_arguments", tool=call.wire_name, problems=[problem]))
         try:
-            model, coercions = shape.validate(wire.arguments)
-        except CallError as error:
-            self._answers[index] = _refused(call, error)
+            model, coercions = shape.validate(call.arguments_raw)
+        except CallError as refused:
+            error = refused
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a validator of the author's that failed otherwise than by refusing
-            self._answers[index] = _refused(call, validator_failed(error, tool=wire_name))
+        except BaseException as failed:  # a validator of the author's that failed otherwise than by refusing
+            error = validator_failed(failed, tool=call.wire_name)
         else:
-            self._ready.append(Ready(index, call, shape, model, coercions))
+            self._ready.append((index, call, shape, model, coercions))
+            if not shape.is_plain:
+                self._is_plain = False
+            return None
+        return _refused(call, error)
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
@@ -110,23 +95,29 @@ class Plan:
         Raises:
             UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
         """
-        for ready in self._ready:
-            refuse_running_loop(ready.shape.kind, ready.shape.name)
-        claimed = self._claimed(inject)
+        if not self._is_plain:
+            for _, _, shape, _, _ in self._ready:
+                refuse_running_loop(shape.kind, shape.name)
+            self._require(inject)
+        waiting: list[Ready] = []
+        claimed, self._ready = self._ready, []  # none is run twice, however often and from where we are asked
         for ready in claimed:
-            if is_async(ready.shape.kind):
+            position, _, shape, model, _ = ready
+            if shape.is_async:
+                waiting.append(ready)
                 continue
             started = perf_counter()
             try:
-                value = run(ready.shape.kind, ready.shape.invoke, ready.model, inject)
-            except asyncio.CancelledError:  # nobody cancels us here: it is the tool's own, and reads as cancelled
-                continue
+                value = shape.invoke(model, inject)
+                if type(value) not in SETTLED:
+                    value = completed(shape.kind, value)
             except BaseException as error:
-                self._answers[ready.position] = _failed(ready, error, started)
+                if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
+                    self._answers[position] = _failed(ready, error, started)
             else:
-                self._answers[ready.position] = _succeeded(ready, value, started)
-        if waiting := [ready for ready in claimed if is_async(ready.shape.kind)]:
-            asyncio.run(self._drive(waiting, inject))
+                self._answers[position] = _succeeded(ready, value, started)
+        if waiting:
+            loops().run(self._drive(waiting, inject))
         return self.results
 
     async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
@@ -136,40 +127,36 @@ class Plan:
             UsageError: An injected value is missing; nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
-        await self._drive(self._claimed(inject), inject)
+        self._require(inject)
+        claimed, self._ready = self._ready, []
+        if len(claimed) != 1 or not _TASKS_COUNT_CANCELLATIONS:
+            await self._drive(claimed, inject)
+            return self.results
+        try:
+            await self._answer(claimed[0], inject)
+        except BaseException as error:
+            if not is_cancellation(error) or loops().is_cancelled():  # else it is the tool's own
+                raise
         return self.results
 
-    def _claimed(self, inject: Mapping[str, Any]) -> list[Ready]:
-        """Take the calls that have not been run: none is run twice, however often and from where we are asked."""
-        for ready in self._ready:
-            if ready.shape.has_needs:
-                ready.shape.tool.require(inject)
-        claimed, self._ready = self._ready, []
-        return claimed
+    def _require(self, inject: Mapping[str, Any]) -> None:
+        if not self._is_plain:
+            for _, _, shape, _, _ in self._ready:
+                if shape.has_needs:
+                    shape.tool.require(inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
-        if len(open_calls) == 1 and sys.version_info >= (3, 11):  # before, a task cannot say who cancelled it
-            try:
-                await self._answer(open_calls[0], inject)
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
-                    raise
-            return
-        outcomes = await asyncio.gather(*(self._answer(ready, inject) for ready in open_calls), return_exceptions=True)
-        for outcome in outcomes:  # a tool that cancelled itself has its answer; our own bugs are not swallowed
-            if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
-                raise outcome
+        await loops().all_of([self._answer(ready, inject) for ready in open_calls])
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
-        shape = ready.shape
+        position, _, shape, model, _ = ready
         started = perf_counter()
         try:
-            value = await run_async(shape.kind, shape.invoke, ready.model, inject, shape.timeout, threads=True)
+            value = await loops().run_async(shape.kind, shape.invoke, model, inject, shape.timeout, threads=True)
         except BaseException as error:
-            self._answers[ready.position] = _failed(ready, error, started)
+            self._answers[position] = _failed(ready, error, started)
         else:
-            self._answers[ready.position] = _succeeded(ready, value, started)
+            self._answers[position] = _succeeded(ready, value, started)
 
 
 def _is_whole(arguments: Any) -> bool:
@@ -182,43 +169,40 @@ def _is_whole(arguments: Any) -> bool:
         return False
 
 
+def _unknown(call: Call, shapes: Mapping[str, Shape]) -> Result:
+    near = nearest(call.wire_name, shapes) or ""
+    return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=tuple(shapes)))
+
+
 def _refused(call: Call, error: CallError) -> Result:
     return Result(call, error=error, text=str(error))
 
 
 def _failed(ready: Ready, error: BaseException, started: float) -> Result:
-    answer = as_call_error(error, tool=ready.call.wire_name, timeout=ready.shape.timeout)
-    return Result(ready.call, None, answer, ready.coercions, perf_counter() - started, str(answer))
+    _, call, shape, _, coercions = ready
+    answer = as_call_error(error, tool=call.wire_name, timeout=shape.timeout)
+    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
 def _succeeded(ready: Ready, value: Any, started: float) -> Result:
     elapsed = perf_counter() - started
+    _, call, shape, _, coercions = ready
+    if type(value) is str and shape.says_text and value.isascii():
+        return new_record(Result, (call, value, None, coercions, elapsed, value, False, ()))
     parts: tuple[Part, ...] = ()
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
-            parts = tuple(Text(_told(one.text, ready)) if isinstance(one, Text) else one for one in parts)
+            parts = tuple(Text(shape.framed(one.text)) if isinstance(one, Text) else one for one in parts)
             text = as_text(parts)
             text.encode()  # half a surrogate pair cannot be sent
         else:
-            text = _told(ready.shape.to_text(value), ready)
+            text = shape.to_text(value)
+            if shape.is_framed:
+                text = shape.framed(text)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything
-        answer = hidden("unserialisable_result", error, tool=ready.call.wire_name)
-        return Result(ready.call, value, answer, ready.coercions, elapsed, str(answer))
-    return Result(ready.call, value, None, ready.coercions, elapsed, text, False, parts)
-
-
-def _told(text: str, ready: Ready) -> str:
-    """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
-    longest = ready.shape.longest_result
-    if longest is not None and len(text) > longest:
-        text = f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
-    return _marked(text, ready.call) if ready.shape.is_untrusted else text
-
-
-def _marked(text: str, call: Call) -> str:
-    """A text as data of somebody else's; what looks like the end of the mark is none."""
-    inside = text.replace("</untrusted", "<\\/untrusted")
-    return f'<untrusted source="{call.wire_name}">\n{inside}\n</untrusted>'
+        answer = hidden("unserialisable_result", error, tool=call.wire_name)
+        return Result(call, value, answer, coercions, elapsed, str(answer))
+    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts))

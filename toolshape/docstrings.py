@@ -13,7 +13,7 @@ from docstring_parser.numpydoc import Section as NumpySection
 __all__ = ["Doc", "read"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Doc:
     """What a docstring says: ``description`` is summary and body alone, ``parameters`` maps a name to its text."""
 

@@ -10,9 +10,10 @@ ToolshapeError
 ``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
 """
 
+import difflib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,7 +27,9 @@ __all__ = [
     "ToolError",
     "ToolshapeError",
     "UsageError",
+    "did_you_mean",
     "for_model",
+    "nearest",
     "shown",
 ]
 
@@ -48,6 +51,7 @@ _RETRYABLE: frozenset[CallErrorCode] = frozenset(
 _MOST_PROBLEMS_SHOWN = 10
 _MOST_NAMES_SHOWN = 20
 _LONGEST_VALUE_SHOWN = 60
+_LONGEST_WORD = 100
 _LONGEST_PATH_SHOWN = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
@@ -204,6 +208,19 @@ def _said(error: CallError) -> str:  # noqa: PLR0911 - a line a code
             return f"{error.tool} was cancelled before it finished. It may have had an effect."
         case "unserialisable_result":
             return f"{error.tool} ran, but its result cannot be shown (reference {error.reference})."
+
+
+def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The word that is surely meant, if one is near; no long text is compared."""
+    if len(word) > _LONGEST_WORD:
+        return None
+    return next(iter(difflib.get_close_matches(word, words, 1, likeness)), None)
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A hint at the word that is meant; empty where none is near."""
+    near = nearest(word, words)
+    return f'did you mean "{near}"?' if near else ""
 
 
 def shown(value: Any) -> str:

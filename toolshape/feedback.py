@@ -1,12 +1,11 @@
 """Faults in, what a model reads of them out: path, expected in the words of its schema, got; bounded, and no secrets."""
 
-import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.errors import Problem, shown
+from toolshape.errors import Problem, did_you_mean, shown
 from toolshape.faults import Fault, Location, path_of
 from toolshape.places import Secrets, fields_of, nodes_at
 from toolshape.wording import expected_of, kind_of
@@ -17,7 +16,6 @@ _MOST_HINTS = 10
 _MOST_TOLD = 100
 _LONGEST_MESSAGE = 200
 _INEXACT_KEYS = "the keys must be written as JSON writes such values (7, true), and no two may mean the same"
-_LONGEST_NAME = 100
 
 
 def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
@@ -86,11 +84,7 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
 
 def _meant_name(fault: Fault, schema: JsonSchema) -> str:
     name = str(fault.location[-1])
-    if len(name) > _LONGEST_NAME:
-        return ""
-    known = [one for one in fields_of(nodes_at(schema, fault.location[:-1])) if one != name]
-    near = difflib.get_close_matches(name, known, 1)
-    return f'did you mean "{near[0]}"?' if near else ""
+    return did_you_mean(name, [one for one in fields_of(nodes_at(schema, fault.location[:-1])) if one != name])
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
@@ -100,14 +94,14 @@ def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Faul
         branches: What each has against it.
         place: Where the union stands.
     """
-    open_branches = [faults for faults in branches if not any(_is_of_anotherkind_of(one, place) for one in faults)]
+    open_branches = [faults for faults in branches if not any(_is_of_another_kind(one, place) for one in faults)]
     open_branches.sort(key=len)
     if not open_branches or (len(open_branches) > 1 and len(open_branches[0]) == len(open_branches[1])):
         return None
     return open_branches[0]
 
 
-def _is_of_anotherkind_of(fault: Fault, place: Location) -> bool:
+def _is_of_another_kind(fault: Fault, place: Location) -> bool:
     """Whether a branch is about other values altogether: of another type, or with another tag."""
     if fault.location == place:
         return not fault.message

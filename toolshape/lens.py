@@ -33,21 +33,23 @@ class UnsayableError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Change:
     """What a rule makes of a node.
 
     ``node`` is what the provider sees. ``back`` takes what the model wrote to what the function means, ``out`` the
     other way; ``None`` where values stay as they are. ``back`` must leave alone what is not in the shown form.
+    ``drops``: all that ``back`` does is to drop fields that are null; the names of all fields of the object, and of these.
     """
 
     node: JsonSchema
     back: Arrow | None = None
     out: Arrow | None = None
     losses: tuple[Loss, ...] = ()
+    drops: tuple[tuple[str, ...], frozenset[str]] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Place:
     """Where a node stands: ``path`` in the user's names, the ``keyword`` that leads to it (``""`` at the root).
 
@@ -66,14 +68,18 @@ class Place:
         return not self.keyword
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Lens:
-    """A whole schema rewritten, and the arrows on whole values; ``None`` where no value changes."""
+    """A whole schema rewritten, and the arrows on whole values; ``None`` where no value changes.
+
+    ``drops``: all that ``back`` does is to drop fields that are null, of these objects; ``None`` if it does more.
+    """
 
     schema: JsonSchema
     back: Arrow | None = None
     out: Arrow | None = None
     losses: tuple[Loss, ...] = ()
+    drops: frozenset[tuple[tuple[str, ...], frozenset[str]]] | None = None
 
 
 Rule: TypeAlias = Callable[[JsonSchema, Place], "Change | None"]
@@ -90,15 +96,23 @@ def compose(passes: Iterable[Pass]) -> Pass:
         backs: list[Arrow] = []
         outs: list[Arrow] = []
         losses: list[Loss] = []
+        drops: set[Any] | None = set()
         for step in steps:
             lens = step(schema)
             schema = lens.schema
             losses.extend(lens.losses)
             if lens.back is not None:
                 backs.insert(0, lens.back)
+                drops = None if drops is None or lens.drops is None else drops | lens.drops
             if lens.out is not None:
                 outs.append(lens.out)
-        return Lens(schema=_pruned(schema), back=chained(backs), out=chained(outs), losses=tuple(dict.fromkeys(losses)))
+        return Lens(
+            schema=_pruned(schema),
+            back=chained(backs),
+            out=chained(outs),
+            losses=tuple(dict.fromkeys(losses)),
+            drops=frozenset(drops) if drops else None,
+        )
 
     return apply
 
@@ -164,7 +178,7 @@ def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
     return None
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class _Step:
     """A node before and after, and the arrows between."""
 
@@ -178,7 +192,7 @@ _DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Walk:
     """One application of a rule to one schema."""
 
@@ -188,9 +202,12 @@ class _Walk:
     constraints: bool
     losses: list[Loss] = field(default_factory=list)
     definitions: dict[str, _Step | None] = field(default_factory=dict)
+    arrows: dict[str, _Arrows] = field(default_factory=dict)
     nodes: int = 0
     depth: int = 0
     changes_values: bool = False
+    drops: set[Any] = field(default_factory=set)
+    does_more: bool = False
 
     def lens(self) -> Lens:
         step = self.visit(self.schema, "", "", ())
@@ -202,7 +219,8 @@ class _Walk:
             after["$defs"] = {name: one.after for name, one in definitions.items() if one is not None}
         if not self.changes_values:
             return Lens(schema=after, losses=tuple(self.losses))
-        return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses))
+        drops = None if self.does_more else frozenset(self.drops)
+        return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops)
 
     def resolve_before(self, node: Any) -> Any:
         return resolver(self.schema)(node)
@@ -219,7 +237,8 @@ class _Walk:
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
             depth, self.depth = self.depth, 0
-            self.definitions[name] = self.visit(self.schema["$defs"][name], f"{name}", "$defs", ())
+            step = self.visit(self.schema["$defs"][name], f"{name}", "$defs", ())
+            self.definitions[name], self.arrows[name] = step, (step.back, step.out)
             self.depth = depth
         return self.definitions.get(name)
 
@@ -246,7 +265,7 @@ class _Walk:
             step = inner
         else:
             self.losses.extend(change.losses)
-            self.changes_values = self.changes_values or bool(change.back or change.out)
+            self.note(change)
             back = chained([arrow for arrow in (change.back, inner.back) if arrow])
             out = chained([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
@@ -260,12 +279,19 @@ class _Walk:
         if name in stack:
             change = (self.inline or _unchanged)(node, place) or Change(node=node)
             self.losses.extend(change.losses)
-            self.changes_values = self.changes_values or bool(change.back or change.out)
+            self.note(change)
             return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
         target = self.resolve_before({"$ref": node["$ref"]})
         if not isinstance(target, dict) or "$ref" in target:
             raise UnsayableError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
         return self.visit_node({**target, **siblings}, place.path, place.keyword or "$ref", (*stack, name))
+
+    def note(self, change: Change) -> None:
+        """Remember what a change does to values."""
+        self.changes_values = self.changes_values or bool(change.back or change.out)
+        if change.back is not None and change.drops is not None:
+            self.drops.add(change.drops)
+        self.does_more = self.does_more or (change.back is not None and change.drops is None)
 
     def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
         """Rewrite what the node holds of values: its default and its examples."""
@@ -346,18 +372,18 @@ class _Walk:
 
     def reference(self, node: JsonSchema) -> _Step:
         """A ``$ref`` has the arrows of its definition, found when they are needed: it may still be in the making."""
-        name = _name_of(node["$ref"])
+        name, arrows = _name_of(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
 
         def back(value: Any) -> Any:
-            found = self.definitions.get(name)
-            return found.back(value) if found is not None and found.back is not None else value
+            arrow, _ = arrows.get(name, (None, None))
+            return arrow(value) if arrow else value
 
         def out(value: Any) -> Any:
-            found = self.definitions.get(name)
-            return found.out(value) if found is not None and found.out is not None else value
+            _, arrow = arrows.get(name, (None, None))
+            return arrow(value) if arrow else value
 
         return _Step(before=node, after=dict(node), back=back, out=out)
 

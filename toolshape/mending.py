@@ -7,7 +7,7 @@ from pydantic_core import from_json, to_json
 
 from toolshape.bodies import copied
 from toolshape.calls import Coercion
-from toolshape.coercion import OMIT, Parse, Wanted, is_misspelt, proposals
+from toolshape.coercion import OMIT, Parse, Wanted, WantedAt, is_misspelt, proposal
 from toolshape.faults import Fault, Location, path_of
 
 __all__ = ["Checker", "InvalidError", "Mender", "has", "settled"]
@@ -39,17 +39,24 @@ class Checker(NamedTuple):
     """
 
     check: Callable[[Any], Any]
-    wanted: Callable[[Location], Wanted | None]
+    wanted: WantedAt
 
 
 class Mender:
-    """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried."""
+    """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried.
 
-    __slots__ = ("_bytes_tried", "parse", "rules")
+    ``read`` reads JSON text, repaired where it is told so.
+    """
 
-    def __init__(self, rules: frozenset[str], parse: Parse, bytes_tried: list[int] | None = None) -> None:
+    __slots__ = ("_bytes_tried", "_read", "parse", "rules")
+
+    def __init__(
+        self, rules: frozenset[str], read: Callable[[str, bool], tuple[Any, bool]], bytes_tried: list[int] | None = None
+    ) -> None:
+        may_repair = "repair_json" in rules
         self.rules = rules
-        self.parse = parse
+        self.parse: Parse = lambda text: read(text, may_repair)
+        self._read = read
         self._bytes_tried = [0] if bytes_tried is None else bytes_tried  # one sum for a payload and all its parts
 
     def may_try(self, size: int) -> bool:
@@ -62,7 +69,7 @@ class Mender:
         if not wanted.switched:
             return self
         on = {rule for rule, is_on in wanted.switched.items() if is_on}
-        return Mender((self.rules - wanted.switched.keys()) | on, self.parse, self._bytes_tried)
+        return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._bytes_tried)
 
 
 class Settled(NamedTuple):
@@ -73,7 +80,9 @@ class Settled(NamedTuple):
     coercions: list[Coercion]
 
 
-def settled(checker: Checker, value: Any, mender: Mender, at: Location = ()) -> Settled:
+def settled(
+    checker: Checker, value: Any, mender: Mender, at: Location = (), already: InvalidError | None = None
+) -> Settled:
     """Mend a value until it is valid.
 
     Args:
@@ -81,6 +90,7 @@ def settled(checker: Checker, value: Any, mender: Mender, at: Location = ()) -> 
         value: JSON of our own, which is changed.
         mender: What is allowed.
         at: Where it stands in the arguments, for the record.
+        already: What the checker has against the value, where that is known.
 
     Raises:
         InvalidError: It is not valid, and no rule mends what is left.
@@ -89,13 +99,16 @@ def settled(checker: Checker, value: Any, mender: Mender, at: Location = ()) -> 
     coercions: list[Coercion] = []
     for rounds_left in reversed(range(_MOST_ROUNDS)):
         try:
-            return Settled(checker.check(holder[0]), holder[0], coercions)
-        except InvalidError as error:
-            made = _mended(holder, error.faults, checker, mender, at)
-            if not made or not rounds_left:
-                error.value = holder[0]
-                raise
-            coercions += made
+            if already is None:
+                return Settled(checker.check(holder[0]), holder[0], coercions)
+            error, already = already, None
+        except InvalidError as found:
+            error = found
+        made = _mended(holder, error.faults, checker, mender, at)
+        if not made or not rounds_left:
+            error.value = holder[0]
+            raise error
+        coercions += made
     raise AssertionError  # pragma: no cover - the last round returns or raises
 
 
@@ -105,18 +118,19 @@ def _mended(
     """Mend what the faults name, each place once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
-    for fault in faults:
-        wanted = checker.wanted(fault.at[:-1] if fault.rule == "unknown" else fault.at)
-        if wanted is None or wanted.strict or fault.rule == "missing":
+    for place, _, seen_there, rule, _, _ in faults:
+        wanted = checker.wanted(place[:-1] if rule == "unknown" else place)
+        if wanted is None or wanted.strict or rule == "missing":
             continue
-        if fault.rule == "unknown" and not wanted.branches:
-            made += _without_unknown(holder, str(fault.at[-1]), wanted, mender, at)
-        elif wanted.location not in seen:
-            seen.add(wanted.location)
-            found = _standing(holder[0], wanted.location)
-            is_told_by_parts = bool(wanted.branches) or bool(wanted.tags)
-            if found is not _ABSENT and (is_told_by_parts or _alike(found, fault.found)):
-                item = checker.wanted((*fault.at, 0)) if "list" in wanted.kinds else None
+        location = wanted.location
+        if rule == "unknown" and not wanted.branches:
+            made += _without_unknown(holder, str(place[-1]), wanted, mender, at)
+        elif location not in seen:
+            seen.add(location)
+            found = _standing(holder[0], location)
+            is_told_by_parts = wanted.branches or wanted.tags
+            if found is not _ABSENT and (is_told_by_parts or _alike(found, seen_there)):
+                item = checker.wanted((*place, 0)) if "list" in wanted.kinds else None
                 made += _with_best(holder, found, wanted, mender, at, item)
     return made
 
@@ -139,9 +153,11 @@ def _with_best(
     """Put what the first rule that applies makes of a place, or what the only branch that takes it does."""
     place = (*at, *wanted.location)
     mender = mender.at(wanted)
-    for rule, after in proposals(found, wanted, mender.rules, mender.parse, item):
+    if mend := proposal(found, wanted, mender.rules, mender.parse, item):
+        rule, after = mend
         _put(holder, wanted.location, after)
-        return [Coercion(path_of(place), rule, found, None if after is OMIT else copied(after))]
+        kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
+        return [Coercion(path_of(place), rule, found, kept)]
     if wanted.tags:
         return _with_tag(holder, found, wanted, mender, place)
     outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None
@@ -157,7 +173,8 @@ def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, pla
     if not isinstance(found, dict) or tag not in found:
         return []
     choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices)
-    for rule, after in proposals(found[tag], choice, mender.rules, mender.parse):
+    if mend := proposal(found[tag], choice, mender.rules, mender.parse):
+        rule, after = mend
         _put(holder, (*wanted.location, str(tag)), after)
         return [Coercion(path_of((*place, str(tag))), rule, found[tag], after)]
     return []
@@ -180,7 +197,7 @@ def _of_branches(found: Any, wanted: Wanted, mender: Mender, place: Location) ->
 
 def _standing(value: Any, location: Location) -> Any:
     for step in location:
-        if not has(value, step):
+        if (step not in value) if type(value) is dict else not has(value, step):
             return _ABSENT
         value = value[step]
     return value
@@ -188,6 +205,8 @@ def _standing(value: Any, location: Location) -> Any:
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether this is what the validator saw: a validator of the author's may have handed on something else."""
+    if type(one) is type(other) is str:
+        return one == other
     is_same_kind = type(one) is type(other) or (isinstance(one, float) and isinstance(other, float))
     return is_same_kind and (isinstance(one, (dict, list)) or bool(one == other))
 

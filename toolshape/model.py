@@ -1,7 +1,9 @@
 """A signature in; the pydantic model that makes the schema and validates the call out."""
 
+import functools
 import types
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
@@ -31,7 +33,7 @@ from toolshape.signature import (
 __all__ = ["Definition", "define", "rebind"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Definition:
     """A function that can be offered, validated and called.
 
@@ -89,7 +91,7 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         problems = _problem_of_each(signature, base, fields) or [whole]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
     names = [_shown_name(name, info) for name, info in model.model_fields.items()]
-    if taken := sorted({name for name in names if names.count(name) > 1}):
+    if taken := sorted(name for name, times in Counter(names).items() if times > 1):
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     nodes = list(core_nodes(model.__pydantic_core_schema__))
@@ -228,7 +230,7 @@ def _bare(hint: Any) -> Any:
 def _base(signature: Signature) -> type[BaseModel]:
     values = _open_values(signature)
     if values is EMPTY:
-        return _Closed
+        return _closed_base()
     annotations = {"__pydantic_extra__": _generic(dict, (str, values))}
     namespace = {"__annotations__": annotations, "__module__": signature.module, "model_config": _OPEN}
     return types.new_class("Arguments", (BaseModel,), {}, lambda body: body.update(namespace))
@@ -243,8 +245,10 @@ _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_nam
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
 
-class _Closed(BaseModel):
-    model_config = _CLOSED
+@functools.cache
+def _closed_base() -> type[BaseModel]:
+    # Made with the first tool: the first model that anybody makes loads pydantic's plugins.
+    return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
 def _model(

@@ -1,6 +1,5 @@
 """What an author says of a tool besides the function itself, and what of it cannot be meant."""
 
-import difflib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict, cast, get_args
 from toolshape import provider as providers
 from toolshape.calls import Effect, JsonObject
 from toolshape.coercion import chosen_rules
-from toolshape.errors import DefinitionError, Problem
+from toolshape.errors import DefinitionError, Problem, did_you_mean
 
 __all__ = ["Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
 
@@ -143,7 +142,9 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     if timeout is not None and not is_seconds:
         yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
     for effect in sorted(options.effects - set(_EFFECTS)):
-        yield Problem(path="effects", rule="option", message=f"no effect {effect!r}", hint=_near(effect, _EFFECTS))
+        yield Problem(
+            path="effects", rule="option", message=f"no effect {effect!r}", hint=did_you_mean(effect, _EFFECTS)
+        )
     if {"open_world", "closed_world"} <= options.effects:
         yield Problem(path="effects", rule="option", message="the world is open or closed: leave one out")
     if "read" in options.effects and options.effects & {"write", "destructive"}:
@@ -152,12 +153,9 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
         known = providers.available()
         for name in options.providers:
             if name not in known:
-                yield Problem(path="providers", rule="option", message=f"no provider {name!r}", hint=_near(name, known))
-
-
-def _near(word: str, words: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, words, 1)
-    return f'did you mean "{near[0]}"?' if near else ""
+                yield Problem(
+                    path="providers", rule="option", message=f"no provider {name!r}", hint=did_you_mean(name, known)
+                )
 
 
 def given_in(options: Options) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _YIELDING = frozenset(
 _AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Output:
     """What a tool gives back: its JSON Schema (``None``: not described) and ``to_text``, which writes a value.
 
@@ -43,6 +43,11 @@ class Output:
     schema: JsonSchema | None
     to_text: Callable[[Any], str]
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def says_text(self) -> bool:
+        """Whether a value that is a text is written as it is."""
+        return self.to_text is _untyped_text
 
 
 def describe(signature: Signature) -> Output:

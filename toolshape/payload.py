@@ -26,13 +26,14 @@ class Terms(NamedTuple):
     """On what terms the payloads of a tool are taken.
 
     ``name`` is the tool's as the model knows it, ``rules`` are the coercion rules that are on, ``back`` takes arguments
-    in a provider's form to the canonical one (``None``: they are the same). ``annotates``: a model is shown its own
-    JSON with comments.
+    in a provider's form to the canonical one (``None``: they are the same); all it does is to drop fields that are
+    null, where ``drops`` says of which objects. ``annotates``: a model is shown its own JSON with comments.
     """
 
     name: str
     rules: frozenset[str]
     back: Arrow | None = None
+    drops: frozenset[tuple[tuple[str, ...], frozenset[str]]] | None = None
     annotates: bool = False
 
 
@@ -60,6 +61,7 @@ def mended(
     *,
     keeps_floats: bool = False,
     deepest: int | None = None,
+    refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
     """The slow path: find out what is wrong, mend what the rules mend, and check again.
 
@@ -70,6 +72,7 @@ def mended(
         arguments: The payload as sent.
         keeps_floats: Whether the checker makes use of numbers as they were written.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
+        refused: What the checker had against them already, as they were sent, given the value that they are.
 
     Raises:
         CallError: It cannot be read as an object, or is not valid and no rule mends it.
@@ -81,7 +84,9 @@ def mended(
             raise _too_deep(terms, f"nested more than {deepest} levels deep")
         if terms.back is not None:
             value = terms.back(value)
-        found = settled(checker, value, Mender(terms.rules, reader.parse))
+        is_as_sent = terms.back is None and not coercions
+        already = refused(value) if refused is not None and is_as_sent else None
+        found = settled(checker, value, Mender(terms.rules, reader.read), already=already)
     except InvalidError as error:
         problems = problems_of(error.told(), schema)
         text = annotated(error.value, problems, schema) if terms.annotates else ""
@@ -112,6 +117,8 @@ def _repair() -> types.ModuleType:
 class _Reader:
     """Reads one payload as a JSON object, with what may be mended of it as a whole."""
 
+    __slots__ = ("coercions", "keep_floats", "name", "rules")
+
     def __init__(self, terms: Terms, *, keep_floats: bool) -> None:
         self.name = terms.name
         self.rules = terms.rules
@@ -122,6 +129,8 @@ class _Reader:
         value = arguments
         if isinstance(value, (str, bytes)):
             value = self.parsed(value)
+            if type(value) is dict:
+                return value
         if isinstance(value, str) and "json_text" in self.rules:
             inner = self.parsed(value)
             if isinstance(inner, dict) or inner is None:
@@ -135,7 +144,7 @@ class _Reader:
         problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
-    def parse(self, text: str, may_repair: bool) -> tuple[Any, bool]:
+    def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
         """Read the text of a place."""
         return read(text, _repair_text if may_repair else None, keep_floats=self.keep_floats)
 

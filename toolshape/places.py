@@ -8,7 +8,7 @@ from toolshape.calls import JsonSchema
 from toolshape.faults import Location
 from toolshape.lens import resolver
 
-__all__ = ["Secrets", "along", "fields_of", "nodes_at"]
+__all__ = ["Secrets", "along", "child_of", "fields_of", "nodes_at"]
 
 _MOST_NODES = 50
 _DEEPEST = 16  # unions and references that lead to no place
@@ -24,7 +24,7 @@ def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
     resolve = resolver(schema)
     found = [_open(schema, resolve, _DEEPEST)]
     for step in location:
-        inner = [_child(node, step) for node in found[-1]]
+        inner = [child_of(node, step) for node in found[-1]]
         found.append([node for one in inner for node in _open(one, resolve, _DEEPEST)][:_MOST_NODES])
     return found
 
@@ -43,7 +43,8 @@ def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
 _SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum", "const", "additionalProperties"})
 
 
-def _child(node: JsonSchema, step: int | str) -> Any:
+def child_of(node: JsonSchema, step: int | str) -> Any:
+    """What a node says of one of its fields or items; ``None`` if nothing."""
     if isinstance(step, int):
         prefix = node.get("prefixItems", [])
         return prefix[step] if step < len(prefix) else node.get("items")

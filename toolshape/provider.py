@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import importlib.metadata
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +56,7 @@ class Said(NamedTuple):
     arguments: JsonObject
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Choice:
     """Which tools a model may or must call, for one request.
 
@@ -76,7 +75,7 @@ class Choice:
     is_strict: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class NameRule:
     """What a provider takes as a tool's name, and the evidence for it.
 
@@ -93,7 +92,7 @@ class NameRule:
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Budget:
     """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
 
@@ -108,7 +107,7 @@ class Budget:
     evidence: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Facts:
     """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
 
@@ -123,7 +122,7 @@ class Facts:
     needs: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Provider:
     """One provider's API, as data and pure functions over JSON.
 
@@ -207,7 +206,9 @@ def get(provider: str | Provider) -> Provider:
         return provider
     found = _built_in().get(provider)
     if found is None:
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=provider):
+        for entry in _entry_points():
+            if entry.name != provider:
+                continue
             loaded = entry.load()
             if isinstance(loaded, Provider):
                 return loaded
@@ -218,8 +219,13 @@ def get(provider: str | Provider) -> Provider:
 
 def available() -> tuple[str, ...]:
     """The names of all providers: those in this package, and those of installed packages' entry points."""
-    installed = {entry.name for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)}
-    return tuple(sorted({*_built_in(), *installed}))
+    return tuple(sorted({*_built_in(), *(entry.name for entry in _entry_points())}))
+
+
+def _entry_points() -> Iterable[Any]:
+    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing us, for what few ask
+
+    return importlib.metadata.entry_points(group=ENTRY_POINTS)
 
 
 @functools.cache

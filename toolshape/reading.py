@@ -92,8 +92,9 @@ def _repaired(text: str, repair: Repair, *, keep_floats: bool) -> Any:
 def keys_in(value: Any) -> int:
     """How many keys a JSON value has, all the way down."""
     if isinstance(value, dict):
-        return len(value) + sum(keys_in(item) for item in value.values() if isinstance(item, (dict, list)))
-    return sum(keys_in(item) for item in value if isinstance(item, (dict, list))) if isinstance(value, list) else 0
+        inner = [item for item in value.values() if isinstance(item, (dict, list))]
+        return len(value) + sum(map(keys_in, inner)) if inner else len(value)
+    return sum(map(keys_in, value)) if isinstance(value, list) else 0
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:

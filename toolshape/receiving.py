@@ -3,42 +3,45 @@
 from collections.abc import Collection
 from typing import Any
 
-from toolshape.calls import JsonObject, WireCall
+from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
-from toolshape.provider import Provider, Reading, recognised
+from toolshape.provider import Provider, Reading, family_of, recognised
 
-__all__ = ["folded", "reading_of"]
+__all__ = ["folded", "reading_of", "sendable_id", "sendable_name"]
 
 
 def reading_of(provider: Provider, body: Any) -> Reading:
     """What a body says; what stands among its parts and is none is passed over.
 
     Raises:
-        ResponseError: It has the form of a response, and is none.
+        ResponseError: It is not of this provider's family, or has the form of a response and is none.
     """
-    if not recognised(provider, body):
-        raise ResponseError(f"not a response of {provider.family}", body=body)
     try:
-        reading = _read(provider, body)
+        if provider.recognises(body):
+            return provider.read(body)
     except ResponseError:
         raise
     except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
-        said = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
-        raise ResponseError(said, body=body) from error
-    if all(map(_is_plain, reading.calls)):
-        return reading
-    return reading._replace(calls=[_sendable(call) for call in reading.calls])
+        return _read_oddity(provider, body, error)
+    raise _foreign(provider, body)
 
 
-def _read(provider: Provider, body: Any) -> Reading:
+def _foreign(provider: Provider, body: Any) -> ResponseError:
+    return ResponseError(f"a response of {family_of(body).family}, not of {provider.family}", body=body)
+
+
+def _read_oddity(provider: Provider, body: Any, error: Exception) -> Reading:
+    if not recognised(provider, body):
+        raise _foreign(provider, body) from error
     try:
-        return provider.read(body)
+        if isinstance(body, dict):
+            return provider.read(_without_strays(body))
     except ResponseError:
         raise
-    except Exception:
-        if not isinstance(body, dict):
-            raise
-        return provider.read(_without_strays(body))
+    except Exception as other:  # as broken as before
+        error = other
+    said = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
+    raise ResponseError(said, body=body) from error
 
 
 def _without_strays(node: Any) -> Any:
@@ -51,21 +54,19 @@ def _without_strays(node: Any) -> Any:
     return objects or node
 
 
-def _is_plain(call: WireCall) -> bool:
-    return type(call.id) is str and type(call.wire_name) is str and call.id.isascii() and call.wire_name.isascii()
-
-
-def _sendable(call: WireCall) -> WireCall:
-    """A call whose id and name are texts that can be sent; without an id, it is given one later."""
-    given: Any = call.id
+def sendable_id(given: Any) -> str:
+    """The id of a call as a text that can be sent; empty where there is none."""
     if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
+        return str(given)
     try:
-        call = call._replace(id=given if isinstance(given, str) and given.encode() else "")
+        return given if isinstance(given, str) and given.encode() else ""
     except UnicodeEncodeError:
-        call = call._replace(id="")
-    name: Any = call.wire_name
-    return call._replace(wire_name=name.encode(errors="replace").decode()) if isinstance(name, str) else call
+        return ""
+
+
+def sendable_name(given: Any) -> str:
+    """A name as a text that can be sent; whatever stands there is in ``raw``."""
+    return given.encode(errors="replace").decode() if isinstance(given, str) else ""
 
 
 def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[int]:

@@ -2,42 +2,43 @@
 
 import itertools
 import opcode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from pydantic_core import ErrorDetails, PydanticKnownError
 
-from toolshape.coercion import Wanted
+from toolshape.calls import new_record
+from toolshape.coercion import Wanted, WantedAt
 from toolshape.faults import Fault, Location
 from toolshape.feedback import meant
 from toolshape.mending import has
 
-__all__ = ["WantedAt", "faults_of", "told_of"]
-
-WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+__all__ = ["faults_of", "told_of"]
 
 _MOST_LOOKED_AT = 5_000  # errors; a value with more is told what is wrong with its first places
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
     """The places that are wrong; what is wrong inside a union is the union's."""
-    found, unions = _sorted(errors, value, wanted)
-    return [*found, *(_of_whole_union(place, inside, value) for place, inside in unions)]
+    found, unions = _sorted(errors, wanted)
+    faults = [_place_at_fault(error, rule, place) for error, rule, place in found]
+    return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
 
 
 def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
     """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told."""
-    found, unions = _sorted(errors, value, wanted)
+    found, unions = _sorted(errors, wanted)
+    told = [_fault(error, rule, place, value) for error, rule, place in found]
     for place, inside in unions:
-        found += _of_union(place, inside, value)
-    return found
+        told += _of_union(place, inside, value)
+    return told
 
 
 def _sorted(
-    errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt
-) -> tuple[list[Fault], list[tuple[Wanted, list[ErrorDetails]]]]:
-    """The faults outside of unions, and the errors of each union."""
-    found: list[Fault] = []
+    errors: Iterable[ErrorDetails], wanted: WantedAt
+) -> tuple[list[tuple[ErrorDetails, str, Wanted | None]], list[tuple[Wanted, list[ErrorDetails]]]]:
+    """The errors outside of unions, with our names of the rules and what is wanted there; and those of each union."""
+    found: list[tuple[ErrorDetails, str, Wanted | None]] = []
     unions: dict[Location, tuple[Wanted, list[ErrorDetails]]] = {}
     for index, error in enumerate(errors):
         at, rule = error["loc"], _RULES.get(error["type"], error["type"])
@@ -46,8 +47,20 @@ def _sorted(
         if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
-            found.append(_fault(error, rule, place, value))
+            found.append((error, rule, place))
     return found, list(unions.values())
+
+
+def _place_at_fault(error: ErrorDetails, rule: str, place: Wanted | None) -> Fault:
+    at, found = error["loc"], error["input"]
+    if place is not None and place.tags and error["type"] in _TAG_ERRORS:
+        tag = place.tag_in(found)
+        is_there = isinstance(found, dict) and tag in found
+        return Fault(at, at, found[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
+    return new_record(Fault, (at, at, found, rule, "", ""))
+
+
+_TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
 
 
 def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> Fault:
@@ -55,7 +68,7 @@ def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> 
     location = _in_value(at, value, missing=rule == "missing")
     if at and at[-1] == "[key]":
         return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
-    if error["type"] in ("union_tag_invalid", "union_tag_not_found") and place is not None and place.tags:
+    if error["type"] in _TAG_ERRORS and place is not None and place.tags:
         tag = str(place.tag_in(found))
         is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
         return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")

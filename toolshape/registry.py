@@ -61,7 +61,10 @@ class Registry:
         self._used: dict[_Key, Provider] = {}
         frame = calling_frame()
         for one in tools:
-            self._add(as_tool(one, frame))
+            added = as_tool(one, frame)
+            added.require_bound()
+            self._refuse_taken(added)
+            self._tools[added.name] = added  # in place, as _add does not: nobody reads yet, and there may be thousands
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
         """Add a tool, or a plain function as one; what was bound before does not change.

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
 from toolshape.lens import PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
@@ -266,16 +266,15 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
-    optional = [name for name in properties if name not in node.get("required", ())]
+    required = frozenset(node.get("required", ()))
+    optional = tuple(name for name in properties if name not in required)
     if not optional and "required" in node:
         return None
     admits = {name for name in optional if fits(None, properties[name], at.resolve)}
     defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
-    shown = {
-        name: _nullable(inner) if name in optional and name not in admits else inner
-        for name, inner in properties.items()
-    }
-    left_out = [name for name in optional if name not in admits]
+    left_out = frozenset(optional) - admits
+    shown = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -285,20 +284,25 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        missing = {name: defaults.get(name) for name in optional if name not in value}
-        return {name: (value | missing)[name] for name in properties if name in value or name in missing} | value
+        whole = {**{name: defaults.get(name) for name in optional}, **value}
+        return {name: whole[name] for name in names if name in whole} | value
 
-    losses = [
-        Loss(path=_inner(at, name), keyword="required", kind="reshaped", note="null means: left out")
-        for name in left_out
-    ]
-    losses += [
-        Loss(path=_inner(at, name), keyword="required", kind="narrowed", note="null is a value: it cannot be left out")
-        for name in optional
-        if name in admits and name not in defaults
-    ]
-    changed = {**node, "properties": shown, "required": list(properties)}
-    return Change(node=changed, back=back if left_out else None, out=out if optional else None, losses=tuple(losses))
+    reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
+    kept = [name for name in optional if name in admits and name not in defaults]
+    return Change(
+        node={**node, "properties": shown, "required": list(properties)},
+        back=back if left_out else None,
+        out=out if optional else None,
+        losses=(
+            *reshaped,
+            *(_of_null(at, name, "narrowed", "null is a value: it cannot be left out") for name in kept),
+        ),
+        drops=(names, left_out),
+    )
+
+
+def _of_null(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
+    return Loss(path=_inner(at, name), keyword="required", kind=kind, note=note)
 
 
 def _inner(at: Place, name: str) -> str:

@@ -78,7 +78,8 @@ def closed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
 
 def all_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Every property is required."""
-    missing = [name for name in node.get("properties", ()) if name not in node.get("required", ())]
+    required = frozenset(node.get("required", ()))
+    missing = [name for name in node.get("properties", ()) if name not in required]
     return f"required must name every property: {missing[0]!r} is missing" if missing else None
 
 

@@ -2,14 +2,14 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from toolshape.assertions import Draft202012Validator, Validator
+from toolshape.assertions import Draft202012Validator, Validator, additional
 from toolshape.calls import Finding, JsonSchema
-from toolshape.closing import is_exact
+from toolshape.closing import is_finite
 from toolshape.coercion import Wanted
 from toolshape.errors import Problem
 from toolshape.faults import Fault, Location
@@ -18,11 +18,10 @@ from toolshape.forks import DEEPEST, forks
 from toolshape.lens import Change, Place, everywhere, resolver
 from toolshape.mending import Checker, InvalidError
 from toolshape.payload import Terms, Validate, Validated, mended, taken_home
+from toolshape.places import child_of
 from toolshape.reading import has_every_key, keys_in, repeats_key
 
-__all__ = ["compile_validate", "compile_wanted", "schema_problems", "unchecked"]
-
-WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+__all__ = ["Places", "compile_validate", "schema_problems", "unchecked"]
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
@@ -97,7 +96,7 @@ def compile_validate(
         terms: On what terms they are taken.
     """
     validator = Validator(_checkable_everywhere(schema))
-    checker = Checker(functools.partial(_checked, validator, known, never), compile_wanted(schema, validator, switched))
+    checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
     back, deepest = terms.back, DEEPEST if forks(schema) else None
 
     def validate(arguments: Any) -> Validated:
@@ -132,7 +131,7 @@ def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str]
             own.append(Fault((key,), (key,), None, "reserved", "unknown field"))
         elif known is not None and key not in known:
             own.append(Fault((key,), (key,), item, "unknown"))
-    if not is_exact(value):
+    if not is_finite(value):
         own += _not_finite(value, ())
     if faults or own:
         raise InvalidError([*faults, *own], lambda: [*(one for error in errors for one in _told(error)), *own])
@@ -144,7 +143,7 @@ def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
         items: Any = value.items() if isinstance(value, dict) else enumerate(value)
         for step, item in items:
             yield from _not_finite(item, (*location, step))
-    elif not is_exact(value):
+    elif not is_finite(value):
         yield Fault(location, location, value, "finite_number", "expected a finite number")
 
 
@@ -170,10 +169,8 @@ def _faults(error: Any) -> Iterator[Fault]:
             if name not in error.instance:
                 yield Fault((*location, name), (*location, name), None, "missing")
     elif keyword == "additionalProperties" and asked is False:
-        known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
-        for key, item in error.instance.items():
-            if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-                yield Fault((*location, key), (*location, key), item, "unknown")
+        for key in additional(error.schema, error.instance):
+            yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
     else:
         yield Fault(location, location, error.instance, keyword)
 
@@ -191,19 +188,14 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 
 
-def compile_wanted(schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> WantedAt:
-    """Compile the way from a place to what the schema wants there, in the words of the coercion rules.
+class Places:
+    """The way from a place to what a schema wants there, in the words of the coercion rules.
 
     Args:
         schema: The schema.
         validator: What validates against it; its branches are validated by parts of it.
         switched: By name of a parameter, the rules that it switches.
     """
-    return _Places(schema, validator, switched)
-
-
-class _Places:
-    """The places of one schema."""
 
     def __init__(self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> None:
         self.schema = schema
@@ -213,6 +205,7 @@ class _Places:
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
     def __call__(self, location: Location) -> Wanted | None:
+        """What is wanted at a place; ``None`` where nobody can tell."""
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
             node, is_nullable = _without_null(node, self.resolve)
@@ -220,8 +213,8 @@ class _Places:
                 return self.asked(node, location[:index], is_optional, is_nullable)
             if not isinstance(node, dict):
                 return None
-            inner, is_optional = _child(node, step)
-            node = self.resolve(inner)
+            is_optional = step in node.get("properties", ()) and step not in node.get("required", ())
+            node = self.resolve(child_of(node, step))
         node, is_nullable = _without_null(node, self.resolve)
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
@@ -256,7 +249,7 @@ class _Places:
         definitions = self.validator.schema.get("$defs", {})
         part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
-        return Checker(functools.partial(_checked, part, None, frozenset()), _Places(whole, self.validator, {}))
+        return Checker(functools.partial(_checked, part, None, frozenset()), Places(whole, self.validator, {}))
 
 
 class _Asked(NamedTuple):
@@ -300,14 +293,3 @@ def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
 
 def _is_null(node: Any, resolve: Any) -> bool:
     return isinstance(node, dict) and resolve(node).get("type") == "null"
-
-
-def _child(node: JsonSchema, step: int | str) -> tuple[Any, bool]:
-    """The schema of a field or an item, and whether it may be left out."""
-    if isinstance(step, int):
-        prefix = node.get("prefixItems", [])
-        return (prefix[step] if step < len(prefix) else node.get("items")), False
-    properties = node.get("properties", {})
-    if step in properties:
-        return properties[step], step not in node.get("required", ())
-    return node.get("additionalProperties"), False

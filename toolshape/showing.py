@@ -17,7 +17,7 @@ from toolshape.rules import broken
 __all__ = ["Shown", "refusals", "repaired", "show"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Shown:
     """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
 

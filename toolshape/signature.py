@@ -31,7 +31,7 @@ class NameNotDefinedError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Parameter:
     """One parameter, its annotation resolved; it is ``Any`` where there is none, and then ``annotated`` is false."""
 
@@ -43,7 +43,7 @@ class Parameter:
     injected: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Signature:
     """What a function says of itself.
 

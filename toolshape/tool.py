@@ -1,6 +1,5 @@
 """``@tool``: a function that can still be called, and that knows how it is offered and called by a model."""
 
-import asyncio
 import functools
 import inspect
 import types
@@ -32,8 +31,9 @@ from toolshape.coercion import chosen_rules
 from toolshape.definitions import SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
+from toolshape.outcomes import as_call_error, validator_failed
 from toolshape.payload import Terms, Validate
-from toolshape.running import NOTHING_INJECTED, as_call_error, refuse_running_loop, run, run_async, validator_failed
+from toolshape.running import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
 from toolshape.validation import compile_validate
 
 if TYPE_CHECKING:
@@ -47,7 +47,12 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-_CACHED = frozenset({"_definition", "_validate", "as_method", "output"})
+_CACHED = frozenset({"_call", "_definition", "_validate", "as_method", "output"})
+"""What a bound tool makes for itself."""
+
+
+_OF_OPTIONS = frozenset({"_call", "_validate"})
+"""What of these was made with the options, and is made anew where they change."""
 
 
 class _SignatureOfFunction:
@@ -377,16 +382,24 @@ class Tool(Generic[P, R]):
             CallError: The arguments are refused (nothing was run), or the tool failed (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
+        return self._call(arguments, inject)
+
+    @functools.cached_property
+    def _call(self) -> Callable[[Any, Mapping[str, Any]], Any]:
         definition = self._definition
-        self.require(inject)
-        refuse_running_loop(definition.kind, self.name)
-        validated = self._validated(arguments)
-        try:
-            return run(definition.kind, definition.invoke, validated, inject)
-        except asyncio.CancelledError as error:  # nobody cancels us here: it is the tool's own
-            raise CallError("cancelled", tool=self.name) from error
-        except BaseException as error:
-            raise as_call_error(error, tool=self.name) from error
+
+        def check(inject: Mapping[str, Any]) -> None:
+            self.require(inject)
+            refuse_running_loop(definition.kind, self.name)
+
+        is_plain = not (self._skip_first or self.function is None or definition.layout.injected)
+        return compile_call(
+            definition.kind,
+            self._validate,
+            definition.invoke,
+            self.name,
+            None if is_plain and not is_async(definition.kind) else check,
+        )
 
     async def acall(
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
@@ -396,7 +409,9 @@ class Tool(Generic[P, R]):
         self.require(inject)
         validated = self._validated(arguments)
         try:
-            return await run_async(definition.kind, definition.invoke, validated, inject, self.timeout, threads=True)
+            return await loops().run_async(
+                definition.kind, definition.invoke, validated, inject, self.timeout, threads=True
+            )
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
@@ -493,7 +508,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     refuse_wrong(options, str(called), getattr(function, "__module__", ""))
     if isinstance(function, Tool):
         again: Tool[..., Any] = object.__new__(Tool)
-        again.__dict__.update({key: value for key, value in function.__dict__.items() if key != "_validate"})
+        again.__dict__.update({key: value for key, value in function.__dict__.items() if key not in _OF_OPTIONS})
         again.options = function.options._replace(**given_in(options))
         if options.examples:
             again.refuse_wrong_examples()

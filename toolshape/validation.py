@@ -6,13 +6,17 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, from_json, to_json
 
+from toolshape.arrows import Arrow
+from toolshape.closing import KeyCount, count_of_flat
+from toolshape.coercion import WantedAt
 from toolshape.faults import Fault, Location
 from toolshape.forks import DEEPEST, forks
 from toolshape.mending import Checker, InvalidError
 from toolshape.model import Definition
+from toolshape.nulls import Dropped, Nulled, admitting_nulls
 from toolshape.payload import Terms, Validate, Validated, mended, taken_home
 from toolshape.reading import WrittenFloat, has_every_key, keys_in, repeats_key
-from toolshape.refusals import WantedAt, faults_of, told_of
+from toolshape.refusals import faults_of, told_of
 from toolshape.wanted import CoreSchema, compile_wanted
 
 __all__ = ["compile_validate"]
@@ -29,20 +33,50 @@ def compile_validate(definition: Definition, terms: Terms) -> Validate:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
         ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
     """
+    slowly = _Slowly(definition, terms, DEEPEST if forks(definition.schema) else None)
+    if definition.has_decimals or slowly.deepest is not None:
+        return slowly
+    anything = _of_anything(definition, terms.back, slowly)
+    if definition.reserved or definition.count_keys is None or (terms.back and not terms.drops):
+        return anything
+    text = _of_text(definition, definition.count_keys, slowly, anything)
+    return _of_text_with_nulls(definition, terms.drops, text, slowly, anything) if terms.drops else text
+
+
+class _Slowly:
+    """The path of what is not valid at once; what it takes is compiled when it is first needed."""
+
+    __slots__ = ("_checker", "deepest", "definition", "terms")
+
+    def __init__(self, definition: Definition, terms: Terms, deepest: int | None) -> None:
+        self.definition = definition
+        self.terms = terms
+        self.deepest = deepest
+        self._checker: Checker | None = None
+
+    def __call__(self, arguments: Any, error: ValueError | None = None) -> Validated:
+        definition, checker = self.definition, self._checker
+        if checker is None:
+            wanted = _compile_wanted(definition.model.__pydantic_core_schema__)
+            checker = self._checker = Checker(functools.partial(_checked, definition, wanted), wanted)
+        refused = None
+        if isinstance(error, ValidationError) and not definition.lax:  # else it may be right all the same
+            refused = functools.partial(_refusal, error, wanted=checker.wanted)
+        return mended(
+            checker,
+            definition.schema,
+            self.terms,
+            arguments,
+            keeps_floats=definition.has_decimals,
+            deepest=self.deepest,
+            refused=refused,
+        )
+
+
+def _of_anything(definition: Definition, back: Arrow | None, slowly: _Slowly) -> Validate:
+    """Take text, bytes and objects, home where they are in another form."""
     validate_json = definition.model.__pydantic_validator__.validate_json
     count_keys, reserved = definition.count_keys, definition.reserved
-    core = definition.model.__pydantic_core_schema__
-    wanted = _compile_wanted(core)
-    keeps_floats = definition.has_decimals
-    checker = Checker(functools.partial(_checked, definition, wanted), wanted)
-    back = terms.back
-    deepest = DEEPEST if forks(definition.schema) else None
-
-    def slowly(arguments: Any) -> Validated:
-        return mended(checker, definition.schema, terms, arguments, keeps_floats=keeps_floats, deepest=deepest)
-
-    if keeps_floats or deepest is not None:
-        return slowly
 
     def validate(arguments: Any) -> Validated:
         home = arguments if back is None else taken_home(arguments, back)
@@ -54,10 +88,58 @@ def compile_validate(definition: Definition, terms: Terms) -> Validate:
                     return slowly(arguments)
             else:
                 model = validate_json(to_json(home), strict=True)
-        except ValueError:  # pydantic's, also for text that is not JSON or not UTF-8
-            return slowly(arguments)
+        except ValueError as error:  # pydantic's, also for text that is not JSON or not UTF-8
+            return slowly(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
             return slowly(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text(definition: Definition, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
+    """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
+    validate_json = definition.model.__pydantic_validator__.validate_json
+    is_flat = count_keys is count_of_flat
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        try:
+            model = validate_json(arguments, strict=True)
+        except ValueError as error:
+            return slowly(arguments, error)
+        keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
+        if arguments.count(":") != keys and repeats_key(arguments):  # every key has a colon of its own
+            return slowly(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text_with_nulls(
+    definition: Definition, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
+) -> Validate:
+    """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
+    compiled: list[Nulled | None] = []
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        if "null" not in arguments:
+            return text(arguments)
+        if not compiled:
+            compiled.append(admitting_nulls(definition.model.__pydantic_core_schema__, dropped))
+        nulled = compiled[0]
+        if nulled is None:
+            return anything(arguments)
+        try:
+            model = nulled.validate_json(arguments, strict=True)
+        except ValueError:
+            return slowly(arguments)
+        if arguments.count(":") != nulled.count_keys(model) and repeats_key(arguments):
+            return slowly(arguments)
+        nulled.forget(model)
         return model, ()
 
     return validate
@@ -82,12 +164,14 @@ def _checked_part(validator: SchemaValidator, wanted: WantedAt, value: Any) -> A
     try:
         return validator.validate_json(to_json(value), strict=True)
     except ValidationError as error:
-        raise _refusal(error, value, wanted) from error
+        raise _refusal(error, value, wanted=wanted) from error
 
 
-def _refusal(error: ValidationError, value: Any, wanted: WantedAt) -> InvalidError:
-    errors = error.errors(include_url=False)
-    return InvalidError(faults_of(errors, value, wanted), lambda: told_of(errors, value, wanted))
+def _refusal(error: ValidationError, value: Any, *, wanted: WantedAt) -> InvalidError:
+    faults = faults_of(error.errors(include_url=False, include_context=False), value, wanted)
+    refusal = InvalidError(faults, lambda: told_of(error.errors(include_url=False), value, wanted))
+    refusal.__cause__ = error
+    return refusal
 
 
 def _checked(definition: Definition, wanted: WantedAt, value: Any) -> BaseModel:
@@ -99,7 +183,7 @@ def _checked(definition: Definition, wanted: WantedAt, value: Any) -> BaseModel:
     except ValidationError as error:
         found = _laxly(definition, error, text, wanted) if definition.lax else None
         if found is None:  # what is told is what is wrong strictly
-            raise _refusal(error, value, wanted) from error
+            raise _refusal(error, value, wanted=wanted) from error
         model = found
     reserved = [key for key in model.__pydantic_extra__ or () if key in definition.reserved]
     if reserved:

@@ -27,6 +27,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("dict", "model", "dataclass", "typed-dict"), frozenset({"object"})),
     **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
 }
+_MOST_KEPT = 256
 _TRANSPARENT = frozenset(
     {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap", "model-field",
      "dataclass-field", "typed-dict-field", "named-tuple-field"}
@@ -56,7 +57,8 @@ def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Locat
         schema: The core schema.
         compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
     """
-    return _Places(schema, compile_part)
+    # The same places are asked for at every call that is mended.
+    return functools.lru_cache(_MOST_KEPT)(_Places(schema, compile_part))
 
 
 class _Places:

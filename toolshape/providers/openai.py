@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
 from toolshape.bodies import member, plain, with_ids
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall, new_record
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
@@ -34,6 +34,9 @@ OBJECTS = (
     everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
     everywhere(rewrites.lone_references),
 )
+
+
+_NOTHING_CUT = frozenset[int]()
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -85,11 +88,29 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return (type(body) is dict and type(body.get("choices")) is list) or whole(body) is not None
 
 
 def read(body: Any) -> Reading:
     """Read the first choice: each of several (``n``) is another possible answer, not one more."""
+    if type(body) is dict:  # as nearly all are: JSON, with ids
+        try:
+            choice = body["choices"][0]
+            message = choice["message"]
+            told = message["tool_calls"]
+            calls = [
+                new_record(WireCall, (one["id"], (function := one["function"])["name"], function["arguments"], one))
+                for one in told
+                if one["id"]
+            ]
+            if len(calls) == len(told) and type(told) is list and "function_call" not in message:
+                return new_record(Reading, ([message], calls, choice["finish_reason"], _NOTHING_CUT, True))
+        except (LookupError, TypeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading:
     choices = member(whole(body), "choices")
     message = member(choices[0], "message") if choices else None
     if message is None:
@@ -97,9 +118,9 @@ def read(body: Any) -> Reading:
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
     told = member(message, "tool_calls")
     found = [call(one) for one in told] if isinstance(told, list) else []
+    finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: it is none, and does not go back.
     calls = [one for one in found if one.id or one.wire_name]
-    legacy = member(message, "function_call")
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = _as_sent(message)
@@ -110,7 +131,7 @@ def read(body: Any) -> Reading:
         sent = [plain(one) for one in assistant["tool_calls"]]
         sent, calls = with_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
-    return Reading([assistant], calls, member(choices[0], "finish_reason"))
+    return Reading([assistant], calls, finish)
 
 
 def _without_calls(message: Message) -> Message:
@@ -204,8 +225,10 @@ def call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
         custom = member(call, "custom")
-        return WireCall(member(call, "id"), member(custom, "name") or "", member(custom, "input"), call)
-    return WireCall(member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
+        return WireCall(member(call, "id") or "", member(custom, "name") or "", member(custom, "input"), call)
+    return new_record(
+        WireCall, (member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
+    )
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -213,13 +236,18 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
     A tool's message holds texts only: images and files follow in one message of the user's.
     """
-    answers: list[Message] = [
-        {"role": "tool", "tool_call_id": result.call.id, "content": content(result)}
-        if not _is_legacy(result.call.raw)
-        else {"role": "function", "name": result.call.wire_name, "content": content(result)}  # the legacy form
-        for result in results
-    ]
-    shown = [piece for result in results if result.parts for piece in _shown(result)]
+    answers: list[Message] = []
+    shown: list[JsonObject] = []
+    for result in results:
+        call, _, error, _, _, text, _, parts = result
+        said = text if error is None and "Error [" not in text else content(result)
+        raw = call.raw
+        if not (type(raw) is dict and "function" in raw) and _is_legacy(raw):
+            answers.append({"role": "function", "name": call.wire_name, "content": said})
+        else:
+            answers.append({"role": "tool", "tool_call_id": call.id, "content": said})
+        if parts:
+            shown += _shown(result)
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
 
@@ -247,11 +275,12 @@ def _is_legacy(call: Any) -> bool:
 
 def _as_sent(message: Any) -> Message:
     """The message without what the SDK's ``parse`` has added to it, which no request takes."""
+    if isinstance(message, dict):
+        return message
     sent: Message = plain(message)
-    if not isinstance(message, dict):
-        sent.pop("parsed", None)
-        for call in sent.get("tool_calls") or ():
-            call.get("function", {}).pop("parsed_arguments", None)
+    sent.pop("parsed", None)
+    for call in sent.get("tool_calls") or ():
+        call.get("function", {}).pop("parsed_arguments", None)
     return sent
 
 

@@ -1,0 +1,111 @@
+"""Measure, print and save the tables: ``python benchmarks``, or ``nox -s benchmarks`` for every Python with every peer."""
+
+import argparse
+import json
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from calls import call_rows
+from costs import definition_rows, export_rows, growth_rows, import_rows, memory_rows
+from instructions import instruction_rows
+from peers import PEERS, Peer, installed
+from rows import Row, as_markdown
+from timing import Effort, Spread
+
+RESULTS = Path(__file__).parent / "results"
+PREFACE = """\
+# Results
+
+Medians, with their quartiles in brackets; what missed its goal is in bold. The floor of a call is
+`validate_json(text, strict=True)` of the tool's own model, its attributes, and the call. Times drift with what else the
+machine does, two Pythons at once among them; instructions do not.
+
+Where another library is ahead:
+
+- Of `dispatch`: anthropic's `beta_tool`, and toolschema here and there, begin with the arguments and end with the value.
+  They find no tool, read no response and write no message: what does the same here is `tool.call(text)`, which is ahead.
+  polytools calls the function with whatever came.
+- Of the definition: toolschema, polytools and google-genai make no model, they look at the function when it is exported;
+  pydantic-ai and anthropic compile no checks for duplicate keys, NaN, dates and enums.
+- Of the export: anthropic, polytools and mirascope hand out the same objects each time, so that what one caller changes
+  all others get; mcp and openai-agents wrap theirs in new ones. Ours are copies.
+- Of the import: toolschema and polytools know nothing of pydantic.
+"""
+PARTS = ("call", "definition", "export", "import", "memory", "growth", "instructions")
+
+
+def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> list[Row]:
+    """The rows of some parts; a quick run shows that all is measured, and little more."""
+    effort = Effort(rounds=3, seconds=0.001) if is_quick else Effort()
+    ways: Mapping[str, Callable[[], Iterable[Row]]] = {
+        "call": lambda: call_rows(effort, peers),
+        "definition": lambda: definition_rows(effort, peers),
+        "export": lambda: export_rows(effort, peers, *([20] if is_quick else [])),
+        "import": lambda: import_rows(1 if is_quick else 5, peers),
+        "memory": lambda: memory_rows(*([5] if is_quick else [])),
+        "growth": lambda: growth_rows(*([300, 1_000] if is_quick else [])),
+        "instructions": instruction_rows,
+    }
+    return [row for part in parts for row in ways[part]()]
+
+
+def as_json(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What is saved of a run: which versions ran, and the rows; parts that were not measured are kept as they were."""
+    core = {name: version(name) for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")}
+    made = [{**asdict(row), "is_reached": row.is_reached} for row in rows]
+    found = {part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS}
+    found |= {row["part"]: [one for one in made if one["part"] == row["part"]] for row in made}
+    return {
+        "python": platform.python_version(),
+        "versions": core | installed(),
+        "rows": [row for part in PARTS for row in found[part]],
+    }
+
+
+def page(results: Iterable[Mapping[str, Any]]) -> str:
+    """The tables of every run that is saved, as one page."""
+    said = [PREFACE.rstrip("\n")]
+    for result in results:
+        rows = [
+            Row(
+                **{
+                    key: value
+                    for key, value in {**row, "spread": Spread(**row["spread"])}.items()
+                    if key != "is_reached"
+                }
+            )
+            for row in result["rows"]
+        ]
+        versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+        said += ["", f"## Python {result['python']}", "", f"{versions}.", "", as_markdown(rows).rstrip("\n")]
+    return "\n".join(said) + "\n"
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(prog="python benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"which parts to measure: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="see that everything is measured, in a minute")
+    parser.add_argument("--alone", action="store_true", help="without the other libraries")
+    parser.add_argument("--to", type=Path, default=RESULTS, help="the folder that the tables are saved in")
+    given = parser.parse_args()
+    if unknown := [part for part in given.parts if part not in PARTS]:
+        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    peers = [] if given.alone else [peer for peer in PEERS if peer.name in installed()]
+    rows = measured(given.parts or PARTS, peers, is_quick=given.quick)
+    print(as_markdown(rows))
+    given.to.mkdir(parents=True, exist_ok=True)
+    place = given.to / f"{'.'.join(platform.python_version_tuple()[:2])}.json"
+    before = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    place.write_text(json.dumps(as_json(rows, before), indent=1) + "\n", encoding="utf-8")
+    saved = sorted(given.to.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")])
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in saved]
+    (given.to / "README.md").write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""One call of a tool: ours and our peers', each in ratio to the floor of the same tool, in the same process."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from peers import Peer
+from rows import Row
+from subjects import SUBJECTS, Subject, openai_response
+from timing import Effort, seconds_of_each, spread_of
+
+from toolshape import Registry, tool
+
+__all__ = ["call_rows", "ours"]
+
+_GOALS: Mapping[str, Mapping[str, float]] = {
+    "dispatch, lenient": {"scalar": 4.5, "nested": 2.2, "twelve optional": 3.5},
+    "dispatch, strict, nulls for what is left out": {"scalar": 6, "nested": 3, "twelve optional": 5},
+    "tool.call(text)": {"scalar": 1.6, "nested": 1.2, "twelve optional": 1.4},
+    "dispatch with one coercion": {"scalar": 12, "nested": 6, "twelve optional": 10},
+    "adispatch of an async tool": {"scalar": 6, "nested": 3, "twelve optional": 5},
+}
+
+
+def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
+    """Time every way of a call, with every peer in the same turns."""
+    loop = asyncio.new_event_loop()
+    for subject in SUBJECTS:
+        callables = {"floor": floor_of(subject), **ours(subject)}
+        refusals: dict[str, str] = {}
+        for peer in peers:
+            run, refusal = _of_peer(peer, subject, loop)
+            if run is None:
+                refusals[peer.name] = refusal
+            else:
+                callables[_named(peer)] = run
+        seconds = seconds_of_each(callables, effort, loop)
+        floors = seconds.pop("floor")
+        notes = {_named(peer): f"leaves out {peer.leaves_out}" for peer in peers}
+        for what, each in seconds.items():
+            ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+            goal = _GOALS.get(what, {}).get(subject.name)
+            yield Row(
+                part="call",
+                what=what,
+                subject=subject.name,
+                spread=spread_of(ratios),
+                goal=goal,
+                note=notes.get(what, ""),
+            )
+    loop.close()
+
+
+def floor_of(subject: Subject) -> Callable[[], Any]:
+    """The least that a call can cost."""
+    validate_json = subject.tool().model.__pydantic_validator__.validate_json
+    floor = subject.floor(validate_json, subject.function, json.dumps(subject.given))
+    assert floor() == subject.wanted
+    return floor
+
+
+def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
+    """Every way of a call that has a goal, each of which has been seen to give the right value."""
+    made, asynchronous = subject.tool(), tool(as_async(subject.function))
+    text, registry = json.dumps(subject.given), Registry([made])
+    lenient, strict = registry.bind("openai", strict=False), registry.bind("openai", strict=True)
+    awaiting = Registry([asynchronous]).bind("openai", strict=False)
+    given, nulled = (openai_response(made.name, one) for one in (subject.given, subject.nulled))
+
+    async def adispatch() -> Any:
+        return (await awaiting.adispatch(given)).messages
+
+    found: dict[str, Callable[[], Any]] = {
+        "dispatch, lenient": lambda: lenient.dispatch(given).messages,
+        "dispatch, strict, nulls for what is left out": lambda: strict.dispatch(nulled).messages,
+        "tool.call(text)": lambda: made.call(text),
+        "adispatch of an async tool": adispatch,
+    }
+    assert made.call(text) == subject.wanted
+    assert [strict.dispatch(nulled)[0].value, lenient.dispatch(given)[0].value] == [subject.wanted] * 2
+    if subject.slipped is not None:
+        slipped = openai_response(made.name, subject.slipped)
+        [mended] = lenient.dispatch(slipped)
+        assert (mended.value, len(mended.coercions)) == (subject.wanted, 1)
+        found["dispatch with one coercion"] = lambda: lenient.dispatch(slipped).messages
+    return found
+
+
+def as_async(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function as a coroutine function."""
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    for attribute in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+        setattr(awaited, attribute, getattr(function, attribute))
+    awaited.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return awaited
+
+
+def _named(peer: Peer) -> str:
+    return f"{peer.name}{', async tool' if peer.is_async else ''}{'' if peer.validates else ' (does not validate)'}"
+
+
+def _of_peer(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> tuple[Callable[[], Any] | None, str]:
+    """What calls a peer's tool, once it has been seen to give the right value; or why it cannot."""
+    function = as_async(subject.function) if peer.is_async else subject.function
+    try:
+        run = peer.caller(peer.define(function), json.dumps(subject.given))
+        value = loop.run_until_complete(run()) if inspect.iscoroutinefunction(run) else run()
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+    return (run, "") if value == subject.wanted else (None, f"gives {value!r}")

@@ -1,0 +1,291 @@
+"""What a tool costs apart from its calls: definition, export, import, memory, and how they grow."""
+
+import ast
+import asyncio
+import gc
+import inspect
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from types import FunctionType
+from typing import Annotated, Any
+
+import docstring_parser
+from calls import floor_of
+from peers import Peer
+from pydantic import Field, create_model
+from rows import Row
+from subjects import SUBJECTS, Subject, openai_response
+from timing import Effort, Spread, fitted_exponent, seconds_of_each, spread_of
+
+import toolshape
+from toolshape import Registry, Tool, tool
+from toolshape.provider import Provider, get
+
+__all__ = ["definition_rows", "export_rows", "growth_rows", "import_rows", "memory_rows"]
+
+WITHOUT_GOAL = "no arguments"
+
+
+def unlimited(name: str) -> Provider:
+    """A provider that takes any number of tools in a request."""
+    return replace(get(name), most_tools=None)
+
+
+def clones(function: Callable[..., Any], count: int) -> list[Callable[..., Any]]:
+    """So many functions of the same code, each with a name of its own."""
+    return [_clone(function, f"{function.__name__}_{number}") for number in range(count)]
+
+
+def _clone(function: Any, name: str) -> Callable[..., Any]:
+    made = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    made.__annotations__, made.__doc__ = dict(function.__annotations__), function.__doc__
+    made.__module__, made.__qualname__ = function.__module__, name
+    return made
+
+
+# --- definition ---------------------------------------------------------------------------------------------------
+
+
+def _model_of(function: Any) -> Any:
+    fields: dict[str, Any] = {
+        name: (parameter.annotation, ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    return create_model(function.__name__, **fields)
+
+
+def _described_model_of(function: Any) -> Any:
+    """The model that a tool of this function holds: its fields are described."""
+    said = {one.arg_name: one.description for one in docstring_parser.parse(function.__doc__).params}
+    fields: dict[str, Any] = {
+        name: (
+            Annotated[parameter.annotation, Field(description=said.get(name))],
+            ... if parameter.default is parameter.empty else parameter.default,
+        )
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    return create_model(function.__name__, **fields)
+
+
+def _define_at_least(function: Any) -> Any:
+    docstring_parser.parse(function.__doc__)
+    return _model_of(function).model_json_schema()
+
+
+def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
+    """Define the same function again and again; peers that wait for the export are said to."""
+    loop = asyncio.new_event_loop()
+    for subject in SUBJECTS:
+        function = subject.function
+        ways: dict[str, Callable[[], Any]] = {
+            "floor": lambda function=function: _define_at_least(_clone(function, function.__name__)),
+            "@tool": lambda function=function: tool(_clone(function, function.__name__)),
+        }
+        for peer in peers:
+            way = lambda peer=peer, function=function: peer.define(_clone(function, function.__name__))  # noqa: E731
+            try:
+                way()
+            except Exception:  # what it cannot define has no row
+                continue
+            ways[peer.name] = way
+        seconds = seconds_of_each(ways, effort, loop)
+        floors = seconds.pop("floor")
+        goal = None if subject.name == WITHOUT_GOAL else 1.3
+        for what, each in seconds.items():
+            ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+            yield Row(
+                part="definition",
+                what=what,
+                subject=subject.name,
+                spread=spread_of(ratios),
+                goal=goal if what == "@tool" else None,
+            )
+    loop.close()
+
+
+# --- export -------------------------------------------------------------------------------------------------------
+
+
+def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Iterator[Row]:
+    """Export the same tools again, as for each request."""
+    loop = asyncio.new_event_loop()
+    provider = unlimited("openai")
+    [scalar, *_] = SUBJECTS
+    registry = Registry([tool(one) for one in clones(scalar.function, count)])
+    registry.export(provider)
+    ways: dict[str, Callable[[], Any]] = {"registry.export": lambda: registry.export(provider)}
+    for peer in peers:
+        try:
+            export = peer.exporter([peer.define(one) for one in clones(scalar.function, count)])
+            loop.run_until_complete(export()) if inspect.iscoroutinefunction(export) else export()
+        except Exception:  # what it cannot export has no row
+            continue
+        ways[peer.name] = export
+    few = replace(effort, rounds=min(effort.rounds, 9))
+    for what, each in seconds_of_each(ways, few, loop).items():
+        spread = spread_of([one / count * 1e6 for one in each])
+        goal = 15 if what == "registry.export" else None
+        yield Row(part="export", what=what, subject=f"{count} tools", spread=spread, goal=goal)
+    loop.close()
+
+
+# --- import -------------------------------------------------------------------------------------------------------
+
+
+def imported_names() -> str:
+    """The statements that import what ``import toolshape`` loads of pydantic and docstring-parser."""
+    folder = Path(toolshape.__file__).parent
+    shown = "import sys, toolshape; print(*[n for n in sys.modules if n.startswith('toolshape.')])"
+    ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    statements: dict[str, None] = {}
+    for module in ran.stdout.split():
+        path = folder.parent.joinpath(*module.split("."))
+        source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
+        for node in ast.parse(source.read_text()).body:
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if any(name.partition(".")[0] in ("pydantic", "pydantic_core", "docstring_parser") for name in names):
+                statements[ast.unparse(node)] = None
+    return "\n".join(statements)
+
+
+def import_rows(rounds: int, peers: Sequence[Peer]) -> Iterator[Row]:
+    """Import in fresh processes, in turns."""
+    statements = {
+        "floor": imported_names(),
+        "from toolshape import Registry, tool": "from toolshape import Registry, tool",
+    }
+    statements |= {peer.name: peer.statement for peer in peers}
+    found: dict[str, list[float]] = {what: [] for what in statements}
+    cached = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    for number in range(rounds + 1):
+        for what, statement in statements.items():
+            code = (
+                f"from time import perf_counter\nstarted = perf_counter()\n{statement}\nprint(perf_counter() - started)"
+            )
+            ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=cached)
+            if number:  # the first writes the bytecode
+                found[what].append(float(ran.stdout.split()[-1]))
+    floors = found.pop("floor")
+    for what, each in found.items():
+        ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+        goal = 1.2 if what.startswith("from toolshape") else None
+        yield Row(part="import", what=what, subject="fresh process", spread=spread_of(ratios), goal=goal)
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def memory_rows(count: int = 300) -> Iterator[Row]:
+    """Count the bytes that Python allocates for tools that are defined and exported, and for their models alone."""
+    for subject in SUBJECTS:
+        functions = clones(subject.function, count)
+        tools = _bytes_of(lambda functions=functions: _exported([tool(one) for one in functions]))
+        models = _bytes_of(lambda functions=functions: [_described_model_of(one) for one in functions])
+        each = (tools - models) / count / 1000
+        goal = None if subject.name == WITHOUT_GOAL else 20
+        spread = Spread(median=each, low=each, high=each)
+        yield Row(part="memory", what="a tool", subject=subject.name, spread=spread, goal=goal)
+
+
+def _exported(tools: Sequence[Tool[..., Any]]) -> Registry:
+    registry = Registry(tools)
+    registry.export(unlimited("openai"))
+    return registry
+
+
+def _bytes_of(make: Callable[[], Any]) -> int:
+    make()  # what is cached for good is nobody's
+    gc.collect()
+    tracemalloc.start()
+    kept = make()
+    gc.collect()
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del kept
+    return size
+
+
+# --- growth -------------------------------------------------------------------------------------------------------
+
+
+def growth_rows(most_tools: int = 10_000, most_properties: int = 5_000) -> Iterator[Row]:
+    """Fit how costs grow with the number of tools and of properties."""
+    [scalar, *_] = SUBJECTS
+    sizes = [size for size in (100, 300, 1_000, 3_000, 10_000) if size <= most_tools]
+    yield from _exponents("tools", sizes, lambda size: _of_tools(scalar, size))
+    counts = [size for size in (300, 1_000, 2_500, 5_000) if size <= most_properties]
+    yield from _exponents("properties", counts, _of_properties)
+    few, many = (Registry(map(tool, clones(scalar.function, size))) for size in (10, sizes[-1]))
+    ways: dict[str, Callable[[], Any]] = {}
+    for size, registry in ((10, few), (sizes[-1], many)):
+        bound = registry.bind(unlimited("openai"), strict=False)
+        response = openai_response(f"{scalar.function.__name__}_7", scalar.given)
+        assert bound.dispatch(response).ok
+        ways[str(size)] = lambda bound=bound, response=response: bound.dispatch(response).messages
+    loop = asyncio.new_event_loop()
+    seconds = seconds_of_each({"floor": floor_of(scalar), **ways}, Effort(), loop)
+    loop.close()
+    ratios = [b / a for a, b in zip(seconds["10"], seconds[str(sizes[-1])], strict=True)]
+    what = f"dispatch among {sizes[-1]} tools, in ratio to 10"
+    yield Row(part="growth", what=what, subject="tools", spread=spread_of(ratios), goal=1.1)
+
+
+_LARGE = 1_000
+
+
+def _exponents(subject: str, sizes: Sequence[int], measure: Callable[[int], Mapping[str, float]]) -> Iterator[Row]:
+    measure(sizes[0])
+    found = [
+        {what: min(one[what] for one in repeats) for what in repeats[0]}
+        for repeats in ([measure(size) for _ in range(1 if size > _LARGE else 2)] for size in sizes)
+    ]
+    for what in found[0]:
+        slope = fitted_exponent(sizes, [one[what] for one in found])
+        note = f"{sizes[0]} to {sizes[-1]}: {found[0][what] * 1e3:.1f} to {found[-1][what] * 1e3:.0f} ms"
+        spread = Spread(median=slope, low=slope, high=slope)
+        yield Row(part="growth", what=what, subject=subject, spread=spread, goal=1.2, note=note)
+
+
+def _of_tools(subject: Subject, size: int) -> Mapping[str, float]:
+    functions, provider = clones(subject.function, size), unlimited("openai")
+    timed: dict[str, float] = {}
+    made = _timed(timed, "definition", lambda: [tool(one) for one in functions])
+    registry = _timed(timed, "registry", lambda: Registry(made))
+    bound = _timed(timed, "export, strict", lambda: registry.bind(provider, strict=True))
+    _timed(timed, "report", lambda: str(bound.report()))
+    return timed
+
+
+def _of_properties(size: int) -> Mapping[str, float]:
+    fields: dict[str, Any] = {f"field_{number}": (int, 3) for number in range(size - 1)}
+    model = create_model("Wide", **fields)
+
+    def take(wide: Any) -> int:
+        return len(wide.model_fields_set)
+
+    take.__annotations__["wide"] = model
+    timed: dict[str, float] = {}
+    made = _timed(timed, "definition of a model", lambda: tool(take))
+    for strict in (False, True):
+        bound = _timed(
+            timed,
+            f"its export, {'strict' if strict else 'lenient'}",
+            lambda strict=strict: Registry([made]).bind(unlimited("openai"), strict=strict),
+        )
+    _timed(timed, "its report", lambda: str(bound.report()))
+    return timed
+
+
+def _timed(timed: dict[str, float], what: str, work: Callable[[], Any]) -> Any:
+    gc.collect()
+    started = perf_counter()
+    value = work()
+    timed[what] = perf_counter() - started
+    return value

@@ -1,0 +1,201 @@
+"""The tools that are measured, the calls that a model makes of them, and the least that such a call can cost."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from toolshape import Tool, tool
+
+__all__ = ["SUBJECTS", "Line", "Order", "Subject", "openai_response"]
+
+
+class Line(BaseModel):
+    sku: str
+    qty: int = 1
+    price: float = 0.0
+
+
+class Order(BaseModel):
+    customer: str
+    lines: list[Line]
+    express: bool = False
+
+
+def get_weather(city: str, units: Literal["c", "f"] = "c", days: int = 3) -> str:
+    """Get the forecast.
+
+    Args:
+        city: City name.
+        units: Temperature units.
+        days: Number of days.
+
+    Returns:
+        The forecast.
+    """
+    del units, days
+    return city
+
+
+def create_order(order: Order) -> str:
+    """Create an order.
+
+    Args:
+        order: The order.
+
+    Returns:
+        The id.
+    """
+    return order.customer
+
+
+def search(
+    q: str = "*",
+    a: str | None = None,
+    b: int = 1,
+    c: float = 0.5,
+    d: bool = False,
+    e: int | None = None,
+    f: str = "x",
+    g: int = 7,
+    h: float | None = None,
+    i: bool = True,
+    j: str = "z",
+    k: int = 12,
+) -> str:
+    """Search.
+
+    Args:
+        q: Query.
+        a: Option a.
+        b: Option b.
+        c: Option c.
+        d: Option d.
+        e: Option e.
+        f: Option f.
+        g: Option g.
+        h: Option h.
+        i: Option i.
+        j: Option j.
+        k: Option k.
+
+    Returns:
+        Hits.
+    """
+    del a, b, c, d, e, f, g, h, i, j, k
+    return q
+
+
+def ping() -> str:
+    """Ping the service.
+
+    Returns:
+        pong
+    """
+    return "pong"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A tool and one call of it.
+
+    ``given`` is what a model writes, ``nulled`` what it writes in strict form, with nulls for what it leaves out,
+    ``slipped`` with one number as text. ``floor`` is what no library can go below: the tool's own model, its
+    attributes, and the call.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    given: dict[str, Any]
+    nulled: dict[str, Any]
+    slipped: dict[str, Any] | None
+    wanted: Any
+    floor: Callable[[Callable[..., Any], Callable[..., Any], str], Callable[[], Any]]
+
+    def tool(self) -> Tool[..., Any]:
+        """A tool of this function that nobody has used."""
+        return tool(self.function)
+
+
+def _weather_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+    def floor() -> Any:
+        model = validate_json(text, strict=True)
+        return function(city=model.city, units=model.units, days=model.days)
+
+    return floor
+
+
+def _order_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+    def floor() -> Any:
+        return function(order=validate_json(text, strict=True).order)
+
+    return floor
+
+
+def _search_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+    def floor() -> Any:
+        m = validate_json(text, strict=True)
+        return function(q=m.q, a=m.a, b=m.b, c=m.c, d=m.d, e=m.e, f=m.f, g=m.g, h=m.h, i=m.i, j=m.j, k=m.k)
+
+    return floor
+
+
+def _ping_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+    def floor() -> Any:
+        validate_json(text, strict=True)
+        return function()
+
+    return floor
+
+
+_LINES = [{"sku": f"AB-{number}", "qty": number, "price": number * 1.5} for number in range(1, 6)]
+_LETTERS = "abcdefghijk"
+
+SUBJECTS = (
+    Subject(
+        name="scalar",
+        function=get_weather,
+        given={"city": "Oslo", "units": "f"},
+        nulled={"city": "Oslo", "units": "f", "days": None},
+        slipped={"city": "Oslo", "units": "f", "days": "2"},
+        wanted="Oslo",
+        floor=_weather_floor,
+    ),
+    Subject(
+        name="nested",
+        function=create_order,
+        given={"order": {"customer": "ACME", "lines": _LINES}},
+        nulled={"order": {"customer": "ACME", "lines": _LINES, "express": None}},
+        slipped={"order": {"customer": "ACME", "lines": [*_LINES[:4], {**_LINES[4], "qty": "5"}]}},
+        wanted="ACME",
+        floor=_order_floor,
+    ),
+    Subject(
+        name="twelve optional",
+        function=search,
+        given={"q": "shoes", "b": 3, "d": True},
+        nulled={"q": "shoes", **dict.fromkeys(_LETTERS), "b": 3, "d": True},
+        slipped={"q": "shoes", "b": "3", "d": True},
+        wanted="shoes",
+        floor=_search_floor,
+    ),
+    Subject(name="no arguments", function=ping, given={}, nulled={}, slipped=None, wanted="pong", floor=_ping_floor),
+)
+
+
+def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A chat completion that calls one tool, as OpenAI sends it."""
+    call = {"id": "call_9mTzGhqTqJ", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call], "annotations": []}
+    return {
+        "id": "chatcmpl-CfzP1sEJ8QgQ",
+        "object": "chat.completion",
+        "created": 1763654400,
+        "model": "gpt-5-mini-2025-08-07",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}],
+        "usage": {"prompt_tokens": 91, "completion_tokens": 17, "total_tokens": 108},
+        "service_tier": "default",
+        "system_fingerprint": None,
+    }

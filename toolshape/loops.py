@@ -1,0 +1,152 @@
+"""What needs an event loop. It is loaded when it is first needed: asyncio costs a third of what importing us costs."""
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from types import CoroutineType
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from toolshape.binding import Invoke
+from toolshape.outcomes import TimedOutError
+from toolshape.running import SETTLED, collected, is_async, is_asynchronous
+from toolshape.signature import Kind
+
+__all__ = ["all_of", "is_cancelled", "is_running", "run", "run_async", "settled"]
+
+
+def is_running() -> bool:
+    """Whether a loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def is_cancelled() -> bool:
+    """Whether the task that we are in was cancelled from outside; from Python 3.11 on, where a task counts that."""
+    task: Any = asyncio.current_task()
+    return task is None or bool(task.cancelling())
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a loop of its own."""
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()
+
+
+async def all_of(works: Sequence[Awaitable[Any]]) -> None:
+    """Wait for all of them; one that was cancelled by itself disturbs nobody."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # our own bugs are not swallowed
+        if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+            raise outcome
+
+
+async def run_async(
+    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], timeout: float | None, threads: bool
+) -> Any:
+    """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
+
+    Raises:
+        TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
+            thread cannot be stopped and goes on unseen.
+    """
+    if timeout is None and (kind == "coroutine" or not threads):
+        value = invoke(model, inject)
+        if type(value) is not CoroutineType:
+            return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
+        value = await value
+        return value if type(value) in SETTLED else collected(kind, value)
+    work = _work(kind, invoke, model, inject, threads=threads and not is_async(kind), leave=timeout is not None)
+    return await (work if timeout is None else _within(timeout, work))
+
+
+async def _work(
+    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], *, threads: bool, leave: bool
+) -> Any:
+    def call() -> Any:
+        value = invoke(model, inject)
+        return value if is_asynchronous(value) else collected(kind, value)
+
+    value = await _in_thread(call, can_be_left=leave) if threads else call()
+    return await settled(kind, value) if is_asynchronous(value) else value
+
+
+async def settled(kind: Kind, value: Any) -> Any:
+    """The value that something asynchronous gives in the end."""
+    if not isinstance(value, AsyncIterator):
+        return collected(kind, await value)
+    if kind == "function":
+        return [item async for item in value]
+    last: Any = None
+    async for last in value:  # noqa: B007 - the last one is what we are after
+        pass
+    return last
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
+    task = asyncio.ensure_future(_captured_async(work))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        task.cancel()
+        raise TimedOutError
+    return _released(task.result())
+
+
+async def _in_thread(work: Callable[[], Any], *, can_be_left: bool) -> Any:
+    if not can_be_left:
+        return _released(await asyncio.to_thread(_captured, work))
+    # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Outcome] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(outcome: _Outcome) -> None:
+        if not future.done():
+            future.set_result(outcome)
+
+    def body() -> None:
+        outcome = context.run(_captured, work)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, outcome)
+
+    threading.Thread(target=body, name="toolshape", daemon=True).start()
+    return _released(await future)
+
+
+# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit takes the loop down.
+_Outcome: TypeAlias = tuple[Any, BaseException | None]
+
+
+def _captured(work: Callable[[], Any]) -> _Outcome:
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
+
+
+async def _captured_async(work: Awaitable[Any]) -> _Outcome:
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def _released(outcome: _Outcome) -> Any:
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value

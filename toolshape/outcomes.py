@@ -1,0 +1,59 @@
+"""What an exception from a tool or a validator means: the ``CallError`` that answers the call, and a line in the log."""
+
+import sys
+import uuid
+
+from toolshape.errors import CallError, CallErrorCode, ToolError
+
+__all__ = ["TimedOutError", "as_call_error", "hidden", "is_cancellation", "validator_failed"]
+
+
+class TimedOutError(Exception):
+    """The tool did not finish in its time."""
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether something was cancelled; where nobody has loaded asyncio, nothing can have been."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
+
+
+def as_call_error(error: BaseException, *, tool: str, timeout: float | None = None) -> CallError:
+    """Say what an exception from a tool means to the model; the log keeps what it means to the developer.
+
+    Raises:
+        BaseException: An interrupt from outside, which is nobody's answer, is raised again.
+    """
+    if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
+        raise error
+    if isinstance(error, ToolError):
+        answer = _of_tool_error(error, tool)
+    elif isinstance(error, TimedOutError) and timeout is not None:
+        answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
+    else:
+        answer = hidden("tool_crashed", error, tool=tool)
+    answer.__cause__ = error
+    return answer
+
+
+def _of_tool_error(error: ToolError, tool: str) -> CallError:
+    try:
+        return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
+    except Exception as odd:  # what was given for a text cannot be one
+        return hidden("tool_crashed", odd, tool=tool)
+
+
+def validator_failed(error: BaseException, *, tool: str) -> CallError:
+    """Say what an exception from a validator of the author's means: a ``ToolError`` is for the model here too."""
+    return as_call_error(error, tool=tool) if isinstance(error, ToolError) else hidden("tool_crashed", error, tool=tool)
+
+
+def hidden(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
+    """An error whose text stays in the log, under the reference that the model is given."""
+    import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+    reference = uuid.uuid4().hex[:12]
+    logging.getLogger("toolshape").error("tool %r: %s (reference %s)", tool, code, reference, exc_info=error)
+    answer = CallError(code, tool=tool, reference=reference)
+    answer.__cause__ = error
+    return answer
