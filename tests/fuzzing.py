@@ -11,7 +11,7 @@ from typing import Any
 
 from rows import ROWS
 
-from toolshape import Bound, File, Image, Registry, ResponseError, Text, ToolError, UsageError, tool
+from toolshape import File, Image, Registry, ResponseError, Text, ToolError, UsageError, tool
 from toolshape.coercion import RULES
 from toolshape.provider import available
 
@@ -147,8 +147,6 @@ def check(tools: Registry, body: Any, provider: str | None, *, asynchronous: boo
         results = asyncio.run(used.adispatch(body)) if asynchronous else used.dispatch(body)
     except (ResponseError, UsageError):
         return
-    if isinstance(used, Bound):
-        assert [result.call[:3] for result in results] == [call[:3] for call in used.parse(body)]
     for result in results:
         assert type(result.call.id) is type(result.text) is str
         assert result.call.id

@@ -281,8 +281,8 @@ def test_export_of_what_few_readers_take():
     for _ in range(250):
         deep = [deep]
 
-    def take(x: Any = deep) -> None:
-        """Take \ud800."""
+    @toolshape.tool(description="Take \ud800.")
+    def take(x: Any = deep) -> None: ...
 
     [shown] = Registry([take]).export("openai", strict=False)
     assert shown["function"]["description"] == "Take \ud800."
