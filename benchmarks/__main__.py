@@ -95,7 +95,8 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    peers = [] if given.alone else [peer for peer in PEERS if peer.name in installed()]
+    there = [] if given.alone else installed()
+    peers = [peer for peer in PEERS if peer.name in there]
     rows = measured(given.parts or PARTS, peers, is_quick=given.quick)
     print(as_markdown(rows))
     given.to.mkdir(parents=True, exist_ok=True)

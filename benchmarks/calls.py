@@ -29,13 +29,8 @@ def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
     loop = asyncio.new_event_loop()
     for subject in SUBJECTS:
         callables = {"floor": floor_of(subject), **ours(subject)}
-        refusals: dict[str, str] = {}
-        for peer in peers:
-            run, refusal = _of_peer(peer, subject, loop)
-            if run is None:
-                refusals[peer.name] = refusal
-            else:
-                callables[_named(peer)] = run
+        theirs = {_named(peer): _of_peer(peer, subject, loop) for peer in peers}
+        callables |= {name: run for name, run in theirs.items() if run is not None}
         seconds = seconds_of_each(callables, effort, loop)
         floors = seconds.pop("floor")
         notes = {_named(peer): f"leaves out {peer.leaves_out}" for peer in peers}
@@ -104,12 +99,12 @@ def _named(peer: Peer) -> str:
     return f"{peer.name}{', async tool' if peer.is_async else ''}{'' if peer.validates else ' (does not validate)'}"
 
 
-def _of_peer(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> tuple[Callable[[], Any] | None, str]:
-    """What calls a peer's tool, once it has been seen to give the right value; or why it cannot."""
+def _of_peer(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> Callable[[], Any] | None:
+    """What calls a peer's tool, once it has been seen to give the right value; ``None`` where it does not."""
     function = as_async(subject.function) if peer.is_async else subject.function
     try:
         run = peer.caller(peer.define(function), json.dumps(subject.given))
         value = loop.run_until_complete(run()) if inspect.iscoroutinefunction(run) else run()
-    except Exception as error:
-        return None, f"{type(error).__name__}: {error}"
-    return (run, "") if value == subject.wanted else (None, f"gives {value!r}")
+    except Exception:
+        return None
+    return run if value == subject.wanted else None

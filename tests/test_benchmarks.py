@@ -13,17 +13,8 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 @pytest.mark.skipif(sys.version_info[:2] != (3, 12), reason="that they run on one Python is enough to know")
 def test_a_quick_run(tmp_path):
     """Each figure that has a goal is measured for each tool; the page has a table for each part."""
-    command = [
-        sys.executable,
-        str(BENCHMARKS),
-        "--quick",
-        "--to",
-        str(tmp_path),
-        "call",
-        "definition",
-        "export",
-        "memory",
-    ]
+    options = ["--quick", "--alone", "--to", str(tmp_path)]
+    command = [sys.executable, str(BENCHMARKS), *options, "call", "definition", "export", "memory"]
     subprocess.run(command, check=True, capture_output=True, text=True)
     [saved] = tmp_path.glob("*.json")
     rows = json.loads(saved.read_text(encoding="utf-8"))["rows"]

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Arrow", "chained", "in_array", "in_object", "in_others"]
+__all__ = ["Arrow", "Dropped", "chained", "in_array", "in_object", "in_others"]
 
 Arrow: TypeAlias = Callable[[Any], Any]
+Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
+"""Of which objects an arrow drops which fields when they are null, and does nothing else: all names, and these."""
 
 
 def chained(arrows: Sequence[Arrow]) -> Arrow | None:

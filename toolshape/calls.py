@@ -228,12 +228,14 @@ class Results(Sequence[Result]):
     @property
     def finish(self) -> Finish | None:
         """Why the response ended."""
-        return self._response[2]
+        _, _, finish, _, _ = self._response
+        return finish
 
     @property
     def finish_raw(self) -> str | None:
         """The same in the provider's own word."""
-        return self._response[3]
+        _, _, _, finish_raw, _ = self._response
+        return finish_raw
 
     @property
     def ok(self) -> bool:
@@ -246,16 +248,18 @@ class Results(Sequence[Result]):
         if not self._answers:
             return []
         answers: Sequence[Any] = list(self) if None in self._answers else self._answers
-        return self._response[1](answers)
+        _, encode, _, _, _ = self._response
+        return encode(answers)
 
     @property
     def losses(self) -> list[Loss]:
         """What of the results the provider cannot carry: the text names it in its place."""
+        *_, carries = self._response
         lost = []
         for result in self:
             for part in result.parts:
                 kind = type(part).__name__.lower()
-                if kind != "text" and kind not in self._response[4]:
+                if kind != "text" and kind not in carries:
                     note = f"{part.media_type} is named in the text, not shown" if not isinstance(part, Text) else ""
                     lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
         return lost
@@ -263,7 +267,8 @@ class Results(Sequence[Result]):
     @property
     def turn(self) -> list[Message]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        return [*_sendable(self._response[0]), *self.messages]
+        assistant, *_ = self._response
+        return [*_sendable(assistant), *self.messages]
 
 
 def _sendable(messages: Sequence[Message]) -> Sequence[Message]:

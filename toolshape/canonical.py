@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Any
@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, t
 from toolshape import docstrings
 from toolshape.calls import JsonSchema
 
-__all__ = ["INTEGER_KEY", "NOT_SCHEMAS", "SharedDefault", "core_nodes", "generate", "sets_extra"]
+__all__ = ["INTEGER_KEY", "SharedDefault", "generate", "sets_extra"]
 
 
 class SharedDefault:
@@ -43,23 +43,8 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     return generator.generate(schema, mode), generator.skipped
 
 
-def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Every node of a pydantic core schema, outermost first; never a value the user wrote."""
-    if isinstance(schema, Mapping):
-        is_node = isinstance(schema.get("type"), str)  # else a map whose keys are the user's: fields, choices
-        if is_node:
-            yield schema
-        for key, value in schema.items():
-            if not is_node or key not in NOT_SCHEMAS:
-                yield from core_nodes(value)
-    elif isinstance(schema, (list, tuple)):
-        for value in schema:
-            yield from core_nodes(value)
-
-
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 """The pattern by which the canonical schema says that the keys of a map are integers."""
-NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 
 
 def sets_extra(cls: type[Any]) -> bool:

@@ -5,31 +5,17 @@ Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
-from toolshape.canonical import INTEGER_KEY, NOT_SCHEMAS, core_nodes, sets_extra
+from toolshape.canonical import INTEGER_KEY, sets_extra
+from toolshape.cores import GATE, NOT_SCHEMAS, Node, core_nodes, rebuilt
 
-__all__ = [
-    "GATE",
-    "KEYLESS",
-    "KeyCount",
-    "UntoldError",
-    "closed",
-    "compile_key_count",
-    "count_of_flat",
-    "is_finite",
-    "take_in",
-]
+__all__ = ["closed", "is_finite", "take_in"]
 
-Node: TypeAlias = Mapping[str, Any]
-KeyCount: TypeAlias = Callable[[Any], int]
-
-GATE = "toolshape gate"
-"""The name of the one way through a gate, in the locations of errors."""
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 _NUMERIC = re.compile(r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
@@ -50,28 +36,9 @@ def take_in(model: type[BaseModel]) -> None:
         holder.__pydantic_validator__ = cast("Any", SchemaValidator)(made, _use_prebuilt=False)
 
 
-def closed(schema: Any, config: Node | None = None) -> Any:
-    """The same core schema, closed: what need not change is shared with the original.
-
-    Args:
-        schema: A core schema, or a part of one.
-        config: The config of the model that it stands in.
-    """
-    if isinstance(schema, Mapping):
-        is_node = isinstance(schema.get("type"), str)  # else a map whose keys are the user's: fields, choices
-        config = schema.get("config", config) if is_node else config
-        changed = {
-            key: made
-            for key, value in schema.items()
-            if not (is_node and key in _LEFT_ALONE) and (made := closed(value, config)) is not value
-        }
-        inner = {**schema, **changed} if changed else schema
-        return _closed_node(inner, config) if is_node else inner
-    if isinstance(schema, (list, tuple)):
-        made_items = [closed(value, config) for value in schema]
-        same = all(one is other for one, other in zip(made_items, schema, strict=True))
-        return schema if same else type(schema)(made_items)
-    return schema
+def closed(schema: Any) -> Any:
+    """The same core schema, closed."""
+    return rebuilt(schema, _closed_node, _LEFT_ALONE)
 
 
 def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911 - a line a hole
@@ -206,97 +173,3 @@ def _key_gate(keys: Node | None, config: Node | None) -> Callable[[Any], bool] |
             return True
 
     return keeps_all
-
-
-# --- keys that come twice -----------------------------------------------------------------------------------------
-
-
-def compile_key_count(schema: Node) -> KeyCount | None:
-    """Count the keys that a validated model was given without looking at the JSON; ``None`` where it does not tell."""
-    definitions = {node["ref"]: node for node in schema.get("definitions", ())}
-    try:
-        return _count(schema, definitions, frozenset())
-    except UntoldError:
-        return None
-
-
-class UntoldError(Exception):
-    """A core schema does not tell what is asked of it."""
-
-
-KEYLESS = frozenset(
-    {"str", "int", "float", "bool", "literal", "enum", "none", "bytes", "decimal", "uuid", "url", "complex", *_DATES}
-)
-
-
-def _count(node: Node, definitions: Mapping[str, Node], seen: frozenset[str]) -> KeyCount | None:  # noqa: C901, PLR0911 - a line a kind
-    kind = node["type"]
-    if kind in KEYLESS:
-        return None
-    if kind in ("definitions", "default", "model-field"):
-        return _count(node["schema"], definitions, seen)
-    if kind == "definition-ref" and node["schema_ref"] not in seen:
-        ref = node["schema_ref"]
-        return _count(definitions[ref], definitions, seen | {ref})
-    if kind == "nullable":
-        inside = _count(node["schema"], definitions, seen)
-        return None if inside is None else _count_unless_none(inside)
-    if kind == "json-or-python":
-        gate = node["json_schema"]
-        return _count(gate["choices"][GATE] if GATE in gate.get("choices", ()) else gate, definitions, seen)
-    if kind in ("list", "set", "frozenset") and "items_schema" in node:
-        of_item = _count(node["items_schema"], definitions, seen)
-        if of_item is None or kind == "list":
-            return None if of_item is None else _count_each(of_item)
-    if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
-        of_value = _count(node["values_schema"], definitions, seen)
-        return len if of_value is None else _count_map(of_value)
-    if kind == "lax-or-strict":
-        return _count(node["strict_schema"], definitions, seen)
-    if kind == "function-after" and _count(node["schema"], definitions, seen) is None:
-        return None
-    is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
-    if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
-        return _count_of_model(node["schema"], definitions, seen)
-    raise UntoldError  # unions, maps of anything, and all that a validator of the author's may have changed
-
-
-def _count_unless_none(inside: KeyCount) -> KeyCount:
-    return lambda value: 0 if value is None else inside(value)
-
-
-def _count_each(of_item: KeyCount) -> KeyCount:
-    if of_item is count_of_flat:
-        return lambda items: sum([len(item.__pydantic_fields_set__) for item in items])
-    return lambda items: sum([of_item(item) for item in items])
-
-
-def _count_map(of_value: KeyCount) -> KeyCount:
-    return lambda value: len(value) + sum([of_value(item) for item in value.values()])
-
-
-def count_of_flat(model: Any) -> int:
-    """The keys that a model without others inside was given."""
-    return len(model.__pydantic_fields_set__)
-
-
-def _count_of_model(node: Node, definitions: Mapping[str, Node], seen: frozenset[str]) -> KeyCount:
-    if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
-        raise UntoldError
-    if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
-        raise UntoldError  # a field may be read out of another's value
-    counted = {name: _count(field["schema"], definitions, seen) for name, field in node["fields"].items()}
-    inner = [(name, count) for name, count in counted.items() if count is not None]
-    if not inner:
-        return count_of_flat
-    first, count_first = inner[0]
-
-    def count_one(model: Any) -> int:
-        given = model.__pydantic_fields_set__
-        return len(given) + count_first(model.__dict__[first]) if first in given else len(given)
-
-    def count_several(model: Any) -> int:
-        given, values = model.__pydantic_fields_set__, model.__dict__
-        return len(given) + sum([count(values[name]) for name, count in inner if name in given])
-
-    return count_one if len(inner) == 1 else count_several

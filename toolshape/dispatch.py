@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from toolshape.bodies import made_up_id, seed_of
 from toolshape.calls import Call, Coercion, Finish, Result, Results, new_record
 from toolshape.errors import CallError, Problem, nearest
-from toolshape.outcomes import as_call_error, hidden, is_cancellation, validator_failed
+from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
 from toolshape.parts import Part, Text, as_text, parts_of
 from toolshape.provider import Provider, Reading
 from toolshape.receiving import sendable_id, sendable_name
@@ -70,24 +70,17 @@ class Plan:
 
     def _prepared(self, index: int, call: Call, shape: Shape, is_cut: bool) -> Result | None:
         """Make a call ready to run, or give its answer."""
-        error: CallError
         if is_cut and not _is_whole(call.arguments_raw):
             problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
             return _refused(call, CallError("truncated_arguments", tool=call.wire_name, problems=[problem]))
         try:
             model, coercions = shape.validate(call.arguments_raw)
-        except CallError as refused:
-            error = refused
-        except KeyboardInterrupt:
-            raise
-        except BaseException as failed:  # a validator of the author's that failed otherwise than by refusing
-            error = validator_failed(failed, tool=call.wire_name)
-        else:
-            self._ready.append((index, call, shape, model, coercions))
-            if not shape.is_plain:
-                self._is_plain = False
-            return None
-        return _refused(call, error)
+        except BaseException as error:
+            return _refused(call, refusal(error, tool=call.wire_name))
+        self._ready.append((index, call, shape, model, coercions))
+        if not shape.is_plain:
+            self._is_plain = False
+        return None
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
@@ -152,7 +145,7 @@ class Plan:
         position, _, shape, model, _ = ready
         started = perf_counter()
         try:
-            value = await loops().run_async(shape.kind, shape.invoke, model, inject, shape.timeout, threads=True)
+            value = await loops().run_async(shape.kind, shape.invoke, model, inject, shape.timeout)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:

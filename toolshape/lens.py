@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from toolshape.arrows import Arrow, chained, in_array, in_object, in_others
+from toolshape.arrows import Arrow, Dropped, chained, in_array, in_object, in_others
 from toolshape.calls import JsonSchema, Loss
 from toolshape.matching import apart, fits
 
@@ -79,7 +79,7 @@ class Lens:
     back: Arrow | None = None
     out: Arrow | None = None
     losses: tuple[Loss, ...] = ()
-    drops: frozenset[tuple[tuple[str, ...], frozenset[str]]] | None = None
+    drops: Dropped | None = None
 
 
 Rule: TypeAlias = Callable[[JsonSchema, Place], "Change | None"]
@@ -206,8 +206,7 @@ class _Walk:
     nodes: int = 0
     depth: int = 0
     changes_values: bool = False
-    drops: set[Any] = field(default_factory=set)
-    does_more: bool = False
+    drops: set[Any] | None = field(default_factory=set)
 
     def lens(self) -> Lens:
         step = self.visit(self.schema, "", "", ())
@@ -219,7 +218,7 @@ class _Walk:
             after["$defs"] = {name: one.after for name, one in definitions.items() if one is not None}
         if not self.changes_values:
             return Lens(schema=after, losses=tuple(self.losses))
-        drops = None if self.does_more else frozenset(self.drops)
+        drops = None if self.drops is None else frozenset(self.drops)
         return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops)
 
     def resolve_before(self, node: Any) -> Any:
@@ -289,9 +288,9 @@ class _Walk:
     def note(self, change: Change) -> None:
         """Remember what a change does to values."""
         self.changes_values = self.changes_values or bool(change.back or change.out)
-        if change.back is not None and change.drops is not None:
-            self.drops.add(change.drops)
-        self.does_more = self.does_more or (change.back is not None and change.drops is None)
+        if change.back is None or self.drops is None:
+            return
+        self.drops = None if change.drops is None else {*self.drops, change.drops}
 
     def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
         """Rewrite what the node holds of values: its default and its examples."""

@@ -49,7 +49,7 @@ async def all_of(works: Sequence[Awaitable[Any]]) -> None:
 
 
 async def run_async(
-    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], timeout: float | None, threads: bool
+    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], timeout: float | None
 ) -> Any:
     """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
 
@@ -57,24 +57,22 @@ async def run_async(
         TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
             thread cannot be stopped and goes on unseen.
     """
-    if timeout is None and (kind == "coroutine" or not threads):
+    if timeout is None and kind == "coroutine":
         value = invoke(model, inject)
         if type(value) is not CoroutineType:
             return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
         value = await value
         return value if type(value) in SETTLED else collected(kind, value)
-    work = _work(kind, invoke, model, inject, threads=threads and not is_async(kind), leave=timeout is not None)
+    work = _work(kind, invoke, model, inject, can_be_left=timeout is not None)
     return await (work if timeout is None else _within(timeout, work))
 
 
-async def _work(
-    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], *, threads: bool, leave: bool
-) -> Any:
+async def _work(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], *, can_be_left: bool) -> Any:
     def call() -> Any:
         value = invoke(model, inject)
         return value if is_asynchronous(value) else collected(kind, value)
 
-    value = await _in_thread(call, can_be_left=leave) if threads else call()
+    value = call() if is_async(kind) else await _in_thread(call, can_be_left=can_be_left)
     return await settled(kind, value) if is_asynchronous(value) else value
 
 

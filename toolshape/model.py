@@ -16,8 +16,10 @@ from toolshape import docstrings
 from toolshape.annotations import description_of, unpacked
 from toolshape.binding import Invoke, Layout, compile_invoke
 from toolshape.calls import Finding, JsonSchema
-from toolshape.canonical import SharedDefault, core_nodes, generate
-from toolshape.closing import compile_key_count, take_in
+from toolshape.canonical import SharedDefault, generate
+from toolshape.closing import take_in
+from toolshape.cores import core_nodes
+from toolshape.counting import compile_key_count
 from toolshape.errors import DefinitionError, Problem
 from toolshape.signature import (
     EMPTY,

@@ -1,19 +1,17 @@
 """A closed core schema in; what validates in one parse arguments whose nulls mean "left out", and then forgets them."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic_core import SchemaValidator
 
-from toolshape.canonical import NOT_SCHEMAS
-from toolshape.closing import GATE, KEYLESS, KeyCount, UntoldError, compile_key_count
+from toolshape.arrows import Dropped
+from toolshape.cores import Definitions, Node, definitions_of, inside, rebuilt
+from toolshape.counting import KEYLESS, KeyCount, UntoldError, compile_key_count
 
-__all__ = ["Dropped", "Nulled", "admitting_nulls"]
+__all__ = ["Nulled", "admitting_nulls"]
 
-Node: TypeAlias = Mapping[str, Any]
-Definitions: TypeAlias = Mapping[str, Node]
-Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
 Forget: TypeAlias = Callable[[Any], None]
 
 
@@ -38,10 +36,11 @@ def admitting_nulls(core: Node, dropped: Dropped) -> Nulled | None:
     Returns:
         ``None`` where a place is of a kind whose nulls cannot be forgotten afterwards.
     """
-    definitions = {node["ref"]: node for node in core.get("definitions", ())}
+    definitions = definitions_of(core)
     seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()
     try:
-        opened, forget = _opened(core, definitions, seen), _forget(core, definitions, frozenset())
+        opened = rebuilt(core, lambda node, _: _opened(node, definitions, seen))
+        forget = _forget(core, definitions, frozenset())
     except UntoldError:
         return None
     count_keys = compile_key_count(opened)
@@ -51,30 +50,30 @@ def admitting_nulls(core: Node, dropped: Dropped) -> Nulled | None:
     return Nulled(validator.validate_json, count_keys, forget)
 
 
-def _opened(node: Any, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Any:
-    """The same core schema, its fields with defaults taking null; which these are is put on record."""
-    if isinstance(node, list):
-        return [_opened(one, definitions, seen) for one in node]
-    if not isinstance(node, Mapping):
+def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
+    """A node whose fields with defaults take null; which these are is put on record."""
+    if node["type"] != "model-fields":
         return node
-    made = {key: value if key in NOT_SCHEMAS else _opened(value, definitions, seen) for key, value in node.items()}
-    if node.get("type") == "model-fields":
-        shown = {name: field.get("validation_alias", name) for name, field in node["fields"].items()}
-        if not all(isinstance(one, str) for one in shown.values()):
-            raise UntoldError  # it has several names
-        left_out = {shown[name] for name, field in node["fields"].items() if _is_dropped(field, definitions)}
-        if left_out:
-            seen.add((tuple(shown.values()), frozenset(left_out)))
-    if _is_dropped(node, definitions):
-        made["schema"] = {**made["schema"], "schema": {"type": "nullable", "schema": made["schema"]["schema"]}}
-    return made
+    fields = node["fields"]
+    shown = {name: field.get("validation_alias", name) for name, field in fields.items()}
+    if not all(isinstance(one, str) for one in shown.values()):
+        raise UntoldError  # it has several names
+    dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
+    if not dropped:
+        return node
+    seen.add((tuple(shown.values()), frozenset(shown[name] for name in dropped)))
+    return {**node, "fields": {**fields, **{name: _nullable(fields[name]) for name in dropped}}}
+
+
+def _nullable(field: Node) -> Node:
+    default = field["schema"]
+    return {**field, "schema": {**default, "schema": {"type": "nullable", "schema": default["schema"]}}}
 
 
 def _is_dropped(field: Node, definitions: Definitions) -> bool:
     """Whether null is dropped at a field: it has a default, and null is no value of its own."""
-    if field.get("type") != "model-field" or field["schema"]["type"] != "default":
-        return False
-    return not _admits_null(field["schema"]["schema"], definitions)
+    default = field["schema"]
+    return default["type"] == "default" and not _admits_null(default["schema"], definitions)
 
 
 _NEVER_NULL = frozenset({*KEYLESS, "model", "list", "dict", "set", "frozenset"})
@@ -92,24 +91,20 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
     return _admits_null(_inside(node, definitions), definitions)
 
 
+_TOLD = frozenset(
+    {"definition-ref", "lax-or-strict", "json-or-python", "tagged-union", "definitions", "default", "model-field",
+     "nullable", "function-after"}
+)  # fmt: skip
+
+
 def _inside(node: Node, definitions: Definitions) -> Node:
-    """What stands in a node of a kind that says nothing of the value itself."""
-    match node["type"]:
-        case "definition-ref":
-            inside = definitions[node["schema_ref"]]
-        case "lax-or-strict":
-            inside = node["strict_schema"]
-        case "json-or-python":
-            inside = node["json_schema"]
-        case "tagged-union" if GATE in node["choices"]:
-            inside = node["choices"][GATE]
-        case "definitions" | "default" | "model-field" | "nullable":
-            inside = node["schema"]
-        case "function-after" if node["function"]["type"] == "no-info":  # others look at the fields before them
-            inside = node["schema"]
-        case _:
-            raise UntoldError
-    return inside
+    """What stands in a node of a kind behind which a null is nobody's business until it is forgotten."""
+    is_told = node["type"] in _TOLD
+    looks_around = node["type"] == "function-after" and node["function"]["type"] != "no-info"  # at the fields before it
+    inner = inside(node, definitions) if is_told and not looks_around else None
+    if inner is None:
+        raise UntoldError
+    return inner
 
 
 def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
@@ -118,8 +113,8 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
     if kind in KEYLESS or kind == "none":
         return None
     if kind in ("list", "dict", "set", "frozenset"):
-        inside = node.get("values_schema" if kind == "dict" else "items_schema")
-        forget = None if inside is None else _forget(inside, definitions, seen)
+        item = node.get("values_schema" if kind == "dict" else "items_schema")
+        forget = None if item is None else _forget(item, definitions, seen)
         return None if forget is None else _in_each(forget, in_values=kind == "dict")
     if kind == "model":
         if node.get("config", {}).keys() & _UNTOLD:

@@ -5,7 +5,7 @@ import uuid
 
 from toolshape.errors import CallError, CallErrorCode, ToolError
 
-__all__ = ["TimedOutError", "as_call_error", "hidden", "is_cancellation", "validator_failed"]
+__all__ = ["TimedOutError", "as_call_error", "hidden", "is_cancellation", "refusal"]
 
 
 class TimedOutError(Exception):
@@ -43,8 +43,16 @@ def _of_tool_error(error: ToolError, tool: str) -> CallError:
         return hidden("tool_crashed", odd, tool=tool)
 
 
-def validator_failed(error: BaseException, *, tool: str) -> CallError:
-    """Say what an exception from a validator of the author's means: a ``ToolError`` is for the model here too."""
+def refusal(error: BaseException, *, tool: str) -> CallError:
+    """Say why arguments were not validated: they are refused, or a validator of the author's failed otherwise.
+
+    Raises:
+        KeyboardInterrupt: It is nobody's answer.
+    """
+    if isinstance(error, CallError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        raise error
     return as_call_error(error, tool=tool) if isinstance(error, ToolError) else hidden("tool_crashed", error, tool=tool)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from toolshape.arrows import Arrow
+from toolshape.arrows import Arrow, Dropped
 from toolshape.bodies import copied
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, shown
@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     name: str
     rules: frozenset[str]
     back: Arrow | None = None
-    drops: frozenset[tuple[tuple[str, ...], frozenset[str]]] | None = None
+    drops: Dropped | None = None
     annotates: bool = False
 
 

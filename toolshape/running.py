@@ -9,7 +9,7 @@ from typing import Any
 
 from toolshape.binding import Invoke
 from toolshape.errors import CallError, UsageError
-from toolshape.outcomes import as_call_error, is_cancellation, validator_failed
+from toolshape.outcomes import as_call_error, is_cancellation, refusal
 from toolshape.signature import Kind
 
 __all__ = [
@@ -94,10 +94,9 @@ def compile_call(
             check(inject)
         try:
             model, _ = validate(arguments)
-        except (CallError, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # a validator of the author's that failed otherwise than by refusing
-            raise validator_failed(error, tool=name) from error
+        except BaseException as error:
+            refused = refusal(error, tool=name)
+            raise refused from refused.__cause__
         try:
             value = invoke(model, inject)
             return value if type(value) in SETTLED else completed(kind, value)

@@ -31,7 +31,7 @@ from toolshape.coercion import chosen_rules
 from toolshape.definitions import SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.outcomes import as_call_error, validator_failed
+from toolshape.outcomes import as_call_error, refusal
 from toolshape.payload import Terms, Validate
 from toolshape.running import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
 from toolshape.validation import compile_validate
@@ -324,12 +324,14 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: One is not what the tool takes.
         """
-        validate = self.compile_validate(Terms(self.name, frozenset()))
-        problems: list[Problem] = []
         places = [(f"examples[{index}]", example) for index, example in enumerate(self.options.examples)]
         for name, keys in self.options.providers.items():
             key = providers.get(name).examples
             places += [(f"providers[{name!r}].{key}[{index}]", one) for index, one in enumerate(keys.get(str(key), ()))]
+        if not places:
+            return
+        problems: list[Problem] = []
+        validate = self.compile_validate(Terms(self.name, frozenset()))
         for place, example in places:
             try:
                 validate(example)
@@ -407,23 +409,15 @@ class Tool(Generic[P, R]):
         """The same as ``call``, from a running loop: other than async tools run in a thread."""
         definition = self._definition
         self.require(inject)
-        validated = self._validated(arguments)
         try:
-            return await loops().run_async(
-                definition.kind, definition.invoke, validated, inject, self.timeout, threads=True
-            )
+            validated, _ = self._validate(arguments)
+        except BaseException as error:
+            refused = refusal(error, tool=self.name)
+            raise refused from refused.__cause__
+        try:
+            return await loops().run_async(definition.kind, definition.invoke, validated, inject, self.timeout)
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
-
-    def _validated(self, arguments: Any) -> Any:
-        try:
-            return self._validate(arguments)[0]
-        except CallError:
-            raise
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a validator of the author's that failed otherwise than by refusing
-            raise validator_failed(error, tool=self.name) from error
 
     def export(self, provider: "str | providers.Provider", *, strict: providers.Strictness | None = None) -> JsonObject:
         """Show this tool alone, as one entry of what the provider takes as tools.

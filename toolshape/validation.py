@@ -6,14 +6,14 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, from_json, to_json
 
-from toolshape.arrows import Arrow
-from toolshape.closing import KeyCount, count_of_flat
+from toolshape.arrows import Arrow, Dropped
 from toolshape.coercion import WantedAt
+from toolshape.counting import KeyCount, count_of_flat
 from toolshape.faults import Fault, Location
 from toolshape.forks import DEEPEST, forks
 from toolshape.mending import Checker, InvalidError
 from toolshape.model import Definition
-from toolshape.nulls import Dropped, Nulled, admitting_nulls
+from toolshape.nulls import Nulled, admitting_nulls
 from toolshape.payload import Terms, Validate, Validated, mended, taken_home
 from toolshape.reading import WrittenFloat, has_every_key, keys_in, repeats_key
 from toolshape.refusals import faults_of, told_of

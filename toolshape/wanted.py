@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from toolshape.closing import GATE
 from toolshape.coercion import COERCE, Wanted
+from toolshape.cores import GATE, TRANSPARENT, inside
 from toolshape.faults import Location
 
 __all__ = ["CoreSchema", "compile_wanted", "fields_of"]
@@ -28,10 +28,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
 }
 _MOST_KEPT = 256
-_TRANSPARENT = frozenset(
-    {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap", "model-field",
-     "dataclass-field", "typed-dict-field", "named-tuple-field"}
-)  # fmt: skip
+_LONGEST_STEP = 100
 
 
 class _Around:
@@ -57,8 +54,19 @@ def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Locat
         schema: The core schema.
         compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
     """
-    # The same places are asked for at every call that is mended.
-    return functools.lru_cache(_MOST_KEPT)(_Places(schema, compile_part))
+    find = _Places(schema, compile_part)
+    kept: dict[Location, Wanted] = {}  # the same places are asked for at every call that is mended
+
+    def wanted(location: Location) -> Wanted | None:
+        place = kept.get(location)
+        if place is None:
+            place = find(location)
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else it is a text of the model's
+            if place is not None and is_short and len(kept) < _MOST_KEPT:
+                kept[location] = place
+        return place
+
+    return wanted
 
 
 class _Places:
@@ -166,40 +174,18 @@ def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema], config: 
         is_authors = is_authors and kind != "lax-or-strict"
         if kind == "tagged-union" and GATE in node["choices"]:
             around.tags += 1
-        inside = _inside(node, definitions)
-        if kind in ("function-before", "function-wrap") and inside is not None:
-            around.behind = inside
-        if inside is None:
+        inner = inside(node, definitions)
+        if kind in ("function-before", "function-wrap") and inner is not None:
+            around.behind = inner
+        if inner is None:
             around.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
             return around
-        node = inside
-
-
-def _inside(node: CoreSchema, definitions: Mapping[str, CoreSchema]) -> CoreSchema | None:
-    """What stands in a node that says nothing of the value itself; ``None`` for any other."""
-    match node["type"]:
-        case "definition-ref":
-            return definitions[node["schema_ref"]]
-        case "json-or-python":
-            inside: CoreSchema = node["json_schema"]
-        case "lax-or-strict":
-            inside = node["strict_schema"]
-        case "chain":
-            inside = node["steps"][-1]
-        case "tagged-union" if GATE in node["choices"]:
-            inside = node["choices"][GATE]
-        case "model" if node.get("root_model"):
-            inside = node["schema"]
-        case kind if kind in _TRANSPARENT:
-            inside = node["schema"]
-        case _:
-            return None
-    return inside
+        node = inner
 
 
 def _inmost(node: CoreSchema) -> CoreSchema:
     """The fields of a model, inside its validators."""
-    while node["type"] in _TRANSPARENT:
+    while node["type"] in TRANSPARENT:
         node = node["schema"]
     return node
 
