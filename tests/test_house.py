@@ -35,6 +35,7 @@ MEETING = [
     "options",
     "tool",
     "shape",
+    "route",
     "dispatch",
     "collecting",
     "report",

@@ -14,6 +14,7 @@ from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
 from toolshape.provider import Choice, Provider, Said, Strictness
 from toolshape.receiving import reading_of
 from toolshape.report import Report
+from toolshape.route import Routes
 from toolshape.running import NOTHING_INJECTED
 from toolshape.shape import Shape, shapes
 from toolshape.tool import Tool
@@ -27,7 +28,7 @@ _MOST_NAMED = 10
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_shapes", "provider")
+    __slots__ = ("_routes", "_shapes", "provider")
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Bound:
     ) -> None:
         self.provider = provider
         self._shapes: dict[str, Shape] = {}
+        self._routes = Routes(self._shapes)
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
@@ -154,11 +156,11 @@ class Bound:
             ResponseError: It is not a response of this provider's family.
         """
         body = response if type(response) is dict else opened(response)
-        return Plan(self.provider, reading_of(self.provider, body), self._shapes)
+        return Plan(self.provider, reading_of(self.provider, body), self._routes)
 
     def collector(self) -> Collector:
         """What takes a stream of this provider and gives its calls as they are complete."""
-        return Collector(self.provider, self._shapes)
+        return Collector(self.provider, self._routes)
 
     def parse(self, response: Any) -> list[Call]:
         """The calls in a response, named home, whether they are valid or not."""

@@ -11,7 +11,7 @@ from toolshape.errors import did_you_mean, nearest
 from toolshape.faults import Location
 
 __all__ = [
-    "OMIT", "RULES", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
+    "OMIT", "RULES", "SCALARS", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
 ]  # fmt: skip
 
 RULES: Mapping[str, bool] = {
@@ -50,7 +50,7 @@ _NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "None")
 _CONTAINERS = frozenset({"array", "object"})
-_SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
+SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
 
 
 class Wanted(NamedTuple):
@@ -60,7 +60,8 @@ class Wanted(NamedTuple):
     where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
     form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
     that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
-    of a fault's place lead there. ``part`` validates what stands there by itself.
+    of a fault's place lead there. ``part`` validates what stands there by itself. ``is_scalar``: a scalar of one type is
+    wanted at that very place, by the rules that are on everywhere.
     """
 
     location: Location = ()
@@ -75,6 +76,7 @@ class Wanted(NamedTuple):
     branches: tuple[Any, ...] = ()
     steps: int = 0
     part: Callable[[], Any] | None = None
+    is_scalar: bool = False
 
     def tag_in(self, found: Any) -> str | None:
         """The name by which the field that tells branches apart stands there, or should; ``None`` if none does."""
@@ -251,5 +253,5 @@ def _is_one_item(found: Any, item: Wanted) -> bool:
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):
         is_several = not found.strip() or found in _NULLS or _SEVERAL.search(found)
-        return not is_several and not item.branches and bool(item.kinds & _SCALARS)
+        return not is_several and not item.branches and bool(item.kinds & SCALARS)
     return not isinstance(found, list)

@@ -1,6 +1,6 @@
 """A stream in, each call as soon as it is complete out; at the end a plan of them all, as of any other response."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from toolshape.calls import Call, JsonObject
@@ -8,7 +8,7 @@ from toolshape.dispatch import Plan
 from toolshape.errors import ResponseError
 from toolshape.provider import Provider, recognised
 from toolshape.receiving import folded, reading_of
-from toolshape.shape import Shape
+from toolshape.route import Routes
 from toolshape.wire import Decoder
 
 __all__ = ["Collector"]
@@ -21,11 +21,11 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_provider", "_response", "_shapes")
+    __slots__ = ("_complete", "_decoder", "_provider", "_response", "_routes")
 
-    def __init__(self, provider: Provider, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, provider: Provider, routes: Routes) -> None:
         self._provider = provider
-        self._shapes = shapes
+        self._routes = routes
         self._decoder = Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
@@ -65,7 +65,7 @@ class Collector:
             raise ResponseError("nothing has come of the stream that is a response", body=self._response)
         reading = reading_of(self._provider, self._response)
         cut = frozenset(range(len(reading.calls))) - self._complete
-        return Plan(self._provider, reading._replace(cut=cut), self._shapes)
+        return Plan(self._provider, reading._replace(cut=cut), self._routes)
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
         """Feed a whole stream, giving each call when it is complete; then close."""

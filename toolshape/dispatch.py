@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
@@ -15,16 +15,16 @@ from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
 from toolshape.parts import Part, Text, as_text, parts_of
 from toolshape.provider import Provider, Reading
 from toolshape.receiving import sendable_id, sendable_name
+from toolshape.route import Route, Routes
 from toolshape.running import NOTHING_INJECTED, SETTLED, completed, loops, refuse_running_loop
-from toolshape.shape import Shape
 
 __all__ = ["Plan"]
 
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
-Ready: TypeAlias = tuple[int, Call, Shape, BaseModel, tuple[Coercion, ...]]
-"""A call that may run: its position, the call named home, its tool, and its arguments, valid, with what was mended."""
+Ready: TypeAlias = tuple[int, Call, Route, BaseModel, tuple[Coercion, ...]]
+"""A call that may run: its position, the call named home, its way, and its arguments, valid, with what was mended."""
 
 _TASKS_COUNT_CANCELLATIONS = sys.version_info >= (3, 11)  # before, a task cannot say who cancelled it
 
@@ -38,7 +38,7 @@ class Plan:
 
     __slots__ = ("_answers", "_is_plain", "_ready", "calls", "results")
 
-    def __init__(self, provider: Provider, reading: Reading, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, provider: Provider, reading: Reading, routes: Routes) -> None:
         assistant, wires, finish_raw, cut, ends_in_call = reading
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
@@ -47,40 +47,34 @@ class Plan:
             finish = "tool_calls" if finish == "stop" else finish
         calls: list[Call] = []
         answers: list[Result | None] = []
-        self.calls, self._answers, self._is_plain = calls, answers, True
-        self._ready: list[Ready] = []
-        name, seed = provider.name, b""
-        for index, wire in enumerate(wires):
-            call_id, wire_name, arguments, raw = wire
-            is_name = type(wire_name) is str or isinstance(cast("Any", wire_name), str)
-            shape = shapes.get(wire_name) if is_name else None
+        ready: list[Ready] = []
+        is_plain, name, compiled, seed = True, provider.name, routes.compiled, b""
+        for given_id, wire_name, arguments, raw in wires:
+            call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
-                call_id = sendable_id(call_id)
+                call_id = sendable_id(given_id)
                 if not call_id:
                     seed = seed or seed_of(assistant)
-                    call_id = made_up_id(seed, index)
-            if shape is None:
-                calls.append(Call(call_id, None, sendable_name(wire_name), arguments, name, raw))
-                answers.append(_unknown(calls[-1], shapes))
-                continue
-            call = new_record(Call, (call_id, shape.name, wire_name, arguments, name, raw, None, shape.back))
+                    call_id = made_up_id(seed, len(calls))
+            route = (compiled.get(wire_name) if type(wire_name) is str else None) or routes.find(wire_name)
+            if route is None:
+                call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
+                answers.append(_unknown(call, routes))
+            else:
+                call = new_record(Call, (call_id, route.name, wire_name, arguments, name, raw, None, route.back))
+                try:
+                    if cut:
+                        _refuse_cut(len(calls) in cut, arguments, route.wire_name)
+                    model, coercions = route.validate(arguments)
+                except BaseException as error:
+                    answers.append(_refused(call, refusal(error, tool=wire_name)))
+                else:
+                    ready.append((len(calls), call, route, model, coercions))
+                    answers.append(None)
+                    is_plain = is_plain and route.is_plain
             calls.append(call)
-            answers.append(self._prepared(index, call, shape, index in cut))
+        self.calls, self._answers, self._ready, self._is_plain = calls, answers, ready, is_plain
         self.results = Results(calls, answers, (assistant, provider.encode, finish, finish_raw, provider.carries))
-
-    def _prepared(self, index: int, call: Call, shape: Shape, is_cut: bool) -> Result | None:
-        """Make a call ready to run, or give its answer."""
-        if is_cut and not _is_whole(call.arguments_raw):
-            problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
-            return _refused(call, CallError("truncated_arguments", tool=call.wire_name, problems=[problem]))
-        try:
-            model, coercions = shape.validate(call.arguments_raw)
-        except BaseException as error:
-            return _refused(call, refusal(error, tool=call.wire_name))
-        self._ready.append((index, call, shape, model, coercions))
-        if not shape.is_plain:
-            self._is_plain = False
-        return None
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
@@ -89,21 +83,21 @@ class Plan:
             UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
         """
         if not self._is_plain:
-            for _, _, shape, _, _ in self._ready:
-                refuse_running_loop(shape.kind, shape.name)
+            for _, _, route, _, _ in self._ready:
+                refuse_running_loop(route.kind, route.name)
             self._require(inject)
         waiting: list[Ready] = []
         claimed, self._ready = self._ready, []  # none is run twice, however often and from where we are asked
         for ready in claimed:
-            position, _, shape, model, _ = ready
-            if shape.is_async:
+            position, _, route, model, _ = ready
+            if route.is_async:
                 waiting.append(ready)
                 continue
             started = perf_counter()
             try:
-                value = shape.invoke(model, inject)
+                value = route.invoke(model, inject)
                 if type(value) not in SETTLED:
-                    value = completed(shape.kind, value)
+                    value = completed(route.kind, value)
             except BaseException as error:
                 if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
                     self._answers[position] = _failed(ready, error, started)
@@ -134,22 +128,29 @@ class Plan:
 
     def _require(self, inject: Mapping[str, Any]) -> None:
         if not self._is_plain:
-            for _, _, shape, _, _ in self._ready:
-                if shape.has_needs:
-                    shape.tool.require(inject)
+            for _, _, route, _, _ in self._ready:
+                if route.has_needs:
+                    route.tool.require(inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         await loops().all_of([self._answer(ready, inject) for ready in open_calls])
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
-        position, _, shape, model, _ = ready
+        position, _, route, model, _ = ready
         started = perf_counter()
         try:
-            value = await loops().run_async(shape.kind, shape.invoke, model, inject, shape.timeout)
+            value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
             self._answers[position] = _succeeded(ready, value, started)
+
+
+def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
+    """Refuse arguments that the response ended in the middle of."""
+    if is_cut and not _is_whole(arguments):
+        problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
+        raise CallError("truncated_arguments", tool=name, problems=[problem])
 
 
 def _is_whole(arguments: Any) -> bool:
@@ -162,9 +163,10 @@ def _is_whole(arguments: Any) -> bool:
         return False
 
 
-def _unknown(call: Call, shapes: Mapping[str, Shape]) -> Result:
-    near = nearest(call.wire_name, shapes) or ""
-    return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=tuple(shapes)))
+def _unknown(call: Call, routes: Routes) -> Result:
+    names = tuple(routes.shapes)
+    near = nearest(call.wire_name, names) or ""
+    return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
 
 
 def _refused(call: Call, error: CallError) -> Result:
@@ -172,27 +174,27 @@ def _refused(call: Call, error: CallError) -> Result:
 
 
 def _failed(ready: Ready, error: BaseException, started: float) -> Result:
-    _, call, shape, _, coercions = ready
-    answer = as_call_error(error, tool=call.wire_name, timeout=shape.timeout)
+    _, call, route, _, coercions = ready
+    answer = as_call_error(error, tool=call.wire_name, timeout=route.timeout)
     return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
 def _succeeded(ready: Ready, value: Any, started: float) -> Result:
     elapsed = perf_counter() - started
-    _, call, shape, _, coercions = ready
-    if type(value) is str and shape.says_text and value.isascii():
+    _, call, route, _, coercions = ready
+    if type(value) is str and route.says_text and value.isascii():
         return new_record(Result, (call, value, None, coercions, elapsed, value, False, ()))
     parts: tuple[Part, ...] = ()
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
-            parts = tuple(Text(shape.framed(one.text)) if isinstance(one, Text) else one for one in parts)
+            parts = tuple(Text(route.framed(one.text)) if isinstance(one, Text) else one for one in parts)
             text = as_text(parts)
             text.encode()  # half a surrogate pair cannot be sent
         else:
-            text = shape.to_text(value)
-            if shape.is_framed:
-                text = shape.framed(text)
+            text = route.to_text(value)
+            if route.is_framed:
+                text = route.framed(text)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything

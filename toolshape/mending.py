@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from toolshape.bodies import copied
-from toolshape.calls import Coercion
+from toolshape.calls import Coercion, new_record
 from toolshape.coercion import OMIT, Parse, Wanted, WantedAt, is_misspelt, proposal
 from toolshape.faults import Fault, Location, path_of
 
-__all__ = ["Checker", "InvalidError", "Mender", "has", "settled"]
+__all__ = ["Checker", "InvalidError", "Mender", "has", "mended_at_once", "settled"]
 
 _MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
 _MOST_TRIED = 8_000_000  # bytes validated in trying the branches of unions; a hostile value has many
@@ -70,6 +70,35 @@ class Mender:
             return self
         on = {rule for rule, is_on in wanted.switched.items() if is_on}
         return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._bytes_tried)
+
+
+def mended_at_once(
+    value: Any, refused: Iterable[tuple[Location, Any]], wanted: WantedAt, rules: frozenset[str], parse: Parse
+) -> list[Coercion] | None:
+    """Mend scalars alone, which is what nearly all slips are.
+
+    Args:
+        value: JSON of our own, which is changed.
+        refused: The places that a validator refuses, and what stood there.
+        wanted: What each wants.
+        rules: The rules that are on.
+        parse: Reads JSON text.
+
+    Returns:
+        What was mended; ``None``, the value half mended, where it takes more than this.
+    """
+    made: list[Coercion] = []
+    for location, found in refused:
+        place = wanted(location)
+        if place is None or not place.is_scalar or not _alike(_standing(value, location), found):
+            return None
+        mend = proposal(found, place, rules, parse)
+        if mend is None:
+            return None
+        rule, after = mend
+        _put([value], location, after)
+        made.append(new_record(Coercion, (path_of(location), rule, found, None if after is OMIT else after)))
+    return made
 
 
 class Settled(NamedTuple):

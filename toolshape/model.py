@@ -5,7 +5,7 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from toolshape import docstrings
 from toolshape.annotations import description_of, unpacked
-from toolshape.binding import Invoke, Layout, compile_invoke
+from toolshape.binding import Layout
 from toolshape.calls import Finding, JsonSchema
 from toolshape.canonical import SharedDefault, generate
 from toolshape.closing import take_in
@@ -32,7 +32,7 @@ from toolshape.signature import (
     Signature,
 )
 
-__all__ = ["Definition", "define", "rebind"]
+__all__ = ["Definition", "define"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -49,7 +49,6 @@ class Definition:
     model: type[BaseModel]
     schema: JsonSchema
     layout: Layout
-    invoke: Invoke
     count_keys: Callable[[Any], int] | None
     has_decimals: bool
     reserved: frozenset[str]
@@ -72,8 +71,8 @@ class Definition:
         return self.signature.location
 
 
-def define(function: Callable[..., Any], signature: Signature) -> Definition:
-    """Make the model of a function.
+def define(signature: Signature) -> Definition:
+    """Make the model of a function's arguments.
 
     Raises:
         DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
@@ -104,7 +103,6 @@ def define(function: Callable[..., Any], signature: Signature) -> Definition:
         model=model,
         schema=schema,
         layout=layout,
-        invoke=compile_invoke(function, layout),
         count_keys=compile_key_count(model.__pydantic_core_schema__),
         has_decimals=any(node["type"] == "decimal" for node in nodes),
         reserved=signature.names if layout.takes_extra else frozenset(),
@@ -118,11 +116,6 @@ def _is_lax(node: Mapping[str, Any]) -> bool:
 
 
 _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
-
-
-def rebind(definition: Definition, function: Callable[..., Any]) -> Definition:
-    """The same definition for another callable of the same signature: a method, bound to an object."""
-    return replace(definition, invoke=compile_invoke(function, definition.layout))
 
 
 class _Slot(NamedTuple):

@@ -37,12 +37,12 @@ _MOST_SPOKEN = "openai"  # a message alone may be of several families: it is thi
 class Reading(NamedTuple):
     """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
 
-    ``cut`` are the positions of calls that were cut off, where the stream they came in tells; ``ends_in_call`` is
+    A call may be a tuple of what a ``WireCall`` holds. ``cut`` are the positions of calls that were cut off, where the stream they came in tells; ``ends_in_call`` is
     whether nothing comes after the last call, which a response that ended for its length may have cut off.
     """
 
     assistant: list[Message]
-    calls: list[WireCall]
+    calls: Sequence[WireCall | tuple[str, str, Any, Any]]
     finish: str | None
     cut: frozenset[int] = frozenset()
     ends_in_call: bool = True
@@ -149,7 +149,7 @@ class Provider:
         gather: The entries of all tools as what the SDK takes as its tools.
         request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
         recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
-        read: The calls in such a body.
+        read: The calls in such a body; ``None`` for any other.
         finishes: What its words for why a response ended mean.
         fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
             positions of calls that are complete with it.
@@ -178,7 +178,7 @@ class Provider:
     gather: Callable[[list[JsonObject]], list[JsonObject]] = list
     request: Callable[[list[JsonObject], Choice], JsonObject]
     recognises: Callable[[Any], bool]
-    read: Callable[[Any], Reading]
+    read: Callable[[Any], Reading | None]
     finishes: Mapping[str, Finish]
     fold: Callable[[JsonObject, JsonObject], Iterable[int]]
     say: Callable[[Sequence[Said]], list[Message]]

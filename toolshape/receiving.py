@@ -17,13 +17,14 @@ def reading_of(provider: Provider, body: Any) -> Reading:
         ResponseError: It is not of this provider's family, or has the form of a response and is none.
     """
     try:
-        if provider.recognises(body):
-            return provider.read(body)
+        reading = provider.read(body)
     except ResponseError:
         raise
     except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
         return _read_oddity(provider, body, error)
-    raise _foreign(provider, body)
+    if reading is None:
+        raise _foreign(provider, body)
+    return reading
 
 
 def _foreign(provider: Provider, body: Any) -> ResponseError:
@@ -34,8 +35,8 @@ def _read_oddity(provider: Provider, body: Any, error: Exception) -> Reading:
     if not recognised(provider, body):
         raise _foreign(provider, body) from error
     try:
-        if isinstance(body, dict):
-            return provider.read(_without_strays(body))
+        if isinstance(body, dict) and (reading := provider.read(_without_strays(body))):
+            return reading
     except ResponseError:
         raise
     except Exception as other:  # as broken as before

@@ -1,20 +1,17 @@
-"""``Shape``: one tool at one provider, compiled; and a whole set of them, within the provider's budget."""
+"""``Shape``: one tool as it is shown to one provider; and a whole set of them, within the provider's budget."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from toolshape.arrows import Arrow
-from toolshape.binding import Invoke
 from toolshape.budget import Candidate, relaxed
 from toolshape.calls import Finding, Loss
 from toolshape.coercion import chosen_rules
-from toolshape.payload import Terms, Validate
+from toolshape.payload import Terms
 from toolshape.provider import Provider, Strictness
-from toolshape.running import is_async
 from toolshape.showing import Shown, show
-from toolshape.signature import Kind
 from toolshape.tool import Tool
 
 __all__ = ["Shape", "shapes"]
@@ -24,11 +21,10 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Shape:
-    """One tool at one provider: what is shown, and the way from its call to the function.
+    """One tool at one provider, as it is shown.
 
-    ``entry`` is the JSON of what is shown, ``said`` what a report says of it; ``back`` and ``out`` are the lens's arrows.
-    ``is_framed``: what a model reads of a result is cut or marked. ``says_text``: a result that is a text is read as
-    it is. ``has_needs``: a call needs more than its arguments; ``is_plain``: it does not, nor a loop.
+    ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``terms`` are those on which its calls are
+    taken; ``out`` is the lens's arrow on arguments from here.
     """
 
     tool: Tool[..., Any]
@@ -37,30 +33,8 @@ class Shape:
     entry: bytes
     is_strict: bool
     said: tuple[Loss | Finding, ...]
-    back: Arrow | None
+    terms: Terms
     out: Arrow | None
-    kind: Kind
-    is_async: bool
-    validate: Validate
-    invoke: Invoke
-    to_text: Callable[[Any], str]
-    timeout: float | None
-    longest_result: int | None
-    is_untrusted: bool
-    is_framed: bool
-    says_text: bool
-    has_needs: bool
-    is_plain: bool
-
-    def framed(self, text: str) -> str:
-        """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
-        longest = self.longest_result
-        if longest is not None and len(text) > longest:
-            text = f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
-        if not self.is_untrusted:
-            return text
-        inside = text.replace("</untrusted", "<\\/untrusted")  # what looks like the end of the mark is none
-        return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
 
 
 def shapes(
@@ -118,9 +92,7 @@ def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
 
 
 def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool) -> Shape:
-    definition = tool.definition
-    has_needs = bool(definition.layout.injected) or tool.function is None
-    is_framed = tool.options.untrusted or tool.options.longest_result is not None
+    chosen = chosen_rules(rules, tool.coerce)
     return Shape(
         tool=tool,
         name=tool.name,
@@ -128,20 +100,6 @@ def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool)
         entry=json.dumps(shown.payload).encode(),
         is_strict=shown.is_strict,
         said=(*shown.notes, *shown.lens.losses),
-        back=shown.lens.back,
+        terms=Terms(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
         out=shown.lens.out,
-        kind=definition.kind,
-        is_async=is_async(definition.kind),
-        validate=tool.compile_validate(
-            Terms(shown.wire_name, chosen_rules(rules, tool.coerce), shown.lens.back, shown.lens.drops, annotates)
-        ),
-        invoke=definition.invoke,
-        to_text=tool.output.to_text,
-        timeout=tool.timeout,
-        longest_result=tool.options.longest_result,
-        is_untrusted=tool.options.untrusted,
-        is_framed=is_framed,
-        says_text=not is_framed and tool.output.says_text,
-        has_needs=has_needs,
-        is_plain=not (has_needs or is_async(definition.kind)),
     )

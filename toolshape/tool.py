@@ -25,6 +25,7 @@ from toolshape import output as outputs
 from toolshape import provider as providers
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
+from toolshape.binding import Invoke, compile_invoke
 from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.coercion import chosen_rules
@@ -47,11 +48,11 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-_CACHED = frozenset({"_call", "_definition", "_validate", "as_method", "output"})
+_CACHED = frozenset({"_call", "_definition", "_validate", "as_method", "call", "invoke", "output"})
 """What a bound tool makes for itself."""
 
 
-_OF_OPTIONS = frozenset({"_call", "_validate"})
+_OF_OPTIONS = frozenset({"_call", "_validate", "call"})
 """What of these was made with the options, and is made anew where they change."""
 
 
@@ -277,12 +278,12 @@ class Tool(Generic[P, R]):
     @functools.cached_property
     def _definition(self) -> "models.Definition | SchemaDefinition":
         if self._bound_to is not None:
-            return models.rebind(self._bound_to.as_method, cast("Any", self.function))
+            return self._bound_to.as_method
         try:
             read = signatures.read(
                 cast("Any", self.function), name=self.options.name, skip_first=self._skip_first, frame=self._frame
             )
-            definition = models.define(cast("Any", self.function), read)
+            definition = models.define(read)
         except signatures.NameNotDefinedError as error:
             problem = Problem(path="", rule="name_not_defined", message=str(error))
             raise DefinitionError(tool=error.tool, location=error.location, problems=[problem]) from error
@@ -292,12 +293,20 @@ class Tool(Generic[P, R]):
         return definition
 
     @functools.cached_property
+    def invoke(self) -> Invoke:
+        """What calls the function with valid arguments; for the modules of toolshape."""
+        definition = self._definition
+        if isinstance(definition, SchemaDefinition):
+            return definition.invoke
+        return compile_invoke(cast("Any", self.function), definition.layout)
+
+    @functools.cached_property
     def as_method(self) -> models.Definition:
         """The definition without the first parameter, which an object will fill; for the modules of toolshape."""
         definition = cast("models.Definition", self._definition)
         if self._skip_first:
             return definition
-        return models.define(cast("Any", self.function), signatures.without_first(definition.signature))
+        return models.define(signatures.without_first(definition.signature))
 
     def _define_now(self) -> None:
         """Define at decoration, so that mistakes show there; a name not defined yet waits for the first use."""
@@ -384,24 +393,21 @@ class Tool(Generic[P, R]):
             CallError: The arguments are refused (nothing was run), or the tool failed (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
-        return self._call(arguments, inject)
+        self.__dict__["call"] = self._call  # which the next call finds here, without this frame
+        return self._call(arguments, inject=inject)
 
     @functools.cached_property
-    def _call(self) -> Callable[[Any, Mapping[str, Any]], Any]:
+    def _call(self) -> Callable[..., Any]:
         definition = self._definition
 
         def check(inject: Mapping[str, Any]) -> None:
             self.require(inject)
             refuse_running_loop(definition.kind, self.name)
 
-        is_plain = not (self._skip_first or self.function is None or definition.layout.injected)
-        return compile_call(
-            definition.kind,
-            self._validate,
-            definition.invoke,
-            self.name,
-            None if is_plain and not is_async(definition.kind) else check,
-        )
+        needs = self._skip_first or self.function is None or definition.layout.injected or is_async(definition.kind)
+        call = compile_call(definition.kind, self._validate, self.invoke, self.name, check if needs else None)
+        call.__doc__ = Tool.call.__doc__
+        return call
 
     async def acall(
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
@@ -415,7 +421,7 @@ class Tool(Generic[P, R]):
             refused = refusal(error, tool=self.name)
             raise refused from refused.__cause__
         try:
-            return await loops().run_async(definition.kind, definition.invoke, validated, inject, self.timeout)
+            return await loops().run_async(definition.kind, self.invoke, validated, inject, self.timeout)
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 

@@ -11,11 +11,11 @@ from toolshape.coercion import WantedAt
 from toolshape.counting import KeyCount, count_of_flat
 from toolshape.faults import Fault, Location
 from toolshape.forks import DEEPEST, forks
-from toolshape.mending import Checker, InvalidError
+from toolshape.mending import Checker, InvalidError, mended_at_once
 from toolshape.model import Definition
 from toolshape.nulls import Nulled, admitting_nulls
 from toolshape.payload import Terms, Validate, Validated, mended, taken_home
-from toolshape.reading import WrittenFloat, has_every_key, keys_in, repeats_key
+from toolshape.reading import WrittenFloat, has_every_key, keys_in, read, repeats_key
 from toolshape.refusals import faults_of, told_of
 from toolshape.wanted import CoreSchema, compile_wanted
 
@@ -46,13 +46,15 @@ def compile_validate(definition: Definition, terms: Terms) -> Validate:
 class _Slowly:
     """The path of what is not valid at once; what it takes is compiled when it is first needed."""
 
-    __slots__ = ("_checker", "deepest", "definition", "terms")
+    __slots__ = ("_checker", "_is_plain", "deepest", "definition", "terms")
 
     def __init__(self, definition: Definition, terms: Terms, deepest: int | None) -> None:
         self.definition = definition
         self.terms = terms
         self.deepest = deepest
         self._checker: Checker | None = None
+        is_odd = definition.lax or definition.has_decimals or definition.reserved or definition.count_keys is None
+        self._is_plain = not (is_odd or terms.back or deepest)
 
     def __call__(self, arguments: Any, error: ValueError | None = None) -> Validated:
         definition, checker = self.definition, self._checker
@@ -61,6 +63,8 @@ class _Slowly:
             checker = self._checker = Checker(functools.partial(_checked, definition, wanted), wanted)
         refused = None
         if isinstance(error, ValidationError) and not definition.lax:  # else it may be right all the same
+            if self._is_plain and type(arguments) is str and (found := self._at_once(checker, arguments, error)):
+                return found
             refused = functools.partial(_refusal, error, wanted=checker.wanted)
         return mended(
             checker,
@@ -71,6 +75,33 @@ class _Slowly:
             deepest=self.deepest,
             refused=refused,
         )
+
+    def _at_once(self, checker: Checker, text: str, error: ValidationError) -> Validated | None:
+        """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
+        try:
+            value = from_json(text.encode())
+        except ValueError:
+            return None
+        if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
+            return None
+        refused = [(one["loc"], one["input"]) for one in error.errors(include_url=False, include_context=False)]
+        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
+        if not made:
+            return None
+        mended_text = to_json(value)
+        left_out = sum([one.rule == "null_as_default" for one in made])
+        if mended_text.count(b":") + left_out != text.count(
+            ":"
+        ):  # every key has a colon of its own, and none came twice
+            return None
+        try:
+            return self.definition.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
+        except ValidationError:
+            return None
+
+
+def _parsed(text: str) -> tuple[Any, bool]:
+    return read(text, None)
 
 
 def _of_anything(definition: Definition, back: Arrow | None, slowly: _Slowly) -> Validate:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from toolshape.coercion import COERCE, Wanted
+from toolshape.coercion import COERCE, SCALARS, Wanted
 from toolshape.cores import GATE, TRANSPARENT, inside
 from toolshape.faults import Location
 
@@ -102,8 +102,12 @@ class _Places:
             around = _unwrapped(inner, self.definitions, around.config)
             switched |= around.switched
         found = _wanted(around, tuple(place), switched, self.branches(around))
+        if found is None:
+            return None
         part = functools.partial(self.compile_part, around.behind, around.config)
-        return found and found._replace(steps=len(location) - len(steps), part=part)
+        is_there = found.location == location and not (found.strict or switched)
+        is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
+        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar)
 
     def branches(self, around: _Around) -> tuple[Any, ...]:
         """What validates the branches of a union."""

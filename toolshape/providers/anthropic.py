@@ -99,8 +99,10 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     body = whole(body)
+    if body is None:
+        return None
     content = member(body, "content")
     # server_tool_use blocks are the provider's own calls, run by it.
     calls = [

@@ -65,8 +65,10 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     body = whole(body)
+    if body is None:
+        return None
     message = member(member(body, "output"), "message")
     uses = [(block, member(block, "toolUse")) for block in member(message, "content") or ()]
     calls = [

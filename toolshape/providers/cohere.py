@@ -70,8 +70,10 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     body = whole(body)
+    if body is None:
+        return None
     message = member(body, "message")
     return openai.read({"choices": [{"message": plain(message), "finish_reason": member(body, "finish_reason")}]})
 

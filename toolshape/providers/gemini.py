@@ -141,8 +141,10 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     body = whole(body)
+    if body is None:
+        return None
     candidates = member(body, "candidates")
     if blocked := member(member(body, "promptFeedback"), "blockReason"):
         return Reading([], [], str(blocked))

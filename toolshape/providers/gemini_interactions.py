@@ -47,8 +47,10 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     body = whole(body)
+    if body is None:
+        return None
     steps = member(body, "steps")
     calls = [
         WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)

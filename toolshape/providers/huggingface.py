@@ -34,11 +34,11 @@ def recognises(body: Any) -> bool:
     return openai.recognises(body)
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
     reading = openai.read(body)
     response = openai.whole(body)
-    if response is body:
+    if reading is None or response is body:
         return reading
     message = response["choices"][0]["message"]
     own = [openai.call(one) for one in member(message, "tool_calls") or ()]  # without an id it stays without

@@ -33,7 +33,9 @@ def recognises(body: Any) -> bool:
     return _is_call(body) or (isinstance(body, list) and bool(body) and all(map(_is_call, body)))
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
+    if not recognises(body):
+        return None
     calls = body if isinstance(body, list) else [body]
     read_calls = [
         WireCall(call.get("id") or f"call_{index}", call["name"], call["arguments"], call)

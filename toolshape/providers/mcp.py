@@ -64,7 +64,9 @@ def recognises(body: Any) -> bool:
     return member(body, "method") == "tools/call" and member(body, "params") is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
+    if not recognises(body):
+        return None
     params = member(body, "params")
     number = member(body, "id")
     call = WireCall("" if number is None else str(number), member(params, "name"), member(params, "arguments"), body)

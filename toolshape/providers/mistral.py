@@ -11,15 +11,15 @@ from toolshape.providers import openai, openai_vendors
 from toolshape.rules import cited
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """As OpenAI's; an id that is the text "null" is what the SDK makes of none."""
     reading = openai.read(body)
-    if all(call.id != "null" for call in reading.calls):
+    if reading is None or all(call_id != "null" for call_id, *_ in reading.calls):
         return reading
     [message] = reading.assistant
     nameless = [{**call, "id": "" if call.get("id") == "null" else call["id"]} for call in message["tool_calls"]]
     again = openai.read({**message, "tool_calls": nameless})
-    return again._replace(finish=reading.finish)
+    return again and again._replace(finish=reading.finish)
 
 
 def encode(results: Sequence[Result]) -> list[Message]:

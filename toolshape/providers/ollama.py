@@ -88,9 +88,11 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """The calls; the id is absent before 2025, and dropped by the Python client."""
     body = whole(body)
+    if body is None:
+        return None
     message = member(body, "message")
     calls = [
         WireCall(

@@ -88,30 +88,33 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return (type(body) is dict and type(body.get("choices")) is list) or whole(body) is not None
+    return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """Read the first choice: each of several (``n``) is another possible answer, not one more."""
     if type(body) is dict:  # as nearly all are: JSON, with ids
         try:
-            choice = body["choices"][0]
+            choices: list[JsonObject] = body["choices"]
+            choice = choices[0]
             message = choice["message"]
-            told = message["tool_calls"]
-            calls = [
-                new_record(WireCall, (one["id"], (function := one["function"])["name"], function["arguments"], one))
-                for one in told
-                if one["id"]
-            ]
-            if len(calls) == len(told) and type(told) is list and "function_call" not in message:
+            calls = []
+            for one in message["tool_calls"]:
+                function = one["function"]
+                if one["id"]:
+                    calls.append((one["id"], function["name"], function["arguments"], one))
+            if calls and len(calls) == len(message["tool_calls"]) and "function_call" not in message:
                 return new_record(Reading, ([message], calls, choice["finish_reason"], _NOTHING_CUT, True))
         except (LookupError, TypeError):
             pass
     return _read_any(body)
 
 
-def _read_any(body: Any) -> Reading:
-    choices = member(whole(body), "choices")
+def _read_any(body: Any) -> Reading | None:
+    response = whole(body)
+    if response is None:
+        return None
+    choices = member(response, "choices")
     message = member(choices[0], "message") if choices else None
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)

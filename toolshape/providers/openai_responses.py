@@ -50,9 +50,11 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """A response has a status and no reason; one that is incomplete says why."""
     body = whole(body)
+    if body is None:
+        return None
     output = member(body, "output")
     # Two ids: results are linked by call_id, never by id.
     calls = [

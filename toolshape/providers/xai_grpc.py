@@ -46,9 +46,11 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading:
+def read(body: Any) -> Reading | None:
     """The last output; what the server ran itself is no call of ours."""
     body = whole(body)
+    if body is None:
+        return None
     outputs = member(body, "outputs")
     if not outputs:
         return Reading([], [], None)
@@ -85,7 +87,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
                 message[key] = message.get(key, "") + delta[key]
         if output.get("finish_reason"):
             outputs[0]["finish_reason"] = output["finish_reason"]
-    return range(len(read(body).calls))
+    reading = read(body)
+    return range(len(reading.calls)) if reading else ()
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
