@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from toolshape.bodies import copied, made_up_id, opened, seed_of
+from toolshape.bodies import copied, made_up_id, seed_of
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
@@ -155,8 +155,7 @@ class Bound:
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
-        body = response if type(response) is dict else opened(response)
-        return Plan(self.provider, reading_of(self.provider, body), self._routes)
+        return Plan.of(self.provider, reading_of(self.provider, response), self._routes)
 
     def collector(self) -> Collector:
         """What takes a stream of this provider and gives its calls as they are complete."""
@@ -168,11 +167,11 @@ class Bound:
 
     def dispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        return self.plan(response).run(inject=inject)
+        return Plan.of(self.provider, reading_of(self.provider, response), self._routes).run(inject=inject)
 
     async def adispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
-        return await self.plan(response).arun(inject=inject)
+        return await Plan.of(self.provider, reading_of(self.provider, response), self._routes).arun(inject=inject)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Message]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.

@@ -18,7 +18,6 @@ __all__ = [
     "JsonSchema",
     "Loss",
     "Message",
-    "Response",
     "Result",
     "Results",
     "Spec",
@@ -186,32 +185,31 @@ class Result(NamedTuple):
         return self.value
 
 
-Response: TypeAlias = tuple[
-    Sequence[Message], Callable[[Sequence[Result]], list[Message]], Finish | None, str | None, frozenset[str]
-]
-"""What is known of a response besides its calls: the assistant's messages, how its calls are answered, why it ended in
-our word and in the provider's own, and which parts its answers carry."""
-
-
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
     An answer that is not there yet reads as ``cancelled``, so what is here is complete at any time. ``finish`` says why
     the response ended, in one word for all providers; ``finish_raw`` is the provider's own.
+
+    The modules of toolshape set what it knows, and no constructor does: its frame would be a thirtieth of a whole call.
+    ``answers`` has ``None`` for what is not there yet, ``assistant`` the response's own messages, ``encode`` writes those
+    that answer them, and ``carries`` says which parts of results these hold.
     """
 
-    __slots__ = ("_answers", "_calls", "_response")
-
-    def __init__(self, calls: Sequence[Call], answers: Sequence[Result | None], response: Response) -> None:
-        self._calls = calls
-        self._answers = answers
-        self._response = response
+    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw")
+    calls: Sequence[Call]
+    answers: Sequence[Result | None]
+    assistant: Sequence[Message]
+    encode: Callable[[Sequence[Result]], list[Message]]
+    carries: frozenset[str]
+    finish: Finish | None
+    finish_raw: str | None
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self.answers)
 
     def __iter__(self) -> Iterator[Result]:
-        return (answer or _cancelled(call) for answer, call in zip(self._answers, self._calls, strict=True))
+        return (answer or _cancelled(call) for answer, call in zip(self.answers, self.calls, strict=True))
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -220,22 +218,10 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | list[Result]:
         if isinstance(index, slice):
             return list(self)[index]
-        return self._answers[index] or _cancelled(self._calls[index])
+        return self.answers[index] or _cancelled(self.calls[index])
 
     def __repr__(self) -> str:
         return f"Results({list(self)!r})"
-
-    @property
-    def finish(self) -> Finish | None:
-        """Why the response ended."""
-        _, _, finish, _, _ = self._response
-        return finish
-
-    @property
-    def finish_raw(self) -> str | None:
-        """The same in the provider's own word."""
-        _, _, _, finish_raw, _ = self._response
-        return finish_raw
 
     @property
     def ok(self) -> bool:
@@ -245,21 +231,19 @@ class Results(Sequence[Result]):
     @property
     def messages(self) -> list[Message]:
         """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
-        if not self._answers:
+        answers: Sequence[Any] = self.answers
+        if not answers:
             return []
-        answers: Sequence[Any] = list(self) if None in self._answers else self._answers
-        _, encode, _, _, _ = self._response
-        return encode(answers)
+        return self.encode(list(self) if None in answers else answers)
 
     @property
     def losses(self) -> list[Loss]:
         """What of the results the provider cannot carry: the text names it in its place."""
-        *_, carries = self._response
         lost = []
         for result in self:
             for part in result.parts:
                 kind = type(part).__name__.lower()
-                if kind != "text" and kind not in carries:
+                if kind != "text" and kind not in self.carries:
                     note = f"{part.media_type} is named in the text, not shown" if not isinstance(part, Text) else ""
                     lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
         return lost
@@ -267,8 +251,7 @@ class Results(Sequence[Result]):
     @property
     def turn(self) -> list[Message]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        assistant, *_ = self._response
-        return [*_sendable(assistant), *self.messages]
+        return [*_sendable(self.assistant), *self.messages]
 
 
 def _sendable(messages: Sequence[Message]) -> Sequence[Message]:

@@ -63,9 +63,9 @@ class Collector:
         """
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError("nothing has come of the stream that is a response", body=self._response)
-        reading = reading_of(self._provider, self._response)
-        cut = frozenset(range(len(reading.calls))) - self._complete
-        return Plan(self._provider, reading._replace(cut=cut), self._routes)
+        assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
+        cut = frozenset(range(len(calls))) - self._complete
+        return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._routes)
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
         """Feed a whole stream, giving each call when it is complete; then close."""

@@ -1,5 +1,7 @@
 """A core schema in, what counts the keys that a validated model was given out: a key that comes twice is one colon more."""
 
+import functools
+import keyword
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -8,14 +10,9 @@ from toolshape.cores import Definitions, Node, definitions_of, inside
 __all__ = ["KEYLESS", "KeyCount", "UntoldError", "compile_key_count", "count_of_flat"]
 
 KeyCount: TypeAlias = Callable[[Any], int]
-
-
-def compile_key_count(schema: Node) -> KeyCount | None:
-    """Count the keys that a validated model was given without looking at the JSON; ``None`` where it does not tell."""
-    try:
-        return _count(schema, definitions_of(schema), frozenset())
-    except UntoldError:
-        return None
+_MOST_KEPT = 256
+_DEEPEST = 15  # Python takes no more than twenty loops inside each other
+_MOST_LINES = 500  # models that hold others twice, and so on
 
 
 class UntoldError(Exception):
@@ -29,73 +26,106 @@ KEYLESS = frozenset(
 """The kinds of values that hold no keys."""
 
 
-_AS_WHAT_IS_INSIDE = frozenset(
-    {"definitions", "default", "model-field", "definition-ref", "json-or-python", "lax-or-strict", "tagged-union"}
-)
-
-
-def _count(node: Node, definitions: Definitions, seen: frozenset[str]) -> KeyCount | None:  # noqa: PLR0911 - a line a kind
-    kind = node["type"]
-    if kind in KEYLESS:
-        return None
-    if kind == "definition-ref" and node["schema_ref"] in seen:
-        raise UntoldError  # it contains itself
-    if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, definitions)) is not None:
-        return _count(inner, definitions, seen | {node.get("schema_ref", "")})
-    if kind == "nullable":
-        of_value = _count(node["schema"], definitions, seen)
-        return None if of_value is None else _count_unless_none(of_value)
-    if kind in ("list", "set", "frozenset") and "items_schema" in node:
-        of_item = _count(node["items_schema"], definitions, seen)
-        if of_item is None or kind == "list":
-            return None if of_item is None else _count_each(of_item)
-    if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
-        of_value = _count(node["values_schema"], definitions, seen)
-        return len if of_value is None else _count_map(of_value)
-    if kind == "function-after" and _count(node["schema"], definitions, seen) is None:
-        return None
-    is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
-    if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
-        return _count_of_model(node["schema"], definitions, seen)
-    raise UntoldError  # unions, maps of anything, and all that a validator of the author's may have changed
-
-
-def _count_unless_none(of_value: KeyCount) -> KeyCount:
-    return lambda value: 0 if value is None else of_value(value)
-
-
-def _count_each(of_item: KeyCount) -> KeyCount:
-    if of_item is count_of_flat:
-        return lambda items: sum([len(item.__pydantic_fields_set__) for item in items])
-    return lambda items: sum([of_item(item) for item in items])
-
-
-def _count_map(of_value: KeyCount) -> KeyCount:
-    return lambda value: len(value) + sum([of_value(item) for item in value.values()])
-
-
 def count_of_flat(model: Any) -> int:
     """The keys that a model without others inside was given."""
     return len(model.__pydantic_fields_set__)
 
 
-def _count_of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> KeyCount:
+def compile_key_count(schema: Node) -> KeyCount | None:
+    """Count the keys that a validated model was given without looking at the JSON; ``None`` where it does not tell."""
+    try:
+        lines = _lines(schema, "model", _Around(definitions_of(schema), frozenset(), 0))
+    except UntoldError:
+        return None
+    return count_of_flat if lines == [_given("model")] else _compiled("\n    ".join(lines))
+
+
+@functools.lru_cache(_MOST_KEPT)
+def _compiled(lines: str) -> KeyCount:
+    """One function, written out, of what would else be one for each model in it, at twice the cost."""
+    made: dict[str, KeyCount] = {}
+    exec(f"def count_keys(model):\n    count = 0\n    {lines}\n    return count", made)  # noqa: S102 - its names are quoted, or identifiers
+    return made["count_keys"]
+
+
+class _Around:
+    """Where a value stands: among which definitions, and in how many others."""
+
+    __slots__ = ("definitions", "depth", "seen")
+
+    def __init__(self, definitions: Definitions, seen: frozenset[str], depth: int) -> None:
+        self.definitions = definitions
+        self.seen = seen
+        self.depth = depth
+
+    def deeper(self, reference: str | None = None) -> "_Around":
+        """Where what it holds stands.
+
+        Raises:
+            UntoldError: It contains itself, or goes very deep.
+        """
+        if self.depth == _DEEPEST or reference in self.seen:
+            raise UntoldError
+        return _Around(self.definitions, self.seen | ({reference} if reference else set()), self.depth + 1)
+
+
+_AS_WHAT_IS_INSIDE = frozenset(
+    {"definitions", "default", "model-field", "definition-ref", "json-or-python", "lax-or-strict", "tagged-union"}
+)
+
+
+def _given(value: str) -> str:
+    return f"count += len({value}.__pydantic_fields_set__)"
+
+
+def _block(head: str, lines: list[str]) -> list[str]:
+    return [head, *(f"    {line}" for line in lines)] if lines else []
+
+
+def _lines(node: Node, value: str, around: _Around) -> list[str]:  # noqa: PLR0911 - a line a kind
+    """The statements that count the keys in the value of an expression; none where there are none.
+
+    Raises:
+        UntoldError: It is of a union, a map of anything, or whatever a validator of the author's may have changed.
+    """
+    kind = node["type"]
+    if kind in KEYLESS:
+        return []
+    if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, around.definitions)) is not None:
+        return _lines(inner, value, around.deeper(node.get("schema_ref")) if kind == "definition-ref" else around)
+    if kind == "function-after" and not _lines(node["schema"], value, around):
+        return []
+    if kind == "nullable":
+        return _block(f"if {value} is not None:", _lines(node["schema"], value, around))
+    if kind in ("list", "set", "frozenset") and "items_schema" in node:
+        lines = _in_each(node["items_schema"], value, around)
+        if not lines or kind == "list":
+            return lines
+    if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
+        return [f"count += len({value})", *_in_each(node["values_schema"], f"{value}.values()", around)]
+    is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
+    if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
+        return _in_model(node["schema"], value, around, plain=node["cls"].__getattribute__ is object.__getattribute__)
+    raise UntoldError
+
+
+def _in_each(item: Node, values: str, around: _Around) -> list[str]:
+    name = f"item{around.depth}"
+    return _block(f"for {name} in {values}:", _lines(item, name, around.deeper()))
+
+
+def _in_model(node: Node, value: str, around: _Around, *, plain: bool) -> list[str]:
     if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
         raise UntoldError
     if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
         raise UntoldError  # a field may be read out of another's value
-    counted = {name: _count(field["schema"], definitions, seen) for name, field in node["fields"].items()}
-    inner = [(name, count) for name, count in counted.items() if count is not None]
-    if not inner:
-        return count_of_flat
-    first, count_first = inner[0]
-
-    def count_one(model: Any) -> int:
-        given = model.__pydantic_fields_set__
-        return len(given) + count_first(model.__dict__[first]) if first in given else len(given)
-
-    def count_several(model: Any) -> int:
-        given, values = model.__pydantic_fields_set__, model.__dict__
-        return len(given) + sum([count(values[name]) for name, count in inner if name in given])
-
-    return count_one if len(inner) == 1 else count_several
+    lines = [_given(value)]
+    for name, field in node["fields"].items():
+        is_attribute = plain and name.isidentifier() and not keyword.iskeyword(name)
+        of_field = f"{value}.{name}" if is_attribute else f"{value}.__dict__[{name!r}]"
+        inner = _lines(field["schema"], of_field, around.deeper())
+        is_optional = field["schema"]["type"] == "default"
+        lines += _block(f"if {name!r} in {value}.__pydantic_fields_set__:", inner) if is_optional else inner
+    if len(lines) > _MOST_LINES:
+        raise UntoldError
+    return lines

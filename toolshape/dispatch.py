@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
+from types import CoroutineType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -13,10 +14,10 @@ from toolshape.calls import Call, Coercion, Finish, Result, Results, new_record
 from toolshape.errors import CallError, Problem, nearest
 from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
 from toolshape.parts import Part, Text, as_text, parts_of
-from toolshape.provider import Provider, Reading
+from toolshape.provider import Provider, Read
 from toolshape.receiving import sendable_id, sendable_name
 from toolshape.route import Route, Routes
-from toolshape.running import NOTHING_INJECTED, SETTLED, completed, loops, refuse_running_loop
+from toolshape.running import NOTHING_INJECTED, SETTLED, collected, completed, loops, refuse_running_loop
 
 __all__ = ["Plan"]
 
@@ -37,8 +38,15 @@ class Plan:
     """
 
     __slots__ = ("_answers", "_is_plain", "_ready", "calls", "results")
+    calls: list[Call]
+    results: Results
+    _answers: list[Result | None]
+    _ready: Sequence[Ready]
+    _is_plain: bool
 
-    def __init__(self, provider: Provider, reading: Reading, routes: Routes) -> None:
+    @staticmethod
+    def of(provider: Provider, reading: Read, routes: Routes) -> "Plan":
+        """Validate the calls of a response that was read."""
         assistant, wires, finish_raw, cut, ends_in_call = reading
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
@@ -73,8 +81,12 @@ class Plan:
                     answers.append(None)
                     is_plain = is_plain and route.is_plain
             calls.append(call)
-        self.calls, self._answers, self._ready, self._is_plain = calls, answers, ready, is_plain
-        self.results = Results(calls, answers, (assistant, provider.encode, finish, finish_raw, provider.carries))
+        plan, results = Plan(), Results()
+        plan.calls, plan._answers, plan._ready, plan._is_plain = calls, answers, ready, is_plain
+        plan.results, results.calls, results.answers = results, calls, answers
+        results.assistant, results.finish, results.finish_raw = assistant, finish, finish_raw
+        results.encode, results.carries = provider.encode, provider.carries
+        return plan
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
@@ -83,27 +95,30 @@ class Plan:
             UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
         """
         if not self._is_plain:
-            for _, _, route, _, _ in self._ready:
-                refuse_running_loop(route.kind, route.name)
+            self._refuse_running_loop()
             self._require(inject)
-        waiting: list[Ready] = []
-        claimed, self._ready = self._ready, []  # none is run twice, however often and from where we are asked
+        claimed, self._ready = self._ready, ()  # none is run twice, however often and from where we are asked
         for ready in claimed:
-            position, _, route, model, _ = ready
+            position, call, route, model, coercions = ready
             if route.is_async:
-                waiting.append(ready)
                 continue
             started = perf_counter()
             try:
                 value = route.invoke(model, inject)
-                if type(value) not in SETTLED:
+                if type(value) is not str and type(value) not in SETTLED:
                     value = completed(route.kind, value)
             except BaseException as error:
                 if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
                     self._answers[position] = _failed(ready, error, started)
             else:
-                self._answers[position] = _succeeded(ready, value, started)
-        if waiting:
+                elapsed = perf_counter() - started
+                if type(value) is str and route.says_text and value.isascii():
+                    self._answers[position] = new_record(
+                        Result, (call, value, None, coercions, elapsed, value, False, ())
+                    )
+                else:
+                    self._answers[position] = _succeeded(ready, value, elapsed)
+        if not self._is_plain and (waiting := [ready for ready in claimed if ready[2].is_async]):
             loops().run(self._drive(waiting, inject))
         return self.results
 
@@ -115,7 +130,7 @@ class Plan:
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
         self._require(inject)
-        claimed, self._ready = self._ready, []
+        claimed, self._ready = self._ready, ()
         if len(claimed) != 1 or not _TASKS_COUNT_CANCELLATIONS:
             await self._drive(claimed, inject)
             return self.results
@@ -125,6 +140,10 @@ class Plan:
             if not is_cancellation(error) or loops().is_cancelled():  # else it is the tool's own
                 raise
         return self.results
+
+    def _refuse_running_loop(self) -> None:
+        for _, _, route, _, _ in self._ready:
+            refuse_running_loop(route.kind, route.name)
 
     def _require(self, inject: Mapping[str, Any]) -> None:
         if not self._is_plain:
@@ -136,14 +155,24 @@ class Plan:
         await loops().all_of([self._answer(ready, inject) for ready in open_calls])
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
-        position, _, route, model, _ = ready
+        position, call, route, model, coercions = ready
         started = perf_counter()
         try:
-            value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout)
+            if route.is_awaited:
+                value = route.invoke(model, inject)
+                value = await (value if type(value) is CoroutineType else loops().finished(route.kind, value))
+                if type(value) not in SETTLED:
+                    value = collected(route.kind, value)
+            else:
+                value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
-            self._answers[position] = _succeeded(ready, value, started)
+            elapsed = perf_counter() - started
+            if type(value) is str and route.says_text and value.isascii():
+                self._answers[position] = new_record(Result, (call, value, None, coercions, elapsed, value, False, ()))
+            else:
+                self._answers[position] = _succeeded(ready, value, elapsed)
 
 
 def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
@@ -179,11 +208,8 @@ def _failed(ready: Ready, error: BaseException, started: float) -> Result:
     return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
-def _succeeded(ready: Ready, value: Any, started: float) -> Result:
-    elapsed = perf_counter() - started
+def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
     _, call, route, _, coercions = ready
-    if type(value) is str and route.says_text and value.isascii():
-        return new_record(Result, (call, value, None, coercions, elapsed, value, False, ()))
     parts: tuple[Part, ...] = ()
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)

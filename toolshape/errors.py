@@ -113,7 +113,7 @@ class UsageError(ToolshapeError):
 
 
 class ResponseError(ToolshapeError):
-    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given, as data."""
+    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given."""
 
     def __init__(self, message: str, *, body: object) -> None:
         self.body = body

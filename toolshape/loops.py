@@ -5,17 +5,16 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from types import CoroutineType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
 from toolshape.binding import Invoke
 from toolshape.outcomes import TimedOutError
-from toolshape.running import SETTLED, collected, is_async, is_asynchronous
+from toolshape.running import collected, is_async, is_asynchronous
 from toolshape.signature import Kind
 
-__all__ = ["all_of", "is_cancelled", "is_running", "run", "run_async", "settled"]
+__all__ = ["all_of", "finished", "is_cancelled", "is_running", "run", "run_async", "settled"]
 
 
 def is_running() -> bool:
@@ -57,12 +56,6 @@ async def run_async(
         TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
             thread cannot be stopped and goes on unseen.
     """
-    if timeout is None and kind == "coroutine":
-        value = invoke(model, inject)
-        if type(value) is not CoroutineType:
-            return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
-        value = await value
-        return value if type(value) in SETTLED else collected(kind, value)
     work = _work(kind, invoke, model, inject, can_be_left=timeout is not None)
     return await (work if timeout is None else _within(timeout, work))
 
@@ -73,7 +66,12 @@ async def _work(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[st
         return value if is_asynchronous(value) else collected(kind, value)
 
     value = call() if is_async(kind) else await _in_thread(call, can_be_left=can_be_left)
-    return await settled(kind, value) if is_asynchronous(value) else value
+    return await finished(kind, value)
+
+
+async def finished(kind: Kind, value: Any) -> Any:
+    """The value of what a tool returned."""
+    return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
 
 
 async def settled(kind: Kind, value: Any) -> Any:

@@ -3,37 +3,35 @@
 from collections.abc import Collection
 from typing import Any
 
+from toolshape.bodies import opened
 from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
-from toolshape.provider import Provider, Reading, family_of, recognised
+from toolshape.provider import Provider, Read, family_of, recognised
 
 __all__ = ["folded", "reading_of", "sendable_id", "sendable_name"]
 
 
-def reading_of(provider: Provider, body: Any) -> Reading:
-    """What a body says; what stands among its parts and is none is passed over.
+def reading_of(provider: Provider, response: Any) -> Read:
+    """What a response says; what stands among its parts and is none is passed over.
 
     Raises:
         ResponseError: It is not of this provider's family, or has the form of a response and is none.
     """
+    body = response if type(response) is dict else opened(response)
     try:
         reading = provider.read(body)
     except ResponseError:
         raise
     except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
-        return _read_oddity(provider, body, error)
+        reading = _read_oddity(provider, body, response, error)
     if reading is None:
-        raise _foreign(provider, body)
+        raise ResponseError(f"a response of {family_of(body).family}, not of {provider.family}", body=response)
     return reading
 
 
-def _foreign(provider: Provider, body: Any) -> ResponseError:
-    return ResponseError(f"a response of {family_of(body).family}, not of {provider.family}", body=body)
-
-
-def _read_oddity(provider: Provider, body: Any, error: Exception) -> Reading:
+def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
     if not recognised(provider, body):
-        raise _foreign(provider, body) from error
+        return None
     try:
         if isinstance(body, dict) and (reading := provider.read(_without_strays(body))):
             return reading
@@ -42,7 +40,7 @@ def _read_oddity(provider: Provider, body: Any, error: Exception) -> Reading:
     except Exception as other:  # as broken as before
         error = other
     said = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
-    raise ResponseError(said, body=body) from error
+    raise ResponseError(said, body=response) from error
 
 
 def _without_strays(node: Any) -> Any:

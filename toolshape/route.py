@@ -19,7 +19,7 @@ __all__ = ["Route", "Routes"]
 class Route:
     """The way of a tool's calls, compiled when the first one comes.
 
-    ``back`` is the lens's arrow on arguments. ``is_framed``: what a model reads of a result is cut or marked.
+    ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline. ``is_framed``: what a model reads of a result is cut or marked.
     ``says_text``: a result that is a text is read as it is. ``has_needs``: a call needs more than its arguments;
     ``is_plain``: it does not, nor a loop.
     """
@@ -30,6 +30,7 @@ class Route:
     back: Arrow | None
     kind: Kind
     is_async: bool
+    is_awaited: bool
     validate: Validate
     invoke: Invoke
     to_text: Callable[[Any], str]
@@ -83,6 +84,7 @@ def _compiled(shape: Shape) -> Route:
         back=shape.terms.back,
         kind=definition.kind,
         is_async=is_async(definition.kind),
+        is_awaited=definition.kind == "coroutine" and tool.timeout is None,
         validate=tool.compile_validate(shape.terms),
         invoke=tool.invoke,
         to_text=tool.output.to_text,

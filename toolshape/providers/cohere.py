@@ -8,7 +8,7 @@ from toolshape import rewrites, rules, structure
 from toolshape.bodies import copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Read, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
 
@@ -70,7 +70,7 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+def read(body: Any) -> Read | None:
     body = whole(body)
     if body is None:
         return None

@@ -8,7 +8,7 @@ from toolshape import rewrites
 from toolshape.bodies import as_json, copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Reading, Said, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Read, Reading, Said, unsayable
 from toolshape.providers import openai
 
 
@@ -34,7 +34,7 @@ def recognises(body: Any) -> bool:
     return openai.recognises(body)
 
 
-def read(body: Any) -> Reading | None:
+def read(body: Any) -> Read | None:
     """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
     reading = openai.read(body)
     response = openai.whole(body)
@@ -42,7 +42,8 @@ def read(body: Any) -> Reading | None:
         return reading
     message = response["choices"][0]["message"]
     own = [openai.call(one) for one in member(message, "tool_calls") or ()]  # without an id it stays without
-    return reading._replace(calls=own, assistant=[_with_objects(message)])
+    _, _, finish, _, _ = reading
+    return Reading([_with_objects(message)], own, finish)
 
 
 def _with_objects(message: Message) -> Message:

@@ -6,20 +6,21 @@ from typing import Any
 
 from toolshape import rules
 from toolshape.calls import JsonObject, Message, Result
-from toolshape.provider import Facts, NameRule, Reading
+from toolshape.provider import Facts, NameRule, Read
 from toolshape.providers import openai, openai_vendors
 from toolshape.rules import cited
 
 
-def read(body: Any) -> Reading | None:
+def read(body: Any) -> Read | None:
     """As OpenAI's; an id that is the text "null" is what the SDK makes of none."""
     reading = openai.read(body)
-    if reading is None or all(call_id != "null" for call_id, *_ in reading.calls):
+    if reading is None:
+        return None
+    [message], calls, finish, _, _ = reading
+    if all(call_id != "null" for call_id, *_ in calls):
         return reading
-    [message] = reading.assistant
     nameless = [{**call, "id": "" if call.get("id") == "null" else call["id"]} for call in message["tool_calls"]]
-    again = openai.read({**message, "tool_calls": nameless})
-    return again and again._replace(finish=reading.finish)
+    return openai.read({"choices": [{"message": {**message, "tool_calls": nameless}, "finish_reason": finish}]})
 
 
 def encode(results: Sequence[Result]) -> list[Message]:

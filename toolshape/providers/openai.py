@@ -12,7 +12,7 @@ from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall,
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said
+from toolshape.provider import Choice, Facts, NameRule, Provider, Read, Reading, Said
 from toolshape.rules import cited
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
@@ -34,8 +34,6 @@ OBJECTS = (
     everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
     everywhere(rewrites.lone_references),
 )
-
-
 _NOTHING_CUT = frozenset[int]()
 
 
@@ -91,7 +89,7 @@ def recognises(body: Any) -> bool:
     return whole(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+def read(body: Any) -> Read | None:
     """Read the first choice: each of several (``n``) is another possible answer, not one more."""
     if type(body) is dict:  # as nearly all are: JSON, with ids
         try:
@@ -100,11 +98,13 @@ def read(body: Any) -> Reading | None:
             message = choice["message"]
             calls = []
             for one in message["tool_calls"]:
-                function = one["function"]
-                if one["id"]:
-                    calls.append((one["id"], function["name"], function["arguments"], one))
-            if calls and len(calls) == len(message["tool_calls"]) and "function_call" not in message:
-                return new_record(Reading, ([message], calls, choice["finish_reason"], _NOTHING_CUT, True))
+                call_id, function = one["id"], one["function"]
+                if not call_id:
+                    break
+                calls.append((call_id, function["name"], function["arguments"], one))
+            else:
+                if calls and "function_call" not in message:
+                    return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
         except (LookupError, TypeError):
             pass
     return _read_any(body)
@@ -242,14 +242,15 @@ def encode(results: Sequence[Result]) -> list[Message]:
     answers: list[Message] = []
     shown: list[JsonObject] = []
     for result in results:
-        call, _, error, _, _, text, _, parts = result
-        said = text if error is None and "Error [" not in text else content(result)
+        call, text = result.call, result.text
+        if result.error is not None or "Error [" in text:
+            text = content(result)
         raw = call.raw
-        if not (type(raw) is dict and "function" in raw) and _is_legacy(raw):
-            answers.append({"role": "function", "name": call.wire_name, "content": said})
+        if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
+            answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
         else:
-            answers.append({"role": "tool", "tool_call_id": call.id, "content": said})
-        if parts:
+            answers.append({"role": "function", "name": call.wire_name, "content": text})
+        if result.parts:
             shown += _shown(result)
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
