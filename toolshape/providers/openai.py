@@ -240,17 +240,18 @@ def encode(results: Sequence[Result]) -> list[Message]:
     A tool's message holds texts only: images and files follow in one message of the user's.
     """
     answers: list[Message] = []
-    shown: list[JsonObject] = []
+    shown: list[JsonObject] | None = None
     for result in results:
-        call, text = result.call, result.text
-        if result.error is not None or "Error [" in text:
+        call, _, error, _, _, text, _, parts = result
+        if error is not None or "Error [" in text:
             text = content(result)
         raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
             answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
         else:
             answers.append({"role": "function", "name": call.wire_name, "content": text})
-        if result.parts:
+        if parts:
+            shown = shown or []
             shown += _shown(result)
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
