@@ -192,22 +192,22 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
         attributes["alias"] = name
     if isinstance(default, FieldInfo):
         attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
-    shown = Annotated[annotation, Field(**attributes)] if attributes else annotation
-    fields[field] = (shown, _field_default(default))
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # which know more than we add
+        annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
+        attributes = {}
+    fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
     return field
 
 
-def _field_default(default: Any) -> Any:
+def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
     if default is EMPTY:
-        return ...
-    if isinstance(default, FieldInfo):
-        return default
+        return Field(**attributes)
     try:
         hash(default)
         has_hash = default is not ...
     except Exception:  # a user's __hash__ may raise anything
         has_hash = False
-    return default if has_hash else Field(default_factory=SharedDefault(default))
+    return Field(default, **attributes) if has_hash else Field(default_factory=SharedDefault(default), **attributes)
 
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
@@ -269,9 +269,12 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
             _model(signature, base, {field: definition})
         except Exception as error:
             message = f"{_line(error)}; give it a type that JSON Schema can say, or mark it Injected[...]"
-            alias = next(
-                (m.alias for m in getattr(definition[0], "__metadata__", ()) if isinstance(m, FieldInfo)), None
-            )
+            infos = [
+                info
+                for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
+                if info.__class__ is FieldInfo
+            ]
+            alias = next((info.alias for info in infos if info.alias), None)
             problems.append(Problem(path=alias or field, rule="no_schema", message=message))
     return problems
 
