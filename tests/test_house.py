@@ -28,6 +28,7 @@ MEETING = [
     "mending",
     "payload",
     "refusals",
+    "checking",
     "validation",
     "assertions",
     "schemas",

@@ -20,6 +20,7 @@ from typing_extensions import TypeAliasType
 from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
+from toolshape.checking import validation_of
 from toolshape.coercion import chosen_rules
 from toolshape.nulls import admitting_nulls
 from toolshape.payload import Terms
@@ -97,7 +98,7 @@ def both(made: Any, text: str) -> list[Any]:
     for drops in (lens.drops, None):
         terms = Terms("t", chosen_rules(None), lens.back, drops)
         try:
-            found.append(compile_validate(made.definition, terms)(text))
+            found.append(compile_validate(validation_of(made.definition), terms)(text))
         except CallError as error:
             found.append((str(error), ()))
     return found

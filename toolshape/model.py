@@ -4,7 +4,7 @@ import functools
 import types
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -18,8 +18,6 @@ from toolshape.binding import Layout
 from toolshape.calls import Finding, JsonSchema
 from toolshape.canonical import SharedDefault, generate
 from toolshape.closing import take_in
-from toolshape.cores import core_nodes
-from toolshape.counting import compile_key_count
 from toolshape.errors import DefinitionError, Problem
 from toolshape.signature import (
     EMPTY,
@@ -39,9 +37,7 @@ __all__ = ["Definition", "define"]
 class Definition:
     """A function that can be offered, validated and called.
 
-    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
-    some place wants a Decimal. ``reserved`` are the names that a model may not use in ``**kwargs``. ``lax``: some place
-    is lax by the author's wish or stands behind a validator of the author's.
+    ``reserved`` are the names that a model may not use in ``**kwargs``.
     """
 
     signature: Signature
@@ -49,10 +45,7 @@ class Definition:
     model: type[BaseModel]
     schema: JsonSchema
     layout: Layout
-    count_keys: Callable[[Any], int] | None
-    has_decimals: bool
     reserved: frozenset[str]
-    lax: bool
     findings: tuple[Finding, ...]
 
     @property
@@ -95,7 +88,6 @@ def define(signature: Signature) -> Definition:
     if taken := sorted(name for name, times in Counter(names).items() if times > 1):
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
-    nodes = list(core_nodes(model.__pydantic_core_schema__))
     take_in(model)
     return Definition(
         signature=signature,
@@ -103,19 +95,9 @@ def define(signature: Signature) -> Definition:
         model=model,
         schema=schema,
         layout=layout,
-        count_keys=compile_key_count(model.__pydantic_core_schema__),
-        has_decimals=any(node["type"] == "decimal" for node in nodes),
         reserved=signature.names if layout.takes_extra else frozenset(),
-        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
         findings=_findings(signature, skipped),
     )
-
-
-def _is_lax(node: Mapping[str, Any]) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
-
-
-_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
 
 
 class _Slot(NamedTuple):

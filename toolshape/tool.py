@@ -28,6 +28,7 @@ from toolshape.annotations import calling_frame, signature
 from toolshape.binding import Invoke, compile_invoke
 from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
+from toolshape.checking import Validation, validation_of
 from toolshape.coercion import chosen_rules
 from toolshape.definitions import SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
@@ -48,7 +49,19 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-_CACHED = frozenset({"_call", "_definition", "_validate", "as_method", "call", "invoke", "output"})
+_CACHED = frozenset(
+    {
+        "_call",
+        "_definition",
+        "_validate",
+        "_validation",
+        "as_method",
+        "call",
+        "invoke",
+        "output",
+        "validation_as_method",
+    }
+)
 """What a bound tool makes for itself."""
 
 
@@ -325,7 +338,18 @@ class Tool(Generic[P, R]):
         definition = self._definition
         if isinstance(definition, SchemaDefinition):
             return definitions.compile_validate(definition, terms)
-        return compile_validate(definition, terms)
+        return compile_validate(
+            self._validation if self._bound_to is None else self._bound_to.validation_as_method, terms
+        )
+
+    @functools.cached_property
+    def _validation(self) -> Validation:
+        return validation_of(cast("models.Definition", self._definition))
+
+    @functools.cached_property
+    def validation_as_method(self) -> Validation:
+        """How the arguments of ``as_method`` are validated; for the modules of toolshape."""
+        return validation_of(self.as_method)
 
     def refuse_wrong_examples(self) -> None:
         """Check the examples as a model's arguments are checked, none of them mended.
