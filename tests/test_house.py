@@ -48,8 +48,12 @@ MEETING = [
     "cli",
 ]
 # The loader of providers, two extras, and what would cost every import of us a good deal: asyncio (a sixth of what importing
-# pydantic costs), the metadata of all that is installed (as much), logging (a thirtieth).
+# pydantic costs), the metadata of all that is installed (as much), logging, difflib, pkgutil and importlib.util (a
+# thirtieth each).
 INNER = {
+    ("errors.py", "difflib"),
+    ("provider.py", "pkgutil"),
+    ("coercion.py", "importlib.util"),
     ("running.py", "toolshape.loops"),
     ("provider.py", "importlib.metadata"),
     ("outcomes.py", "logging"),

@@ -167,7 +167,7 @@ def test_arguments_that_are_a_choice(lost):
     made = Tool.from_definition(CHOICE, lambda **arguments: arguments)
     changed = structure.wrapped_root(made.definition.schema)
     assert list(changed.schema["properties"]) == ["arguments"]
-    changed = dataclasses.replace(changed, **({lost: None} if lost else {}))
+    changed = changed._replace(**({lost: None} if lost else {}))
     shown = Shown(wire_name="find", is_strict=True, payload={}, lens=changed)
     if lost is None:
         check_shape(made, shown, shown, examples=20)

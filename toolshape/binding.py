@@ -3,9 +3,8 @@
 import functools
 import keyword
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FunctionType, MethodType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 
@@ -15,8 +14,7 @@ _MOST_KEPT = 256
 Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Layout:
+class Layout(NamedTuple):
     """How the fields of a model become the arguments of a call.
 
     ``positional`` and ``keywords`` pair a parameter with its field, ``None`` where it is injected. ``omittable`` fields
@@ -24,12 +22,12 @@ class Layout:
     none. ``takes_extra`` is whether the fields unknown to the model are the function's ``**kwargs``.
     """
 
+    injected: Mapping[str, Any]
     positional: tuple[tuple[str, str | None], ...] = ()
     var_positional: str | None = None
     keywords: tuple[tuple[str, str | None], ...] = ()
     omittable: frozenset[str] = frozenset()
     takes_extra: bool = False
-    injected: Mapping[str, Any]
 
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from toolshape.errors import CallError
@@ -46,8 +45,7 @@ class Verbatim(NamedTuple):
     is_strict: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spec:
+class Spec(NamedTuple):
     """A tool as JSON knows it: the canonical record from which every provider's shape is made.
 
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
@@ -63,12 +61,11 @@ class Spec:
     output: JsonSchema | None
     examples: tuple[JsonObject, ...] = ()
     effects: frozenset[Effect] = frozenset()
-    keys: Mapping[str, JsonObject] = field(default_factory=dict)
+    keys: Mapping[str, JsonObject] = {}
     verbatim: Verbatim | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """What a provider is told otherwise than the function says it, at ``path``.
 
     ``kind``: ``renamed`` and ``reshaped`` are undone on the way home; ``moved`` went into the description; ``dropped``
@@ -83,8 +80,7 @@ class Loss:
     ambiguous: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something about a tool that works but deserves a look, at ``path`` (a parameter's name, ``""`` for the tool)."""
 
     path: str

@@ -1,8 +1,7 @@
 """What a model of ours has against a value: what it says, and what it would not have said of JSON."""
 
 import functools
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, to_json
@@ -22,8 +21,7 @@ from toolshape.wanted import CoreSchema, compile_wanted
 __all__ = ["Validation", "checker_of", "refusal_of", "validation_of"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Validation:
+class Validation(NamedTuple):
     """What a definition tells of how its arguments are validated.
 
     ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:

@@ -3,6 +3,7 @@
 Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable
@@ -18,8 +19,6 @@ __all__ = ["closed", "is_finite", "take_in"]
 
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
-_NUMERIC = re.compile(r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
-_INTEGER = re.compile(INTEGER_KEY, re.ASCII)
 
 
 def take_in(model: type[BaseModel]) -> None:
@@ -132,8 +131,13 @@ def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
     return lambda value: type(value) not in refused
 
 
+@functools.cache
+def _numeric() -> re.Pattern[str]:
+    return re.compile(r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
+
+
 def _is_no_number(value: Any) -> bool:
-    return not (isinstance(value, str) and _NUMERIC.fullmatch(value))
+    return not (isinstance(value, str) and _numeric().fullmatch(value))
 
 
 def _is_json_object(value: Any) -> bool:
@@ -159,7 +163,8 @@ def _key_gate(keys: Node | None, config: Node | None) -> Callable[[Any], bool] |
     if kind == "bool":
         return lambda value: not _is_json_object(value) or value.keys() <= {"true", "false"}
     if kind == "int":
-        return lambda value: not _is_json_object(value) or all(map(_INTEGER.fullmatch, value))
+        is_integer = re.compile(INTEGER_KEY, re.ASCII).fullmatch
+        return lambda value: not _is_json_object(value) or all(map(is_integer, value))
     if keys is None or not _converts(keys, config):
         return None
     read = SchemaValidator(cast("Any", keys), cast("Any", config))

@@ -1,6 +1,6 @@
 """The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
 
-import importlib.util
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -40,9 +40,7 @@ Mend: TypeAlias = tuple[str, Any]
 OMIT = object()
 """What a place becomes that is left out."""
 
-_INTEGER_TEXT = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
-_NUMBER_TEXT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
-_SEVERAL = re.compile(r"""[,;|\n]|^\s*[\[{("']""")
+_SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
 _EXACT_FLOATS = 2**53
 _LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
 _LONGEST_NAME = 100
@@ -142,10 +140,17 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
         elif layer is not None:
             said = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
             raise ValueError(said)
-    if chosen["repair_json"] and importlib.util.find_spec("json5") is None:
-        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
+    if chosen["repair_json"]:
+        _require_json5()
     made = frozenset(rule for rule, on in chosen.items() if on)
     return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
+
+
+def _require_json5() -> None:
+    import importlib.util  # noqa: PLC0415 - only a rule that is off by default asks
+
+    if importlib.util.find_spec("json5") is None:
+        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
 
 
 def is_misspelt(name: str, known: Iterable[str]) -> bool:
@@ -207,11 +212,21 @@ def _from_text(found: str, wanted: Wanted, parse: Parse) -> list[Mend]:
     return mends
 
 
+@functools.cache
+def _integer_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+
+
+@functools.cache
+def _number_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+
 def _from_word(found: str, wanted: Wanted) -> list[Mend]:
-    kinds, is_integer = wanted.kinds, bool(_INTEGER_TEXT.fullmatch(found))
+    kinds, is_integer = wanted.kinds, bool(_integer_text().fullmatch(found))
     if is_integer and ("integer" in kinds or "number" in kinds):
         return [("number_text", int(found))]
-    if "number" in kinds and _NUMBER_TEXT.fullmatch(found) and math.isfinite(float(found)):
+    if "number" in kinds and _number_text().fullmatch(found) and math.isfinite(float(found)):
         return [("number_text", float(found))]
     if "boolean" in kinds and found.lower() in _BOOLEANS:
         return [("bool_text", _BOOLEANS[found.lower()])]
@@ -222,7 +237,7 @@ def _from_choice(found: str, wanted: Wanted) -> list[Mend]:
     texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
     if len(texts) == 1:
         return [("enum_case", texts[0])]
-    if _INTEGER_TEXT.fullmatch(found) and int(found) in _integers(wanted.choices):
+    if _integer_text().fullmatch(found) and int(found) in _integers(wanted.choices):
         return [("number_text", int(found))]
     if any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
         return [("bool_text", _BOOLEANS[found.lower()])]
@@ -252,6 +267,6 @@ def _is_one_item(found: Any, item: Wanted) -> bool:
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):
-        is_several = not found.strip() or found in _NULLS or _SEVERAL.search(found)
+        is_several = not found.strip() or found in _NULLS or re.search(_SEVERAL, found)
         return not is_several and not item.branches and bool(item.kinds & SCALARS)
     return not isinstance(found, list)

@@ -6,8 +6,7 @@ Needs the extra ``schema``.
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape import output as outputs
 from toolshape import signature as signatures
@@ -27,8 +26,7 @@ __all__ = ["Choose", "SchemaDefinition", "compile_validate", "define"]
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class SchemaDefinition:
+class SchemaDefinition(NamedTuple):
     """A tool that somebody else described, and the function that answers it, if there is one.
 
     It has what ``model.Definition`` has for a decorated function, but for a pydantic model. ``known`` are the names

@@ -10,12 +10,10 @@ ToolshapeError
 ``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "CallError",
@@ -53,11 +51,10 @@ _MOST_NAMES_SHOWN = 20
 _LONGEST_VALUE_SHOWN = 60
 _LONGEST_WORD = 100
 _LONGEST_PATH_SHOWN = 200
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+_CONTROL = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong, at one place.
 
     ``path`` is the place in the names the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
@@ -79,7 +76,7 @@ class Problem:
         path = self.path if len(self.path) <= _LONGEST_PATH_SHOWN else self.path[:_LONGEST_PATH_SHOWN] + "…"
         placed = f"{path}: {said}" if path else said
         line = f"{placed} ({self.hint})" if self.hint else placed
-        return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], line)  # a problem is one line
+        return re.sub(_CONTROL, lambda found: json.dumps(found[0])[1:-1], line)  # a problem is one line
 
 
 class ToolshapeError(Exception):
@@ -214,6 +211,8 @@ def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | Non
     """The word that is surely meant, if one is near; no long text is compared."""
     if len(word) > _LONGEST_WORD:
         return None
+    import difflib  # noqa: PLC0415 - only what goes wrong needs it
+
     return next(iter(difflib.get_close_matches(word, words, 1, likeness)), None)
 
 

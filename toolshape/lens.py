@@ -7,8 +7,7 @@ A rule is local: it sees one node whose children are rewritten already, and answ
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.arrows import Arrow, Dropped, chained, in_array, in_object, in_others
 from toolshape.calls import JsonSchema, Loss
@@ -33,8 +32,7 @@ class UnsayableError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Change:
+class Change(NamedTuple):
     """What a rule makes of a node.
 
     ``node`` is what the provider sees. ``back`` takes what the model wrote to what the function means, ``out`` the
@@ -49,8 +47,7 @@ class Change:
     drops: tuple[tuple[str, ...], frozenset[str]] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Place:
+class Place(NamedTuple):
     """Where a node stands: ``path`` in the user's names, the ``keyword`` that leads to it (``""`` at the root).
 
     ``resolve`` follows a ``$ref`` to its definition as far as there is one; ``depth`` is how many objects and arrays
@@ -68,8 +65,7 @@ class Place:
         return not self.keyword
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Lens:
+class Lens(NamedTuple):
     """A whole schema rewritten, and the arrows on whole values; ``None`` where no value changes.
 
     ``drops``: all that ``back`` does is to drop fields that are null, of these objects; ``None`` if it does more.
@@ -178,35 +174,36 @@ def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
     return None
 
 
-@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class _Step:
     """A node before and after, and the arrows between."""
 
-    before: Any
-    after: Any
-    back: Arrow | None = None
-    out: Arrow | None = None
+    __slots__ = ("after", "back", "before", "out")
+
+    def __init__(self, *, before: Any, after: Any, back: Arrow | None = None, out: Arrow | None = None) -> None:
+        self.before = before
+        self.after = after
+        self.back = back
+        self.out = out
 
 
 _DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems"})
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 
 
-@dataclass(eq=False, repr=False)
 class _Walk:
     """One application of a rule to one schema."""
 
-    rule: Rule
-    inline: Rule | None
-    schema: JsonSchema
-    constraints: bool
-    losses: list[Loss] = field(default_factory=list)
-    definitions: dict[str, _Step | None] = field(default_factory=dict)
-    arrows: dict[str, _Arrows] = field(default_factory=dict)
-    nodes: int = 0
-    depth: int = 0
-    changes_values: bool = False
-    drops: set[Any] | None = field(default_factory=set)
+    def __init__(self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool) -> None:
+        self.rule = rule
+        self.inline = inline
+        self.schema = schema
+        self.constraints = constraints
+        self.losses: list[Loss] = []
+        self.definitions: dict[str, _Step | None] = {}
+        self.arrows: dict[str, _Arrows] = {}
+        self.nodes = self.depth = 0
+        self.changes_values = False
+        self.drops: set[Any] | None = set()
 
     def lens(self) -> Lens:
         step = self.visit(self.schema, "", "", ())

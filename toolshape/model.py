@@ -5,7 +5,6 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -33,8 +32,7 @@ from toolshape.signature import (
 __all__ = ["Definition", "define"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Definition:
+class Definition(NamedTuple):
     """A function that can be offered, validated and called.
 
     ``reserved`` are the names that a model may not use in ``**kwargs``.

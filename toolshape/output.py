@@ -5,8 +5,7 @@ import inspect
 import json
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
@@ -32,8 +31,7 @@ _YIELDING = frozenset(
 _AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Output:
+class Output(NamedTuple):
     """What a tool gives back: its JSON Schema (``None``: not described) and ``to_text``, which writes a value.
 
     ``to_text`` gives a string verbatim and anything else as compact JSON; NaN and infinities become ``null``, bytes

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,8 +60,7 @@ class Said(NamedTuple):
     arguments: JsonObject
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Choice:
+class Choice(NamedTuple):
     """Which tools a model may or must call, for one request.
 
     ``mode``: ``"auto"``, ``"none"`` or ``"required"``, or ``None`` where nothing is said. ``names`` are wire names: the
@@ -80,8 +78,7 @@ class Choice:
     is_strict: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class NameRule:
+class NameRule(NamedTuple):
     """What a provider takes as a tool's name, and the evidence for it.
 
     ``pattern`` must match the whole name; ``longest`` is the most characters; a ``reserved`` name is not taken.
@@ -97,23 +94,21 @@ class NameRule:
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Budget:
+class Budget(NamedTuple):
     """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
 
     ``is_shared``: strictness is the request's, so that either all of its tools are strict or none is.
     """
 
+    evidence: str
     tools: int | None = None
     properties: int | None = None
     optional: int | None = None
     unions: int | None = None
     is_shared: bool = False
-    evidence: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Facts:
+class Facts(NamedTuple):
     """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
 
     ``arguments``: how they arrive; ``malformed``: what arrives where the model wrote no JSON; ``declined``: how it
@@ -235,6 +230,8 @@ def _entry_points() -> Iterable[Any]:
 
 @functools.cache
 def _built_in() -> Mapping[str, Provider]:
+    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
+
     from toolshape import providers  # noqa: PLC0415 - the loader: its files import this module
 
     found = sorted(pkgutil.iter_modules(providers.__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))

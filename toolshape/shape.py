@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.arrows import Arrow
 from toolshape.budget import Candidate, relaxed
@@ -19,8 +18,7 @@ __all__ = ["Shape", "shapes"]
 Rules: TypeAlias = Mapping[str, bool] | bool | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Shape:
+class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
     ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``terms`` are those on which its calls are
@@ -88,7 +86,7 @@ def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
 def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
     shown = show(provider, tool.spec, strict=False)
     note = f"not constrained: the request's strict tools would be more than {provider.name} compiles"
-    return replace(shown, notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
+    return shown._replace(notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
 def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool) -> Shape:

@@ -4,8 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolshape.bodies import copied
 from toolshape.calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
@@ -17,8 +16,7 @@ from toolshape.rules import broken
 __all__ = ["Shown", "refusals", "repaired", "show"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Shown:
+class Shown(NamedTuple):
     """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
 
     wire_name: str
@@ -66,7 +64,7 @@ def show(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Shown:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"shown as {name!r}"))
     if is_strict and provider.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=provider.strict_needs))
-    shown = replace(spec, name=name, description=description)
+    shown = spec._replace(name=name, description=description)
     lens, payload, lost = _entry(provider, shown, is_strict, lens)
     return Shown(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
 
@@ -78,8 +76,8 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     if examples and provider.examples is None:
         lost.append(Loss(path="", keyword="examples", kind="dropped", note="there is no place for examples"))
     if examples and provider.examples == "schema":
-        lens = replace(lens, schema={**lens.schema, "examples": examples})
-    payload: JsonObject = copied(provider.envelope(replace(spec, parameters=lens.schema), is_strict))
+        lens = lens._replace(schema={**lens.schema, "examples": examples})
+    payload: JsonObject = copied(provider.envelope(spec._replace(parameters=lens.schema), is_strict))
     if examples and provider.examples not in (None, "schema"):
         payload[str(provider.examples)] = copied(examples)
     payload = _with_keys(provider, spec, payload, lens)

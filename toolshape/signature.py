@@ -4,7 +4,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 from toolshape import docstrings
@@ -31,8 +30,7 @@ class NameNotDefinedError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter, its annotation resolved; it is ``Any`` where there is none, and then ``annotated`` is false."""
 
     name: str
@@ -43,8 +41,7 @@ class Parameter:
     injected: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Signature:
+class Signature(NamedTuple):
     """What a function says of itself.
 
     ``parameters`` are those a caller fills: without ``self`` and without what a partial has fixed. ``names`` are all
@@ -128,7 +125,7 @@ def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
 
 def without_first(read: Signature) -> Signature:
     """The signature of a method, its object left out."""
-    return replace(read, parameters=read.parameters[1:])
+    return read._replace(parameters=read.parameters[1:])
 
 
 def _described(function: Any, tool_name: str) -> inspect.Signature:

@@ -4,7 +4,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -369,7 +368,7 @@ class Tool(Generic[P, R]):
             try:
                 validate(example)
             except CallError as error:
-                problems += [replace(one, path=f"{place}.{one.path}".strip(".")) for one in error.problems]
+                problems += [one._replace(path=f"{place}.{one.path}".strip(".")) for one in error.problems]
         if problems:
             raise DefinitionError(tool=self.name, location=self._definition.location, problems=problems)
 

@@ -15,21 +15,21 @@ _FACTS = openai.OPENAI.facts
 VENDOR = replace(
     openai.OPENAI, request=openai.request_without_subsets, refuses_strict=(), is_strict_by_auto=False, most_tools=None
 )
-_NO_STRICT = replace(VENDOR, strict=None, facts=replace(_FACTS, strict="none"))
+_NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
 
 
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
     if choice.is_strict and choice.parallel is True:
         raise unsayable(choice, "parallel", "Azure takes no parallel calls with strict tools: bind with strict=False")
-    return openai.request(tools, replace(choice, parallel=False) if choice.is_strict else choice)
+    return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
 
 
 AZURE = replace(
     openai.OLDER,
     name="azure",
     request=azure_request,
-    facts=replace(_FACTS, needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
+    facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
 )
 
 # Function calling guide, 2026: of strings there are pattern and some formats, of arrays no bounds; it spells $defs
@@ -58,8 +58,7 @@ DEEPSEEK = replace(
     # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
     strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
     budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
-    facts=replace(
-        _FACTS,
+    facts=_FACTS._replace(
         strict="`function.strict` of every tool, on the beta base URL",
         needs="`reasoning_content` is replayed; in thinking mode no tool can be forced",
     ),
@@ -69,8 +68,7 @@ GROQ = replace(
     VENDOR,
     name="groq",
     most_tools=128,  # types of groq 1.7.0
-    facts=replace(
-        _FACTS,
+    facts=_FACTS._replace(
         malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
     ),
@@ -79,28 +77,26 @@ XAI = replace(
     VENDOR,
     name="xai",
     most_tools=128,  # xai-sdk 1.21.0
-    facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented"),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 # The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
-    facts=replace(
-        _FACTS,
+    facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
     ),
 )
 TOGETHER = replace(_NO_STRICT, name="together")
 FIREWORKS = replace(
-    VENDOR, name="fireworks", facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented")
+    VENDOR, name="fireworks", facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented")
 )
-CEREBRAS = replace(VENDOR, name="cerebras", facts=replace(_FACTS, strict="`function.strict`, its dialect undocumented"))
+CEREBRAS = replace(VENDOR, name="cerebras", facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"))
 VLLM = replace(
     VENDOR,
     name="vllm",
-    facts=replace(
-        _FACTS,
+    facts=_FACTS._replace(
         malformed="the text as the model wrote it: only forced and strict tools are constrained",
         strict="`function.strict`; forced tools are always constrained",
         needs="`--enable-auto-tool-choice --tool-call-parser ...` on the server",
@@ -109,8 +105,8 @@ VLLM = replace(
 LLAMA_CPP = replace(
     _NO_STRICT,
     name="llama-cpp",
-    facts=replace(
-        _NO_STRICT.facts, needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
+    facts=_NO_STRICT.facts._replace(
+        needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),
 )
 # "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
