@@ -6,53 +6,22 @@ Needs the extra ``schema``.
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from toolshape import output as outputs
 from toolshape import signature as signatures
 from toolshape.binding import Invoke, Layout
-from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
+from toolshape.calls import Verbatim
 from toolshape.coercion import Coerce
-from toolshape.dialects import Foreign, ForeignError, read
+from toolshape.described import Choose, SchemaDefinition
+from toolshape.dialects import Foreign, ForeignError, entries, read
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.lens import UnsayableError
 from toolshape.output import Output
 from toolshape.payload import Terms, Validate
-from toolshape.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Kind, Parameter, Signature
+from toolshape.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
 
-__all__ = ["Choose", "SchemaDefinition", "compile_validate", "define"]
-
-
-Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
-
-
-class SchemaDefinition(NamedTuple):
-    """A tool that somebody else described, and the function that answers it, if there is one.
-
-    It has what ``model.Definition`` has for a decorated function, but for a pydantic model. ``known`` are the names
-    that the function takes (``None``: any), ``never`` those that no model may set, ``switched`` the coercion rules that
-    its parameters switch.
-    """
-
-    name: str
-    title: str | None
-    description: str
-    location: str
-    kind: Kind
-    schema: JsonSchema
-    output: Output
-    layout: Layout
-    invoke: Invoke
-    known: frozenset[str] | None
-    never: frozenset[str]
-    switched: Mapping[str, Mapping[str, bool]]
-    findings: tuple[Finding, ...]
-    entry: JsonObject
-    is_strict: bool | None
-    effects: frozenset[Effect]
-    examples: tuple[JsonObject, ...]
-    keys: Mapping[str, JsonObject]
-    verbatim: Verbatim | None
+__all__ = ["compile_validate", "define", "each_of"]
 
 
 def define(
@@ -109,6 +78,18 @@ def define(
         else Verbatim(foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict)),
     )
     return definition, function
+
+
+def each_of(given: Any) -> list[Any]:
+    """The definitions in whatever holds some.
+
+    Raises:
+        DefinitionError: There are none in it.
+    """
+    try:
+        return list(entries(given))
+    except ForeignError as error:
+        raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
 
 
 def compile_validate(definition: SchemaDefinition, terms: Terms) -> Validate:

@@ -122,7 +122,7 @@ class Facts(NamedTuple):
     needs: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Provider:
     """One provider's API, as data and pure functions over JSON.
 

@@ -9,7 +9,7 @@ from toolshape.bodies import opened
 from toolshape.bound import Bound
 from toolshape.calls import JsonObject, Results
 from toolshape.coercion import chosen_rules
-from toolshape.dialects import ForeignError, entries
+from toolshape.described import definitions
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.options import ToolOptions, labels, options_of
 from toolshape.provider import Provider, Strictness, family_of, get
@@ -115,10 +115,7 @@ class Registry:
             asked.append(name)
             return functions.get(name)
 
-        try:
-            each = list(entries(given))
-        except ForeignError as error:
-            raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
+        each = definitions().each_of(given)
         made = [make_from_definition(entry, choose, verbatim, options, frame) for entry in each]
         if lost := sorted(functions.keys() - set(asked)):
             problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")

@@ -1,46 +1,48 @@
 """``Route``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from toolshape.arrows import Arrow
-from toolshape.binding import Invoke
-from toolshape.payload import Validate
 from toolshape.running import is_async
 from toolshape.shape import Shape
 from toolshape.signature import Kind
-from toolshape.tool import Tool
 
 __all__ = ["Route", "Routes"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Route:
     """The way of a tool's calls, compiled when the first one comes.
 
-    ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline. ``is_framed``: what a model reads of a result is cut or marked.
-    ``says_text``: a result that is a text is read as it is. ``has_needs``: a call needs more than its arguments;
-    ``is_plain``: it does not, nor a loop.
+    ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline.
+    ``is_framed``: what a model reads of a result is cut or marked. ``says_text``: a result that is a text is read as it
+    is. ``has_needs``: a call needs more than its arguments; ``is_plain``: it does not, nor a loop.
     """
 
-    tool: Tool[..., Any]
-    name: str
-    wire_name: str
-    back: Arrow | None
+    __slots__ = (
+        "back", "has_needs", "invoke", "is_async", "is_awaited", "is_framed", "is_plain", "is_untrusted", "kind",
+        "longest_result", "name", "says_text", "timeout", "to_text", "tool", "validate", "wire_name",
+    )  # fmt: skip
     kind: Kind
-    is_async: bool
-    is_awaited: bool
-    validate: Validate
-    invoke: Invoke
-    to_text: Callable[[Any], str]
-    timeout: float | None
-    longest_result: int | None
-    is_untrusted: bool
-    is_framed: bool
-    says_text: bool
-    has_needs: bool
-    is_plain: bool
+
+    def __init__(self, shape: Shape) -> None:
+        tool, definition = shape.tool, shape.tool.definition
+        self.tool = tool
+        self.name = shape.name
+        self.wire_name = shape.wire_name
+        self.back = shape.terms.back
+        self.kind = definition.kind
+        self.timeout = tool.timeout
+        self.is_async = is_async(definition.kind)
+        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
+        self.validate = tool.compile_validate(shape.terms)
+        self.invoke = tool.invoke
+        self.to_text: Callable[[Any], str] = tool.output.to_text
+        self.longest_result = tool.options.longest_result
+        self.is_untrusted = tool.options.untrusted
+        self.is_framed = self.is_untrusted or self.longest_result is not None
+        self.says_text = not self.is_framed and tool.output.says_text
+        self.has_needs = bool(definition.layout.injected) or tool.function is None
+        self.is_plain = not (self.has_needs or self.is_async)
 
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
@@ -69,30 +71,5 @@ class Routes:
             return None
         route = self.compiled.get(shape.wire_name)
         if route is None:
-            route = self.compiled[shape.wire_name] = _compiled(shape)
+            route = self.compiled[shape.wire_name] = Route(shape)
         return route
-
-
-def _compiled(shape: Shape) -> Route:
-    tool, definition = shape.tool, shape.tool.definition
-    has_needs = bool(definition.layout.injected) or tool.function is None
-    is_framed = tool.options.untrusted or tool.options.longest_result is not None
-    return Route(
-        tool=tool,
-        name=shape.name,
-        wire_name=shape.wire_name,
-        back=shape.terms.back,
-        kind=definition.kind,
-        is_async=is_async(definition.kind),
-        is_awaited=definition.kind == "coroutine" and tool.timeout is None,
-        validate=tool.compile_validate(shape.terms),
-        invoke=tool.invoke,
-        to_text=tool.output.to_text,
-        timeout=tool.timeout,
-        longest_result=tool.options.longest_result,
-        is_untrusted=tool.options.untrusted,
-        is_framed=is_framed,
-        says_text=not is_framed and tool.output.says_text,
-        has_needs=has_needs,
-        is_plain=not (has_needs or is_async(definition.kind)),
-    )

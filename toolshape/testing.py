@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError
 
 from toolshape.calls import JsonObject, JsonSchema
-from toolshape.definitions import SchemaDefinition
+from toolshape.described import SchemaDefinition
 from toolshape.errors import CallError
 from toolshape.lens import Change, Lens, Place, everywhere
 from toolshape.payload import Terms, Validate

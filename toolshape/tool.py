@@ -18,10 +18,10 @@ from typing import (
 
 from pydantic import BaseModel
 
-from toolshape import definitions, showing
 from toolshape import model as models
 from toolshape import output as outputs
 from toolshape import provider as providers
+from toolshape import showing
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
 from toolshape.binding import Invoke, compile_invoke
@@ -29,7 +29,7 @@ from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.checking import Validation, validation_of
 from toolshape.coercion import chosen_rules
-from toolshape.definitions import SchemaDefinition
+from toolshape.described import Choose, SchemaDefinition, definitions
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
 from toolshape.outcomes import as_call_error, refusal
@@ -336,7 +336,8 @@ class Tool(Generic[P, R]):
         """Compile the way from a model's arguments to valid ones; for the modules of toolshape."""
         definition = self._definition
         if isinstance(definition, SchemaDefinition):
-            return definitions.compile_validate(definition, terms)
+            compiled: Validate = definitions().compile_validate(definition, terms)
+            return compiled
         return compile_validate(
             self._validation if self._bound_to is None else self._bound_to.validation_as_method, terms
         )
@@ -554,7 +555,7 @@ def _both_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject
 
 def make_from_definition(
     definition: Any,
-    choose: definitions.Choose,
+    choose: Choose,
     verbatim: bool,
     options: ToolOptions,
     frame: types.FrameType | None,
@@ -562,7 +563,7 @@ def make_from_definition(
     """Make the tool; see ``Tool.from_definition``."""
     given = options_of(options)
     refuse_wrong(given, given.name or "a definition", "a definition")
-    made, function = definitions.define(definition, choose, name=given.name, frame=frame)
+    made, function = definitions().define(definition, choose, name=given.name, frame=frame)
     keys = made.keys
     if given.effects and "mcp" in keys:  # the author knows better what it does than the hints
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
@@ -591,7 +592,7 @@ def _from_parts(made: SchemaDefinition, function: Callable[..., Any] | None, opt
 
 
 def _from_pickle(entry: JsonObject, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
-    made, _ = definitions.define(entry, lambda _: function, name=options.name, frame=None)
+    made, _ = definitions().define(entry, lambda _: function, name=options.name, frame=None)
     return _from_parts(made, function, options)
 
 
