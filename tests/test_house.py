@@ -24,12 +24,13 @@ PYTHON_SIDE = [
 MEETING = [
     *dict.fromkeys([*JSON_SIDE, *PYTHON_SIDE]),
     "reading",
+    "terms",
+    "validation",
     "repair",
     "mending",
     "payload",
     "refusals",
     "checking",
-    "validation",
     "assertions",
     "schemas",
     "definitions",
@@ -47,7 +48,7 @@ MEETING = [
     "testing",
     "cli",
 ]
-# The loader of providers, two extras, the dialects of others, and what would cost every import of us a good deal: asyncio (a sixth of what importing
+# The loader of providers, two extras, the dialects of others, what is not valid at once, and what would cost every import of us a good deal: asyncio (a sixth of what importing
 # pydantic costs), the metadata of all that is installed (as much), logging, difflib, pkgutil and importlib.util (a
 # thirtieth each).
 INNER = {
@@ -61,6 +62,7 @@ INNER = {
     ("definitions.py", "toolshape.schemas"),
     ("described.py", "toolshape.definitions"),
     ("payload.py", "toolshape.repair"),
+    ("validation.py", "toolshape.checking"),
 }
 # A class with a docstring for every public name; the vocabulary, none of whose rules knows another; what the two families
 # say that others are made of; a line for every hole, and for every kind of core schema.

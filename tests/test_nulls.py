@@ -20,13 +20,12 @@ from typing_extensions import TypeAliasType
 from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
-from toolshape.checking import validation_of
 from toolshape.coercion import chosen_rules
 from toolshape.nulls import admitting_nulls
-from toolshape.payload import Terms
 from toolshape.provider import get
 from toolshape.showing import show
-from toolshape.validation import compile_validate
+from toolshape.terms import Terms
+from toolshape.validation import compile_validate, validation_of
 
 Maybe = TypeAliasType("Maybe", Optional[int])
 

@@ -1,65 +1,88 @@
-"""What a model of ours has against a value: what it says, and what it would not have said of JSON."""
+"""Arguments that are not valid at once: what our model has against them, and what becomes of them. Loaded with the first."""
 
 import functools
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator, to_json
+from pydantic_core import SchemaValidator, from_json, to_json
 
-from toolshape.calls import JsonSchema
 from toolshape.coercion import WantedAt
-from toolshape.cores import core_nodes
-from toolshape.counting import KeyCount, compile_key_count
 from toolshape.faults import Fault, Location
-from toolshape.forks import DEEPEST, forks
-from toolshape.mending import Checker, InvalidError
-from toolshape.model import Definition
-from toolshape.reading import WrittenFloat
+from toolshape.mending import Checker, InvalidError, mended_at_once
+from toolshape.payload import mended
+from toolshape.reading import WrittenFloat, read
 from toolshape.refusals import faults_of, told_of
+from toolshape.terms import Terms, Validated
+from toolshape.validation import Validation
 from toolshape.wanted import CoreSchema, compile_wanted
 
-__all__ = ["Validation", "checker_of", "refusal_of", "validation_of"]
+__all__ = ["compile_slowly"]
 
 
-class Validation(NamedTuple):
-    """What a definition tells of how its arguments are validated.
-
-    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
-    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
-    author's. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
-    """
-
-    model: type[BaseModel]
-    schema: JsonSchema
-    reserved: frozenset[str]
-    count_keys: KeyCount | None
-    has_decimals: bool
-    lax: bool
-    deepest: int | None
+def compile_slowly(validation: Validation, terms: Terms) -> Callable[..., Validated]:
+    """Compile the way of what is not valid at once: what the model sent, and the error that says so, where there is one."""
+    return _Slowly(validation, terms)
 
 
-def validation_of(definition: Definition) -> Validation:
-    """Look at what the model of a definition is made of."""
-    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
-    return Validation(
-        model=definition.model,
-        schema=definition.schema,
-        reserved=definition.reserved,
-        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
-        has_decimals=any(node["type"] == "decimal" for node in nodes),
-        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
-        deepest=DEEPEST if forks(definition.schema) else None,
-    )
+class _Slowly:
+    """The path of what is not valid at once; what it takes is compiled when it is first needed."""
+
+    __slots__ = ("_checker", "_is_plain", "terms", "validation")
+
+    def __init__(self, validation: Validation, terms: Terms) -> None:
+        self.validation = validation
+        self.terms = terms
+        self._checker: Checker | None = None
+        is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
+        self._is_plain = not (is_odd or terms.back or validation.deepest)
+
+    def __call__(self, arguments: Any, error: ValueError | None = None) -> Validated:
+        validation, checker = self.validation, self._checker
+        if checker is None:
+            checker = self._checker = _checker_of(validation)
+        refused = None
+        if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
+            if self._is_plain and type(arguments) is str and (found := self._at_once(checker, arguments, error)):
+                return found
+            refused = functools.partial(_refusal, error, wanted=checker.wanted)
+        return mended(
+            checker,
+            validation.schema,
+            self.terms,
+            arguments,
+            keeps_floats=validation.has_decimals,
+            deepest=validation.deepest,
+            refused=refused,
+        )
+
+    def _at_once(self, checker: Checker, text: str, error: ValidationError) -> Validated | None:
+        """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
+        try:
+            value = from_json(text.encode())
+        except ValueError:
+            return None
+        if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
+            return None
+        refused = [(one["loc"], one["input"]) for one in error.errors(include_url=False, include_context=False)]
+        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
+        if not made:
+            return None
+        mended_text = to_json(value)
+        left_out = sum([one.rule == "null_as_default" for one in made])
+        if mended_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
+            return None
+        try:
+            return self.validation.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
+        except ValidationError:
+            return None
 
 
-_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+def _parsed(text: str) -> tuple[Any, bool]:
+    return read(text, None)
 
 
-def _is_lax(node: CoreSchema) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
-
-
-def checker_of(validation: Validation) -> Checker:
+def _checker_of(validation: Validation) -> Checker:
     """What validates a value that may have been mended, and knows what each place wants."""
     wanted = _compile_wanted(validation.model.__pydantic_core_schema__)
     return Checker(functools.partial(_checked, validation, wanted), wanted)
@@ -84,10 +107,10 @@ def _checked_part(validator: SchemaValidator, wanted: WantedAt, value: Any) -> A
     try:
         return validator.validate_json(to_json(value), strict=True)
     except ValidationError as error:
-        raise refusal_of(error, value, wanted=wanted) from error
+        raise _refusal(error, value, wanted=wanted) from error
 
 
-def refusal_of(error: ValidationError, value: Any, *, wanted: WantedAt) -> InvalidError:
+def _refusal(error: ValidationError, value: Any, *, wanted: WantedAt) -> InvalidError:
     """What pydantic has against a value."""
     faults = faults_of(error.errors(include_url=False, include_context=False), value, wanted)
     refusal = InvalidError(faults, lambda: told_of(error.errors(include_url=False), value, wanted))
@@ -104,7 +127,7 @@ def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
     except ValidationError as error:
         found = _laxly(validation, error, text, wanted) if validation.lax else None
         if found is None:  # what is told is what is wrong strictly
-            raise refusal_of(error, value, wanted=wanted) from error
+            raise _refusal(error, value, wanted=wanted) from error
         model = found
     reserved = [key for key in model.__pydantic_extra__ or () if key in validation.reserved]
     if reserved:

@@ -18,8 +18,8 @@ from toolshape.dialects import Foreign, ForeignError, entries, read
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.lens import UnsayableError
 from toolshape.output import Output
-from toolshape.payload import Terms, Validate
 from toolshape.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
+from toolshape.terms import Terms, Validate
 
 __all__ = ["compile_validate", "define", "each_of"]
 

@@ -2,11 +2,10 @@
 
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from toolshape.arrows import Arrow, Dropped
 from toolshape.bodies import copied
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, shown
@@ -14,43 +13,10 @@ from toolshape.faults import path_of
 from toolshape.feedback import annotated, problems_of
 from toolshape.forks import depth_of
 from toolshape.mending import Checker, InvalidError, Mender, settled
-from toolshape.reading import UnreadableError, has_every_key, keys_in, read
+from toolshape.reading import UnreadableError, read
+from toolshape.terms import Terms, Validated
 
-__all__ = ["Terms", "Validate", "Validated", "mended", "taken_home"]
-
-Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
-Validate: TypeAlias = Callable[[Any], Validated]
-
-
-class Terms(NamedTuple):
-    """On what terms the payloads of a tool are taken.
-
-    ``name`` is the tool's as the model knows it, ``rules`` are the coercion rules that are on, ``back`` takes arguments
-    in a provider's form to the canonical one (``None``: they are the same); all it does is to drop fields that are
-    null, where ``drops`` says of which objects. ``annotates``: a model is shown its own JSON with comments.
-    """
-
-    name: str
-    rules: frozenset[str]
-    back: Arrow | None = None
-    drops: Dropped | None = None
-    annotates: bool = False
-
-
-def taken_home(arguments: Any, back: Arrow) -> Any:
-    """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is."""
-    value = arguments
-    if isinstance(value, (str, bytes)):
-        try:
-            value = from_json(value)
-        except ValueError:
-            return arguments
-        if isinstance(value, dict) and not has_every_key(arguments, keys_in(value)):
-            try:
-                read(arguments, None)
-            except UnreadableError:
-                return arguments
-    return back(value) if isinstance(value, dict) else arguments
+__all__ = ["mended"]
 
 
 def mended(

@@ -17,9 +17,10 @@ from toolshape.feedback import meant
 from toolshape.forks import DEEPEST, forks
 from toolshape.lens import Change, Place, everywhere, resolver
 from toolshape.mending import Checker, InvalidError
-from toolshape.payload import Terms, Validate, Validated, mended, taken_home
+from toolshape.payload import mended
 from toolshape.places import child_of
 from toolshape.reading import has_every_key, keys_in, repeats_key
+from toolshape.terms import Terms, Validate, Validated, taken_home
 
 __all__ = ["Places", "compile_validate", "schema_problems", "unchecked"]
 

@@ -8,9 +8,9 @@ from toolshape.arrows import Arrow
 from toolshape.budget import Candidate, relaxed
 from toolshape.calls import Finding, Loss
 from toolshape.coercion import chosen_rules
-from toolshape.payload import Terms
 from toolshape.provider import Provider, Strictness
 from toolshape.showing import Shown, show
+from toolshape.terms import Terms
 from toolshape.tool import Tool
 
 __all__ = ["Shape", "shapes"]

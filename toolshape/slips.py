@@ -9,7 +9,7 @@ from toolshape.calls import JsonObject
 from toolshape.coercion import chosen_rules
 from toolshape.errors import CallError
 from toolshape.faults import Location, path_of
-from toolshape.payload import Terms
+from toolshape.terms import Terms
 from toolshape.tool import Tool
 
 __all__ = ["Outcome", "SilentlyWrongError", "Slip", "SlipKind", "check_slip", "slips"]

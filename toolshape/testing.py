@@ -16,10 +16,10 @@ from toolshape.calls import JsonObject, JsonSchema
 from toolshape.described import SchemaDefinition
 from toolshape.errors import CallError
 from toolshape.lens import Change, Lens, Place, everywhere
-from toolshape.payload import Terms, Validate
 from toolshape.provider import Provider, get
 from toolshape.showing import Shown, show
 from toolshape.slips import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
+from toolshape.terms import Terms, Validate
 from toolshape.tool import Tool, as_tool
 
 try:

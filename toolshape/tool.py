@@ -27,15 +27,14 @@ from toolshape.annotations import calling_frame, signature
 from toolshape.binding import Invoke, compile_invoke
 from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
-from toolshape.checking import Validation, validation_of
 from toolshape.coercion import chosen_rules
 from toolshape.described import Choose, SchemaDefinition, definitions
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
 from toolshape.outcomes import as_call_error, refusal
-from toolshape.payload import Terms, Validate
 from toolshape.running import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
-from toolshape.validation import compile_validate
+from toolshape.terms import Terms, Validate
+from toolshape.validation import Validation, compile_validate, validation_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -1,20 +1,60 @@
 """A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
 
-import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
 from toolshape.arrows import Arrow, Dropped
-from toolshape.checking import Validation, checker_of, refusal_of
-from toolshape.counting import KeyCount, count_of_flat
-from toolshape.mending import Checker, mended_at_once
+from toolshape.calls import JsonSchema
+from toolshape.cores import Node, core_nodes
+from toolshape.counting import KeyCount, compile_key_count, count_of_flat
+from toolshape.forks import DEEPEST, forks
+from toolshape.model import Definition
 from toolshape.nulls import Nulled, admitting_nulls
-from toolshape.payload import Terms, Validate, Validated, mended, taken_home
-from toolshape.reading import has_every_key, keys_in, read, repeats_key
+from toolshape.reading import has_every_key, keys_in, repeats_key
+from toolshape.terms import Terms, Validate, Validated, taken_home
 
-__all__ = ["compile_validate"]
+__all__ = ["Validation", "compile_validate", "validation_of"]
+
+
+class Validation(NamedTuple):
+    """What a definition tells of how its arguments are validated.
+
+    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
+    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
+    author's. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
+    """
+
+    model: type[BaseModel]
+    schema: JsonSchema
+    reserved: frozenset[str]
+    count_keys: KeyCount | None
+    has_decimals: bool
+    lax: bool
+    deepest: int | None
+
+
+def validation_of(definition: Definition) -> Validation:
+    """Look at what the model of a definition is made of."""
+    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
+    return Validation(
+        model=definition.model,
+        schema=definition.schema,
+        reserved=definition.reserved,
+        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
+        has_decimals=any(node["type"] == "decimal" for node in nodes),
+        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
+        deepest=DEEPEST if forks(definition.schema) else None,
+    )
+
+
+_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+
+
+def _is_lax(node: Node) -> bool:
+    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
 
 
 def compile_validate(validation: Validation, terms: Terms) -> Validate:
@@ -28,7 +68,7 @@ def compile_validate(validation: Validation, terms: Terms) -> Validate:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
         ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
     """
-    slowly = _Slowly(validation, terms)
+    slowly = _when_needed(validation, terms)
     if validation.has_decimals or validation.deepest is not None:
         return slowly
     anything = _of_anything(validation, terms.back, slowly)
@@ -38,64 +78,24 @@ def compile_validate(validation: Validation, terms: Terms) -> Validate:
     return _of_text_with_nulls(validation, terms.drops, text, slowly, anything) if terms.drops else text
 
 
-class _Slowly:
-    """The path of what is not valid at once; what it takes is compiled when it is first needed."""
-
-    __slots__ = ("_checker", "_is_plain", "terms", "validation")
-
-    def __init__(self, validation: Validation, terms: Terms) -> None:
-        self.validation = validation
-        self.terms = terms
-        self._checker: Checker | None = None
-        is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
-        self._is_plain = not (is_odd or terms.back or validation.deepest)
-
-    def __call__(self, arguments: Any, error: ValueError | None = None) -> Validated:
-        validation, checker = self.validation, self._checker
-        if checker is None:
-            checker = self._checker = checker_of(validation)
-        refused = None
-        if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
-            if self._is_plain and type(arguments) is str and (found := self._at_once(checker, arguments, error)):
-                return found
-            refused = functools.partial(refusal_of, error, wanted=checker.wanted)
-        return mended(
-            checker,
-            validation.schema,
-            self.terms,
-            arguments,
-            keeps_floats=validation.has_decimals,
-            deepest=validation.deepest,
-            refused=refused,
-        )
-
-    def _at_once(self, checker: Checker, text: str, error: ValidationError) -> Validated | None:
-        """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
-        try:
-            value = from_json(text.encode())
-        except ValueError:
-            return None
-        if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
-            return None
-        refused = [(one["loc"], one["input"]) for one in error.errors(include_url=False, include_context=False)]
-        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
-        if not made:
-            return None
-        mended_text = to_json(value)
-        left_out = sum([one.rule == "null_as_default" for one in made])
-        if mended_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
-            return None
-        try:
-            return self.validation.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
-        except ValidationError:
-            return None
+Slowly: TypeAlias = Callable[..., Validated]
 
 
-def _parsed(text: str) -> tuple[Any, bool]:
-    return read(text, None)
+def _when_needed(validation: Validation, terms: Terms) -> Slowly:
+    """The path of what is not valid at once, loaded and compiled with the first of it."""
+    compiled: list[Slowly] = []
+
+    def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
+        if not compiled:
+            from toolshape import checking  # noqa: PLC0415 - many a process never sees anything wrong
+
+            compiled.append(checking.compile_slowly(validation, terms))
+        return compiled[0](arguments, error)
+
+    return slowly
 
 
-def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) -> Validate:
+def _of_anything(validation: Validation, back: Arrow | None, slowly: Slowly) -> Validate:
     """Take text, bytes and objects, home where they are in another form."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     count_keys, reserved = validation.count_keys, validation.reserved
@@ -119,7 +119,7 @@ def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) ->
     return validate
 
 
-def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
+def _of_text(validation: Validation, count_keys: KeyCount, slowly: Slowly, anything: Validate) -> Validate:
     """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
@@ -140,7 +140,7 @@ def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anyt
 
 
 def _of_text_with_nulls(
-    validation: Validation, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
+    validation: Validation, dropped: Dropped, text: Validate, slowly: Slowly, anything: Validate
 ) -> Validate:
     """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
     compiled: list[Nulled | None] = []
