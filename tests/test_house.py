@@ -166,7 +166,10 @@ def test_importing_toolshape_imports_no_extra():
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     )
     assert not loaded & {"click", "openai", "anthropic", "jsonschema", "hypothesis", "pytest", "httpx"}
-    assert not loaded & {"asyncio", "logging"}
+    assert not loaded & {"asyncio", "logging", "difflib", "pkgutil"}
+    script = "import sys; from toolshape import Registry, tool; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not set(ran.stdout.split()) & {"toolshape.checking", "toolshape.mending", "toolshape.definitions"}
 
 
 def test_the_command_line_says_what_it_needs():

@@ -13,7 +13,7 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import Registry, UsageError, tool
-from toolshape.provider import available, get
+from toolshape.provider import available, get, recognised
 
 
 @tool
@@ -86,6 +86,19 @@ def test_there_and_back(row, form):
     assert without_reference(results.messages, results) == row.messages
     assert without_reference(results.turn, results) == [*row.assistant, *row.messages]
     assert row.response == before
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("name", available())
+def test_what_is_not_its_own_is_not_read(row, name):
+    """Of a body that a provider does not recognise, its reader says so itself."""
+    provider = get(name)
+    for body in (row.response, *row.assistant, {}, [], [{}], None, 5, {"choices": {}}, {"choices": [1]}):
+        try:
+            is_read = provider.read(copy.deepcopy(body)) is not None
+        except Exception:
+            is_read = True  # it looked into it
+        assert is_read == recognised(provider, body)
 
 
 @EVERY_ROW

@@ -34,6 +34,8 @@ def recognises(body):
 
 
 def read(body):
+    if not recognises(body):
+        return None
     calls = [WireCall(str(i), one["fn"], one["with"], one) for i, one in enumerate(body["invoke"])]
     return Reading([body], calls, body.get("why"))
 

@@ -12,7 +12,7 @@ from toolshape.faults import Fault, Location
 from toolshape.mending import Checker, InvalidError, mended_at_once
 from toolshape.payload import mended
 from toolshape.reading import WrittenFloat, read
-from toolshape.refusals import faults_of, told_of
+from toolshape.refusals import OF_FIELDS, faults_of, told_of
 from toolshape.terms import Terms, Validated
 from toolshape.validation import Validation
 from toolshape.wanted import CoreSchema, compile_wanted
@@ -64,8 +64,10 @@ class _Slowly:
             return None
         if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
             return None
-        refused = [(one["loc"], one["input"]) for one in error.errors(include_url=False, include_context=False)]
-        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
+        errors = error.errors(include_url=False, include_context=False)
+        is_of_fields = any(one["type"] in OF_FIELDS for one in errors)
+        refused = [(one["loc"], one["input"]) for one in errors]
+        made = None if is_of_fields else mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
         if not made:
             return None
         mended_text = to_json(value)

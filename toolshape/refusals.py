@@ -13,7 +13,7 @@ from toolshape.faults import Fault, Location
 from toolshape.feedback import meant
 from toolshape.mending import has
 
-__all__ = ["faults_of", "told_of"]
+__all__ = ["OF_FIELDS", "faults_of", "told_of"]
 
 _MOST_LOOKED_AT = 5_000  # errors; a value with more is told what is wrong with its first places
 
@@ -41,7 +41,7 @@ def _sorted(
     found: list[tuple[ErrorDetails, str, Wanted | None]] = []
     unions: dict[Location, tuple[Wanted, list[ErrorDetails]]] = {}
     for index, error in enumerate(errors):
-        at, rule = error["loc"], _RULES.get(error["type"], error["type"])
+        at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = wanted(parent) if index < _MOST_LOOKED_AT else None
         if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
@@ -106,12 +106,13 @@ def _in_value(location: Location, value: Any, *, missing: bool) -> Location:
     return tuple(steps)
 
 
-_RULES: Mapping[str, str] = {
+OF_FIELDS: Mapping[str, str] = {
     "extra_forbidden": "unknown",
     "unexpected_keyword_argument": "unknown",
     "missing": "missing",
     "missing_argument": "missing",
 }
+"""What pydantic says of a field that should not be there, or is not, in our words."""
 _SAID_BY_SCHEMA = frozenset({
     "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
     "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",

@@ -1,0 +1,186 @@
+"""The keys that a validated model was given are counted without its JSON, or not at all; slips are mended in one way."""
+
+import json
+from typing import Annotated, Any, Optional, Union
+
+import pytest
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
+from zoo import CASES, Line, Tree
+
+from toolshape import CallError, tool
+from toolshape.checking import compile_slowly
+from toolshape.closing import closed
+from toolshape.coercion import chosen_rules
+from toolshape.counting import compile_key_count
+from toolshape.model import Definition
+from toolshape.terms import Terms
+from toolshape.validation import validation_of
+
+
+class Plain(BaseModel):
+    a: int
+    b: str = "b"
+
+
+class Holder(BaseModel):
+    first: Plain
+    others: list[Plain] = []
+    named: dict[str, Plain] = {}
+    maybe: Optional[Plain] = None
+    deep: list[list[Plain]] = []
+    words: dict[str, str] = {}
+
+
+class Twice(BaseModel):
+    one: Holder
+    two: Holder
+
+
+class Watching(BaseModel):
+    """A model that looks at who asks it for its fields."""
+
+    inner: Plain
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "inner":
+            raise AssertionError(name)
+        return super().__getattribute__(name)
+
+
+Keyword: Any = create_model("Keyword", **{"class": (Plain, ...)})  # type: ignore[call-overload]
+ONE = {"a": 1}
+TWO = {"a": 1, "b": "x"}
+HOLDER = {
+    "first": TWO,
+    "others": [ONE, TWO],
+    "named": {"x": ONE, "first": TWO},
+    "maybe": ONE,
+    "deep": [[ONE], [], [TWO, TWO]],
+    "words": {"p": "q"},
+}
+
+
+def keys_in(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (len(value) if isinstance(value, dict) else 0) + sum(map(keys_in, inner))
+
+
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        (Plain, ONE),
+        (Plain, TWO),
+        (Holder, {"first": ONE}),
+        (Holder, {"first": ONE, "maybe": None, "words": {}}),
+        (Holder, HOLDER),
+        (Twice, {"one": HOLDER, "two": {"first": ONE}}),
+        (Watching, {"inner": TWO}),
+        (Keyword, {"class": TWO}),
+    ],
+)
+def test_counted(model, value):
+    """What was given counts, a default does not."""
+    adapter = TypeAdapter(model)
+    count_keys = compile_key_count(closed(adapter.core_schema))
+    assert count_keys is not None
+    assert count_keys(adapter.validate_python(value)) == keys_in(value)
+
+
+def nested(levels: int) -> Any:
+    model: Any = Plain
+    for level in range(levels):
+        model = create_model(f"Level{level}", inner=(list[model], ...))
+    return model
+
+
+def doubled(levels: int) -> Any:
+    model: Any = Plain
+    for level in range(levels):
+        model = create_model(f"Both{level}", left=(model, ...), right=(model, ...))
+    return model
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Tree,
+        Open,
+        Union[Plain, Line],
+        dict[str, Any],
+        RootModel[Plain],
+        set[tuple[str, ...]],
+        Annotated[Plain, AfterValidator(lambda plain: plain)],
+        nested(20),
+        doubled(12),
+        create_model("Aliased", plain=(Plain, Field(validation_alias="x")), other=(Open, ...)),
+    ],
+    ids=str,
+)
+def test_not_told(annotation):
+    """What contains itself, holds anything, or goes very deep or wide is counted in its JSON."""
+    assert compile_key_count(closed(TypeAdapter(annotation).core_schema)) is None
+
+
+def test_a_name_is_no_code():
+    """Whatever a field is called, it is a name."""
+    odd = "a.b] + __import__('os').abort() #"
+    model: Any = create_model("Odd", **{odd: (Plain, ...)})  # type: ignore[call-overload]
+    count_keys = compile_key_count(model.__pydantic_core_schema__)
+    assert count_keys is not None
+    assert count_keys(model.model_validate({odd: TWO})) == 3
+
+
+# --- one way of mending -------------------------------------------------------------------------------------------
+
+SLIPS = [
+    '"5"',
+    "5.0",
+    "5",
+    "true",
+    '"true"',
+    "null",
+    '"null"',
+    '"None"',
+    '"A"',
+    "[]",
+    "{}",
+    '"[1]"',
+    "1e999",
+    '"\\u003a"',
+]
+
+
+def outcome(run: Any, *given: Any) -> Any:
+    try:
+        return run(*given)
+    except CallError as error:
+        return error.code, str(error)
+
+
+@pytest.mark.parametrize("rules", [None, {"bool_text": True, "scalar_as_list": True, "ignore_extra": True}], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_at_once_or_by_and_by(name, rules):
+    """A slip of scalars is mended at once; the value, the record and the refusal are those of the whole way."""
+    made = tool(CASES[name].function)
+    assert isinstance(made.definition, Definition)
+    validation = validation_of(made.definition)
+    if validation.has_decimals:
+        pytest.skip("its numbers are read as they were written, and never at once")
+    slowly = compile_slowly(validation, Terms(made.name, chosen_rules(rules)))
+    validate_json = made.model.__pydantic_validator__.validate_json
+    texts = [
+        json.dumps({**CASES[name].arguments, field: "@"}).replace('"@"', slip)
+        for field in made.model.model_fields
+        for slip in SLIPS
+    ]
+    texts += [text.replace("}", ', "b": "2", "b": "3"}', 1) for text in texts[:: len(SLIPS)]]
+    for text in texts:
+        try:
+            validate_json(text, strict=True)
+        except ValueError as error:
+            assert outcome(slowly, text, error) == outcome(slowly, text)
