@@ -1,13 +1,13 @@
 """The keys that a validated model was given are counted without its JSON, or not at all; slips are mended in one way."""
 
 import json
-from typing import Annotated, Any, Optional, Union
+from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 from zoo import CASES, Line, Tree
 
-from toolshape import CallError, tool
+from toolshape import CallError, Coerce, tool
 from toolshape.checking import compile_slowly
 from toolshape.closing import closed
 from toolshape.coercion import chosen_rules
@@ -162,11 +162,28 @@ def outcome(run: Any, *given: Any) -> Any:
         return error.code, str(error)
 
 
+def switched(
+    a: Annotated[int, Field(strict=True)] = 1,
+    b: Annotated[bool, Coerce("bool_text")] = False,
+    c: Annotated[int, Coerce(number_text=False)] = 1,
+    s: str = "",
+    e: Literal["A", "b"] = "b",
+) -> str:
+    """Rules of its own."""
+    return s
+
+
+FUNCTIONS: dict[str, tuple[Any, Any]] = {name: (case.function, case.arguments) for name, case in CASES.items()}
+FUNCTIONS["switched"] = (switched, {"a": 1, "b": False, "c": 1, "s": "x", "e": "A"})
+HIDDEN = ['{"s": "x", "s": "\\u003a", "e": "a"}', '{"s": ":", "s": "x", "e": "a"}', '{"s": ":", "s": "::", "e": "a"}']
+
+
 @pytest.mark.parametrize("rules", [None, {"bool_text": True, "scalar_as_list": True, "ignore_extra": True}], ids=str)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_at_once_or_by_and_by(name, rules):
     """A slip of scalars is mended at once; the value, the record and the refusal are those of the whole way."""
-    made = tool(CASES[name].function)
+    function, arguments = FUNCTIONS[name]
+    made = tool(function)
     assert isinstance(made.definition, Definition)
     validation = validation_of(made.definition)
     if validation.has_decimals:
@@ -174,11 +191,12 @@ def test_at_once_or_by_and_by(name, rules):
     slowly = compile_slowly(validation, Terms(made.name, chosen_rules(rules)))
     validate_json = made.model.__pydantic_validator__.validate_json
     texts = [
-        json.dumps({**CASES[name].arguments, field: "@"}).replace('"@"', slip)
+        json.dumps({**arguments, field: "@"}).replace('"@"', slip)
         for field in made.model.model_fields
         for slip in SLIPS
     ]
     texts += [text.replace("}", ', "b": "2", "b": "3"}', 1) for text in texts[:: len(SLIPS)]]
+    texts += HIDDEN if function is switched else []
     for text in texts:
         try:
             validate_json(text, strict=True)
