@@ -45,7 +45,7 @@ def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> 
         "call": lambda: call_rows(effort, peers),
         "definition": lambda: definition_rows(effort, peers),
         "export": lambda: export_rows(effort, peers, *([20] if is_quick else [])),
-        "import": lambda: import_rows(1 if is_quick else 5, peers),
+        "import": lambda: import_rows(1 if is_quick else 11, peers),
         "memory": lambda: memory_rows(*([5] if is_quick else [])),
         "growth": lambda: growth_rows(*([300, 1_000] if is_quick else [])),
         "instructions": instruction_rows,

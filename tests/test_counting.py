@@ -1,6 +1,7 @@
 """The keys that a validated model was given are counted without its JSON, or not at all; slips are mended in one way."""
 
 import json
+import warnings
 from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
@@ -47,6 +48,11 @@ class Watching(BaseModel):
         return super().__getattribute__(name)
 
 
+with warnings.catch_warnings():  # pydantic says so, and takes them
+    warnings.simplefilter("ignore")
+    Shadowing: Any = create_model("Shadowing", model_extra=(Plain, ...), model_fields_set=(Plain, ...))
+LIGATURES: Any = {"\ufb01eld": (Plain, ...), "\u00b5": (Plain, ...)}
+Folded: Any = create_model("Folded", **LIGATURES)
 Keyword: Any = create_model("Keyword", **{"class": (Plain, ...)})  # type: ignore[call-overload]
 ONE = {"a": 1}
 TWO = {"a": 1, "b": "x"}
@@ -76,6 +82,8 @@ def keys_in(value: Any) -> int:
         (Twice, {"one": HOLDER, "two": {"first": ONE}}),
         (Watching, {"inner": TWO}),
         (Keyword, {"class": TWO}),
+        (Shadowing, {"model_extra": ONE, "model_fields_set": TWO}),
+        (Folded, {"\ufb01eld": ONE, "\u00b5": TWO}),
     ],
 )
 def test_counted(model, value):

@@ -3,8 +3,10 @@
 import asyncio
 import contextvars
 import json
+import pickle
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -186,6 +188,28 @@ def test_calls_run_at_once_under_adispatch():
 
     results = asyncio.run(registry.adispatch(calls(("meet", {}), ("meet", {}))))
     assert sorted(result.unwrap() for result in results) == [0, 1]
+
+
+def test_what_a_generator_yields_last_is_the_value():
+    """Whatever it is, and whichever way it is run: another generator is not run for it."""
+
+    def inner() -> Iterator[int]:
+        raise AssertionError
+        yield 1
+
+    @tool
+    def outer() -> Iterator[Any]:
+        yield 1
+        yield inner()
+
+    assert isinstance(outer.call("{}"), Iterator)
+    assert isinstance(asyncio.run(outer.acall("{}")), Iterator)
+
+
+def test_a_call_can_be_sent_to_another_process():
+    """Before its first use and after."""
+    for _ in range(2):
+        assert pickle.loads(pickle.dumps(add.call))('{"a": 1, "b": 1}') == 2
 
 
 def test_sync_tools_beside_async_ones_stay_in_our_thread():

@@ -105,7 +105,7 @@ def _lines(node: Node, value: str, around: _Around) -> list[str]:  # noqa: PLR09
         return [f"count += len({value})", *_in_each(node["values_schema"], f"{value}.values()", around)]
     is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
     if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
-        return _in_model(node["schema"], value, around, plain=node["cls"].__getattribute__ is object.__getattribute__)
+        return _in_model(node["schema"], value, around, node["cls"])
     raise UntoldError
 
 
@@ -114,15 +114,21 @@ def _in_each(item: Node, values: str, around: _Around) -> list[str]:
     return _block(f"for {name} in {values}:", _lines(item, name, around.deeper()))
 
 
-def _in_model(node: Node, value: str, around: _Around, *, plain: bool) -> list[str]:
+def _is_plain_attribute(cls: type[Any], name: str) -> bool:
+    """Whether an attribute is read from the instance alone, by this very name."""
+    is_word = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    getter: Any = cls.__getattribute__
+    return is_word and not hasattr(cls, name) and getter is object.__getattribute__
+
+
+def _in_model(node: Node, value: str, around: _Around, cls: type[Any]) -> list[str]:
     if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
         raise UntoldError
     if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
         raise UntoldError  # a field may be read out of another's value
     lines = [_given(value)]
     for name, field in node["fields"].items():
-        is_attribute = plain and name.isidentifier() and not keyword.iskeyword(name)
-        of_field = f"{value}.{name}" if is_attribute else f"{value}.__dict__[{name!r}]"
+        of_field = f"{value}.{name}" if _is_plain_attribute(cls, name) else f"{value}.__dict__[{name!r}]"
         inner = _lines(field["schema"], of_field, around.deeper())
         is_optional = field["schema"]["type"] == "default"
         lines += _block(f"if {name!r} in {value}.__pydantic_fields_set__:", inner) if is_optional else inner

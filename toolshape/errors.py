@@ -110,7 +110,7 @@ class UsageError(ToolshapeError):
 
 
 class ResponseError(ToolshapeError):
-    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given."""
+    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given, or what its text says."""
 
     def __init__(self, message: str, *, body: object) -> None:
         self.body = body

@@ -66,11 +66,11 @@ async def _work(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[st
         return value if is_asynchronous(value) else collected(kind, value)
 
     value = call() if is_async(kind) else await _in_thread(call, can_be_left=can_be_left)
-    return await finished(kind, value)
+    return await settled(kind, value) if is_asynchronous(value) else value
 
 
 async def finished(kind: Kind, value: Any) -> Any:
-    """The value of what a tool returned."""
+    """The value of what a function that is run in the loop returned, and is no coroutine."""
     return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
 
 

@@ -25,7 +25,9 @@ def reading_of(provider: Provider, response: Any) -> Read:
     except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
         reading = _read_oddity(provider, body, response, error)
     if reading is None:
-        raise ResponseError(f"a response of {family_of(body).family}, not of {provider.family}", body=response)
+        family = family_of(body).family
+        said = f"a response of {family}, " + (f"not of {provider.family}" if family != provider.family else "not read")
+        raise ResponseError(said, body=response)
     return reading
 
 

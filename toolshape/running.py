@@ -78,7 +78,7 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
 
 def compile_call(
     kind: Kind, validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
-) -> Callable[..., Any]:
+) -> Callable[[Any, Mapping[str, Any]], Any]:
     """Compile the whole way of one call where we stand: arguments in, the tool's value out, or its ``CallError``.
 
     Args:
@@ -89,7 +89,7 @@ def compile_call(
         check: Says whether it can be called, given the injected values; ``None`` where it always can.
     """
 
-    def call(arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
+    def call(arguments: Any, inject: Mapping[str, Any]) -> Any:
         if check is not None:
             check(inject)
         try:

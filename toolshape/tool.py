@@ -63,7 +63,7 @@ _CACHED = frozenset(
 """What a bound tool makes for itself."""
 
 
-_OF_OPTIONS = frozenset({"_call", "_validate", "call"})
+_OF_OPTIONS = frozenset({"_call", "_validate"})
 """What of these was made with the options, and is made anew where they change."""
 
 
@@ -86,6 +86,7 @@ class Tool(Generic[P, R]):
     """
 
     __signature__ = _SignatureOfFunction()
+    _call: Callable[[Any, Mapping[str, Any]], Any]
 
     def __init__(
         self,
@@ -138,6 +139,9 @@ class Tool(Generic[P, R]):
         return bound
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_call":  # from then on it is found at once, as what a descriptor made would not be
+            compiled = self.__dict__["_call"] = self._compiled_call()
+            return compiled
         # What a bound tool does not have itself, the tool that it was bound from has.
         origin = self.__dict__.get("_bound_to")
         if origin is None or name in _CACHED:
@@ -158,6 +162,8 @@ class Tool(Generic[P, R]):
         if self._binds == "to_object" and not self._skip_first and qualified == f"{owner.__qualname__}.{name}":
             if "_definition" in self.__dict__:
                 self.__dict__["_definition"] = self.as_method
+            for made in _CACHED - {"_definition", "as_method", "validation_as_method"}:
+                self.__dict__.pop(made, None)
             self._skip_first = True
 
     def __copy__(self) -> "Tool[P, R]":
@@ -416,11 +422,9 @@ class Tool(Generic[P, R]):
             CallError: The arguments are refused (nothing was run), or the tool failed (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
-        self.__dict__["call"] = self._call  # which the next call finds here, without this frame
-        return self._call(arguments, inject=inject)
+        return self._call(arguments, inject)
 
-    @functools.cached_property
-    def _call(self) -> Callable[..., Any]:
+    def _compiled_call(self) -> Callable[[Any, Mapping[str, Any]], Any]:
         definition = self._definition
 
         def check(inject: Mapping[str, Any]) -> None:
@@ -428,9 +432,7 @@ class Tool(Generic[P, R]):
             refuse_running_loop(definition.kind, self.name)
 
         needs = self._skip_first or self.function is None or definition.layout.injected or is_async(definition.kind)
-        call = compile_call(definition.kind, self._validate, self.invoke, self.name, check if needs else None)
-        call.__doc__ = Tool.call.__doc__
-        return call
+        return compile_call(definition.kind, self._validate, self.invoke, self.name, check if needs else None)
 
     async def acall(
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED

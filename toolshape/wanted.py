@@ -62,7 +62,9 @@ def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Locat
         if place is None:
             place = find(location)
             is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else it is a text of the model's
-            if place is not None and is_short and len(kept) < _MOST_KEPT:
+            if place is not None and is_short:
+                if len(kept) == _MOST_KEPT:
+                    kept.clear()
                 kept[location] = place
         return place
 

@@ -8,7 +8,7 @@ from toolshape import rewrites
 from toolshape.bodies import as_json, copied, member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Read, Reading, Said, unsayable
+from toolshape.provider import Choice, Facts, NameRule, Read, Said, unsayable
 from toolshape.providers import openai
 
 
@@ -42,8 +42,8 @@ def read(body: Any) -> Read | None:
         return reading
     message = response["choices"][0]["message"]
     own = [openai.call(one) for one in member(message, "tool_calls") or ()]  # without an id it stays without
-    _, _, finish, _, _ = reading
-    return Reading([_with_objects(message)], own, finish)
+    _, _, finish, cut, ends_in_call = reading
+    return [_with_objects(message)], own, finish, cut, ends_in_call
 
 
 def _with_objects(message: Message) -> Message:
