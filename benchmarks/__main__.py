@@ -26,9 +26,7 @@ machine does, two Pythons at once among them; instructions do not.
 
 Where another library is ahead:
 
-- Of `dispatch`: anthropic's `beta_tool`, and toolschema here and there, begin with the arguments and end with the value.
-  They find no tool, read no response and write no message: what does the same here is `tool.call(text)`, which is ahead.
-  polytools calls the function with whatever came.
+- Of `dispatch`: none that validates, from Python 3.11 on. polytools calls the function with whatever came.
 - Of the definition: toolschema, polytools and google-genai make no model, they look at the function when it is exported;
   pydantic-ai and anthropic compile no checks for duplicate keys, NaN, dates and enums.
 - Of the export: anthropic, polytools and mirascope hand out the same objects each time, so that what one caller changes

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import inspect
 import json
 import pickle
 import threading
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from toolshape import Injected, Plan, Registry, ResponseError, UsageError, tool
+from toolshape import Injected, Plan, Registry, ResponseError, Tool, UsageError, tool
+from toolshape.options import Options
 
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 
@@ -207,9 +209,26 @@ def test_what_a_generator_yields_last_is_the_value():
 
 
 def test_a_call_can_be_sent_to_another_process():
-    """Before its first use and after."""
+    """Before its first use and after, as the method that it is."""
     for _ in range(2):
         assert pickle.loads(pickle.dumps(add.call))('{"a": 1, "b": 1}') == 2
+        assert inspect.signature(add.call) == inspect.signature(Tool.call.__get__(add))
+        assert (add.call.__self__, add.call.__doc__) == (add, Tool.call.__doc__)
+
+
+def test_a_call_of_a_class_of_ones_own():
+    """What overrides it stays in the way."""
+
+    class Counting(Tool):
+        count = 0
+
+        def call(self, arguments, **given):
+            self.count += 1
+            return super().call(arguments, **given)
+
+    counting = Counting(add.function, Options())
+    assert [counting.call('{"a": 1}') for _ in range(3)] == [2, 2, 2]
+    assert counting.count == 3
 
 
 def test_sync_tools_beside_async_ones_stay_in_our_thread():

@@ -65,9 +65,10 @@ class _Slowly:
         if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
             return None
         errors = error.errors(include_url=False, include_context=False)
-        is_of_fields = any(one["type"] in OF_FIELDS for one in errors)
-        refused = [(one["loc"], one["input"]) for one in errors]
-        made = None if is_of_fields else mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
+        refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
+        if len(refused) < len(errors):
+            refused = []
+        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
         if not made:
             return None
         mended_text = to_json(value)

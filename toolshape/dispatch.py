@@ -56,7 +56,8 @@ class Plan:
         calls: list[Call] = []
         answers: list[Result | None] = []
         ready: list[Ready] = []
-        is_plain, name, compiled, seed = True, provider.name, routes.compiled, b""
+        name, compiled = provider.name, routes.compiled
+        is_plain, seed = True, b""
         for given_id, wire_name, arguments, raw in wires:
             call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
@@ -82,8 +83,9 @@ class Plan:
                     is_plain = is_plain and route.is_plain
             calls.append(call)
         plan, results = Plan(), Results()
-        plan.calls, plan._answers, plan._ready, plan._is_plain = calls, answers, ready, is_plain
-        plan.results, results.calls, results.answers = results, calls, answers
+        plan.calls, plan._answers, plan.results = calls, answers, results
+        plan._ready, plan._is_plain = ready, is_plain
+        results.calls, results.answers = calls, answers
         results.assistant, results.finish, results.finish_raw = assistant, finish, finish_raw
         results.encode, results.carries = provider.encode, provider.carries
         return plan

@@ -78,8 +78,8 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
 
 def compile_call(
     kind: Kind, validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
-) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Compile the whole way of one call where we stand: arguments in, the tool's value out, or its ``CallError``.
+) -> Callable[..., Any]:
+    """Compile ``Tool.call``, the whole way of one call: arguments in, the tool's value out, or its ``CallError``.
 
     Args:
         kind: How the tool is run.
@@ -89,7 +89,7 @@ def compile_call(
         check: Says whether it can be called, given the injected values; ``None`` where it always can.
     """
 
-    def call(arguments: Any, inject: Mapping[str, Any]) -> Any:
+    def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
         if check is not None:
             check(inject)
         try:
@@ -99,7 +99,7 @@ def compile_call(
             raise refused from refused.__cause__
         try:
             value = invoke(model, inject)
-            return value if type(value) in SETTLED else completed(kind, value)
+            return value if type(value) is str or type(value) in SETTLED else completed(kind, value)
         except BaseException as error:
             if is_cancellation(error):  # nobody cancels us here: it is the tool's own
                 raise CallError("cancelled", tool=name) from error

@@ -63,7 +63,7 @@ _CACHED = frozenset(
 """What a bound tool makes for itself."""
 
 
-_OF_OPTIONS = frozenset({"_call", "_validate"})
+_OF_OPTIONS = frozenset({"_call", "_validate", "call"})
 """What of these was made with the options, and is made anew where they change."""
 
 
@@ -86,7 +86,6 @@ class Tool(Generic[P, R]):
     """
 
     __signature__ = _SignatureOfFunction()
-    _call: Callable[[Any, Mapping[str, Any]], Any]
 
     def __init__(
         self,
@@ -139,9 +138,6 @@ class Tool(Generic[P, R]):
         return bound
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_call":  # from then on it is found at once, as what a descriptor made would not be
-            compiled = self.__dict__["_call"] = self._compiled_call()
-            return compiled
         # What a bound tool does not have itself, the tool that it was bound from has.
         origin = self.__dict__.get("_bound_to")
         if origin is None or name in _CACHED:
@@ -422,9 +418,13 @@ class Tool(Generic[P, R]):
             CallError: The arguments are refused (nothing was run), or the tool failed (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
-        return self._call(arguments, inject)
+        call = self._call
+        if type(self) is Tool:  # the next call finds it here, and saves this frame
+            self.__dict__["call"] = types.MethodType(call, self)
+        return call(self, arguments, inject=inject)
 
-    def _compiled_call(self) -> Callable[[Any, Mapping[str, Any]], Any]:
+    @functools.cached_property
+    def _call(self) -> Callable[..., Any]:
         definition = self._definition
 
         def check(inject: Mapping[str, Any]) -> None:
@@ -432,7 +432,8 @@ class Tool(Generic[P, R]):
             refuse_running_loop(definition.kind, self.name)
 
         needs = self._skip_first or self.function is None or definition.layout.injected or is_async(definition.kind)
-        return compile_call(definition.kind, self._validate, self.invoke, self.name, check if needs else None)
+        call = compile_call(definition.kind, self._validate, self.invoke, self.name, check if needs else None)
+        return functools.update_wrapper(call, Tool.call)
 
     async def acall(
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
