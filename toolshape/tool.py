@@ -419,7 +419,7 @@ class Tool(Generic[P, R]):
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
         call = self._call
-        if type(self) is Tool:  # the next call finds it here, and saves this frame
+        if type(self) is Tool and self._bound_to is None:  # the next call finds it here, and saves this frame
             self.__dict__["call"] = types.MethodType(call, self)
         return call(self, arguments, inject=inject)
 
