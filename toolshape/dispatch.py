@@ -84,10 +84,9 @@ class Plan:
             calls.append(call)
         plan, results = Plan(), Results()
         plan.calls, plan._answers, plan.results = calls, answers, results
-        plan._ready, plan._is_plain = ready, is_plain
-        results.calls, results.answers = calls, answers
-        results.assistant, results.finish, results.finish_raw = assistant, finish, finish_raw
-        results.encode, results.carries = provider.encode, provider.carries
+        results.calls, results.answers, results.assistant = calls, answers, assistant
+        results.finish, results.finish_raw, results.encode = finish, finish_raw, provider.encode
+        results.carries, plan._ready, plan._is_plain = provider.carries, ready, is_plain
         return plan
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
