@@ -61,10 +61,8 @@ class Plan:
         for given_id, wire_name, arguments, raw in wires:
             call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
-                call_id = sendable_id(given_id)
-                if not call_id:
-                    seed = seed or seed_of(assistant)
-                    call_id = made_up_id(seed, len(calls))
+                seed = seed or seed_of(assistant)
+                call_id = sendable_id(given_id) or made_up_id(seed, len(calls))
             route = (compiled.get(wire_name) if type(wire_name) is str else None) or routes.find(wire_name)
             if route is None:
                 call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
