@@ -48,9 +48,9 @@ MEETING = [
     "testing",
     "cli",
 ]
-# The loader of providers, two extras, the dialects of others, what is not valid at once, and what would cost every import of us a good deal: asyncio (a sixth of what importing
-# pydantic costs), the metadata of all that is installed (as much), logging, difflib, pkgutil and importlib.util (a
-# thirtieth each).
+# The loader of providers, two extras, the dialects of others, what is not valid at once, and what would cost every import
+# of us a good deal: asyncio (a sixth of what importing pydantic costs), the metadata of all that is installed (as much),
+# logging, difflib, pkgutil and importlib.util (a thirtieth each).
 INNER = {
     ("errors.py", "difflib"),
     ("provider.py", "pkgutil"),
