@@ -22,11 +22,15 @@ PREFACE = """\
 
 Medians, with their quartiles in brackets; what missed its goal is in bold. The floor of a call is
 `validate_json(text, strict=True)` of the tool's own model, its attributes, and the call. Times drift with what else the
-machine does, two Pythons at once among them; instructions do not.
+machine does, two Pythons at once among them; instructions do not. Python 3.10 adapts no bytecode to the types that it
+meets, so that what is ours of a call weighs more there; and its tasks cannot say who cancelled them, so that a single
+async call waits through `gather`.
 
 Where another library is ahead:
 
-- Of `dispatch`: none that validates, from Python 3.11 on. polytools calls the function with whatever came.
+- Of `dispatch`: on Python 3.10 and 3.11 anthropic's `beta_tool`, of scalars. It begins with the arguments and ends with
+  the value, finds no tool, reads no response and writes no message: what does the same here is `tool.call(text)`, which
+  is ahead. polytools calls the function with whatever came, unvalidated.
 - Of the definition: toolschema, polytools and google-genai make no model, they look at the function when it is exported;
   pydantic-ai and anthropic compile no checks for duplicate keys, NaN, dates and enums.
 - Of the export: anthropic, polytools and mirascope hand out the same objects each time, so that what one caller changes
