@@ -209,4 +209,4 @@ def test_at_once_or_by_and_by(name, rules):
         try:
             validate_json(text, strict=True)
         except ValueError as error:
-            assert outcome(slowly, text, error) == outcome(slowly, text)
+            assert outcome(slowly, text, error) == outcome(slowly, text, None)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, from_json, to_json
 
 from toolshape.coercion import WantedAt
+from toolshape.cores import Node
 from toolshape.faults import Fault, Location
 from toolshape.mending import Checker, InvalidError, mended_at_once
 from toolshape.payload import mended
@@ -15,70 +16,61 @@ from toolshape.reading import WrittenFloat, read
 from toolshape.refusals import OF_FIELDS, faults_of, told_of
 from toolshape.terms import Terms, Validated
 from toolshape.validation import Validation
-from toolshape.wanted import CoreSchema, compile_wanted
+from toolshape.wanted import compile_wanted
 
 __all__ = ["compile_slowly"]
 
 
-def compile_slowly(validation: Validation, terms: Terms) -> Callable[..., Validated]:
+def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, ValueError | None], Validated]:
     """Compile the way of what is not valid at once: what the model sent, and the error that says so, where there is one."""
-    return _Slowly(validation, terms)
+    checker = _checker_of(validation)
+    is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
+    is_plain = not (is_odd or terms.back or validation.deepest)
 
-
-class _Slowly:
-    """The path of what is not valid at once; what it takes is compiled when it is first needed."""
-
-    __slots__ = ("_checker", "_is_plain", "terms", "validation")
-
-    def __init__(self, validation: Validation, terms: Terms) -> None:
-        self.validation = validation
-        self.terms = terms
-        self._checker: Checker | None = None
-        is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
-        self._is_plain = not (is_odd or terms.back or validation.deepest)
-
-    def __call__(self, arguments: Any, error: ValueError | None = None) -> Validated:
-        validation, checker = self.validation, self._checker
-        if checker is None:
-            checker = self._checker = _checker_of(validation)
+    def slowly(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
         if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
-            if self._is_plain and type(arguments) is str and (found := self._at_once(checker, arguments, error)):
-                return found
+            if is_plain and type(arguments) is str:
+                found = _at_once(validation, checker.wanted, terms.rules, arguments, error)
+                if found is not None:
+                    return found
             refused = functools.partial(_refusal, error, wanted=checker.wanted)
         return mended(
             checker,
             validation.schema,
-            self.terms,
+            terms,
             arguments,
             keeps_floats=validation.has_decimals,
             deepest=validation.deepest,
             refused=refused,
         )
 
-    def _at_once(self, checker: Checker, text: str, error: ValidationError) -> Validated | None:
-        """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
-        try:
-            value = from_json(text.encode())
-        except ValueError:
-            return None
-        if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
-            return None
-        errors = error.errors(include_url=False, include_context=False)
-        refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
-        if len(refused) < len(errors):
-            refused = []
-        made = mended_at_once(value, refused, checker.wanted, self.terms.rules, _parsed)
-        if not made:
-            return None
-        mended_text = to_json(value)
-        left_out = sum([one.rule == "null_as_default" for one in made])
-        if mended_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
-            return None
-        try:
-            return self.validation.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
-        except ValidationError:
-            return None
+    return slowly
+
+
+def _at_once(
+    validation: Validation, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
+) -> Validated | None:
+    """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
+    try:
+        value = from_json(text.encode())
+    except ValueError:
+        return None
+    if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
+        return None
+    errors = error.errors(include_url=False, include_context=False)
+    refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
+    made = mended_at_once(value, refused, wanted, rules, _parsed) if len(refused) == len(errors) else None
+    if not made:
+        return None
+    mended_text = to_json(value)
+    left_out = sum([one.rule == "null_as_default" for one in made])
+    if mended_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
+        return None
+    try:
+        return validation.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
+    except ValidationError:
+        return None
 
 
 def _parsed(text: str) -> tuple[Any, bool]:
@@ -91,11 +83,11 @@ def _checker_of(validation: Validation) -> Checker:
     return Checker(functools.partial(_checked, validation, wanted), wanted)
 
 
-def _compile_wanted(core: CoreSchema) -> WantedAt:
+def _compile_wanted(core: Node) -> WantedAt:
     definitions = core.get("definitions", [])
     compiled: dict[int, Checker] = {}  # by node, which the core schema holds
 
-    def compile_part(node: CoreSchema, config: CoreSchema | None) -> Checker:
+    def compile_part(node: Node, config: Node | None) -> Checker:
         if id(node) not in compiled:
             whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
             validator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)

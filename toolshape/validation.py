@@ -78,12 +78,12 @@ def compile_validate(validation: Validation, terms: Terms) -> Validate:
     return _of_text_with_nulls(validation, terms.drops, text, slowly, anything) if terms.drops else text
 
 
-Slowly: TypeAlias = Callable[..., Validated]
+_Slowly: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(validation: Validation, terms: Terms) -> Slowly:
+def _when_needed(validation: Validation, terms: Terms) -> _Slowly:
     """The path of what is not valid at once, loaded and compiled with the first of it."""
-    compiled: list[Slowly] = []
+    compiled: list[_Slowly] = []
 
     def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
         if not compiled:
@@ -95,7 +95,7 @@ def _when_needed(validation: Validation, terms: Terms) -> Slowly:
     return slowly
 
 
-def _of_anything(validation: Validation, back: Arrow | None, slowly: Slowly) -> Validate:
+def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) -> Validate:
     """Take text, bytes and objects, home where they are in another form."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     count_keys, reserved = validation.count_keys, validation.reserved
@@ -119,7 +119,7 @@ def _of_anything(validation: Validation, back: Arrow | None, slowly: Slowly) -> 
     return validate
 
 
-def _of_text(validation: Validation, count_keys: KeyCount, slowly: Slowly, anything: Validate) -> Validate:
+def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
     """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
@@ -140,7 +140,7 @@ def _of_text(validation: Validation, count_keys: KeyCount, slowly: Slowly, anyth
 
 
 def _of_text_with_nulls(
-    validation: Validation, dropped: Dropped, text: Validate, slowly: Slowly, anything: Validate
+    validation: Validation, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
 ) -> Validate:
     """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
     compiled: list[Nulled | None] = []

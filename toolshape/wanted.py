@@ -1,17 +1,16 @@
 """A pydantic core schema and a place in; what is wanted there, in the words of the coercion rules, out."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from toolshape.coercion import COERCE, SCALARS, Wanted
-from toolshape.cores import GATE, TRANSPARENT, inside
+from toolshape.cores import GATE, TRANSPARENT, Definitions, Node, definitions_of, inside
 from toolshape.faults import Location
 
-__all__ = ["CoreSchema", "compile_wanted", "fields_of"]
+__all__ = ["compile_wanted", "fields_of"]
 
-CoreSchema: TypeAlias = Mapping[str, Any]
-Compile: TypeAlias = Callable[[CoreSchema, "CoreSchema | None"], Any]
+Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "str": frozenset({"string"}),
@@ -36,16 +35,16 @@ class _Around:
 
     __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
 
-    def __init__(self, config: CoreSchema | None) -> None:
-        self.node: CoreSchema = {}
-        self.behind: CoreSchema = {}
+    def __init__(self, config: Node | None) -> None:
+        self.node: Node = {}
+        self.behind: Node = {}
         self.config = config
         self.nullable = self.has_default = self.strict = False
         self.switched: dict[str, bool] = {}
         self.tags = 0
 
 
-def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Location], Wanted | None]:
+def compile_wanted(schema: Node, compile_part: Compile) -> Callable[[Location], Wanted | None]:
     """Compile the way from a place, as pydantic's errors name it, to what is wanted there.
 
     A place inside a union is the union's: which branch is meant is not for us to say.
@@ -74,10 +73,10 @@ def compile_wanted(schema: CoreSchema, compile_part: Compile) -> Callable[[Locat
 class _Places:
     """The places of one core schema."""
 
-    def __init__(self, schema: CoreSchema, compile_part: Compile) -> None:
+    def __init__(self, schema: Node, compile_part: Compile) -> None:
         self.schema = schema
         self.compile_part = compile_part
-        self.definitions = {node["ref"]: node for node in _definitions(schema)}
+        self.definitions = definitions_of(schema)
 
     def __call__(self, location: Location) -> Wanted | None:
         around = _unwrapped(self.schema, self.definitions, None)
@@ -93,7 +92,7 @@ class _Places:
             if kind == "union":
                 break
             if kind == "tagged-union" and (tagged := _tagged(around.node, steps[0])) is not None:
-                inner: CoreSchema | None = tagged
+                inner: Node | None = tagged
                 steps.pop(0)
             else:
                 step = steps.pop(0)
@@ -119,12 +118,8 @@ class _Places:
         return tuple(self.compile_part(one, around.config) for one in choices)
 
 
-def _tagged(node: CoreSchema, step: int | str) -> CoreSchema | None:
+def _tagged(node: Node, step: int | str) -> Node | None:
     return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
-
-
-def _definitions(schema: CoreSchema) -> Iterable[CoreSchema]:
-    return schema["definitions"] if schema["type"] == "definitions" else ()
 
 
 def _wanted(
@@ -165,7 +160,7 @@ def _tags_of(discriminator: Any) -> tuple[str, ...]:
     return (discriminator,) if isinstance(discriminator, str) else ()
 
 
-def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema], config: CoreSchema | None) -> _Around:
+def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Around:
     around = _Around(config)
     around.behind = node["schema"] if node["type"].endswith("-field") else node
     is_authors = True  # pydantic's own types say strict inside lax-or-strict
@@ -189,14 +184,14 @@ def _unwrapped(node: CoreSchema, definitions: Mapping[str, CoreSchema], config: 
         node = inner
 
 
-def _inmost(node: CoreSchema) -> CoreSchema:
+def _inmost(node: Node) -> Node:
     """The fields of a model, inside its validators."""
     while node["type"] in TRANSPARENT:
         node = node["schema"]
     return node
 
 
-def _child(node: CoreSchema, step: int | str) -> CoreSchema | None:
+def _child(node: Node, step: int | str) -> Node | None:
     kind = node["type"]
     if kind in ("model", "dataclass"):
         return _child(node["schema"], step)
@@ -212,7 +207,7 @@ def _child(node: CoreSchema, step: int | str) -> CoreSchema | None:
     return _item(node, step)
 
 
-def _item(node: CoreSchema, step: int | str) -> CoreSchema | None:
+def _item(node: Node, step: int | str) -> Node | None:
     """What an item of an array, or a value of a map, is to be."""
     if node["type"] == "dict":
         return node.get("values_schema") if isinstance(step, str) else None
@@ -226,7 +221,7 @@ def _item(node: CoreSchema, step: int | str) -> CoreSchema | None:
     return items[position] if position < len(items) else None
 
 
-def fields_of(node: CoreSchema) -> list[tuple[str, CoreSchema]]:
+def fields_of(node: Node) -> list[tuple[str, Node]]:
     """The fields of a node that has some, under the names that a model writes."""
     if node["type"] in ("model", "dataclass"):
         return fields_of(node["schema"])
@@ -239,18 +234,18 @@ def fields_of(node: CoreSchema) -> list[tuple[str, CoreSchema]]:
     return [(_written(name, field), field) for name, field in named]
 
 
-def _by_another_name(node: CoreSchema, step: str) -> CoreSchema | None:
+def _by_another_name(node: Node, step: str) -> Node | None:
     """A field by its own name beside its alias, or by one alias of several."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)
 
 
-def _paths(field: CoreSchema) -> list[Any]:
+def _paths(field: Node) -> list[Any]:
     paths = field.get("validation_alias", ())
     return list(paths) if isinstance(paths, list) else []
 
 
-def _written(name: str, field: CoreSchema) -> str:
+def _written(name: str, field: Node) -> str:
     alias = field.get("validation_alias", name)
     return alias if isinstance(alias, str) else name
