@@ -13,12 +13,12 @@ PACKAGE = Path(toolshape.__file__).parent
 ROOT = PACKAGE.parent
 # Each module may import what stands before it in its row; "both" sides stand before the meeting.
 JSON_SIDE = [
-    "errors", "parts", "calls", "arrows", "matching", "faults", "lens", "places", "forks", "wording", "feedback", "rewrites", "structure", "rules", "limits", "bodies", "provider", "receiving",
+    "errors", "near_names", "values", "parts", "calls", "arrows", "matching", "recursion", "faults", "write_only", "lens", "places", "forks", "wording", "feedback", "rewrites", "structure", "rules", "limits", "bodies", "provider", "receiving",
     "providers",
     "showing", "budget", "drafts", "dialects", "wire",
 ]  # fmt: skip
 PYTHON_SIDE = [
-    "errors", "parts", "calls", "arrows", "faults", "docstrings", "annotations", "cores", "canonical", "closing",
+    "errors", "values", "parts", "calls", "arrows", "faults", "docstrings", "annotations", "cores", "choices", "map_keys", "write_only", "canonical", "tags", "closing",
     "counting", "nulls", "signature", "binding", "model", "output", "described", "coercion", "wanted", "outcomes", "running", "loops",
 ]  # fmt: skip
 MEETING = [
@@ -67,12 +67,12 @@ INNER = {
 # A class with a docstring for every public name; the vocabulary, none of whose rules knows another; what the two families
 # say that others are made of; a line for every hole, and for every kind of core schema.
 LONG_MODULES = {
-    "tool.py": 620,
+    "tool.py": 640,
     "schemas.py": 350,
-    "providers/openai.py": 400,
-    "providers/gemini.py": 340,
-    "rewrites.py": 710,
-    "lens.py": 460,
+    "providers/openai.py": 430,
+    "providers/gemini.py": 350,
+    "rewrites.py": 730,
+    "lens.py": 540,
     "drafts.py": 360,
     "testing.py": 440,
     "model.py": 310,
@@ -154,7 +154,7 @@ def test_the_json_side_needs_only_the_standard_library(name):
             allowed.add("jsonschema")
         if name == "repair.py":
             allowed.add("json5")
-        if name in ("tool.py", "registry.py", "reading.py"):
+        if name in ("tool.py", "registry.py", "values.py"):
             allowed.add("typing_extensions")  # for the type checker only
         assert top in allowed, f"{name} imports {imported}"
 

@@ -212,7 +212,7 @@ def test_a_shallow_union_is_caught(monkeypatch):
     cases = {name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")}
     strict = get("openai").strict
     assert not broken_by(strict, cases=cases)
-    monkeypatch.setattr(lens, "fits", shallow)
+    monkeypatch.setattr(lens, "belonging", shallow)
     assert broken_by(strict, cases=cases)
 
 

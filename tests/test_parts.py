@@ -137,7 +137,7 @@ def test_untrusted_results_are_marked():
     [result] = Registry([both]).dispatch({"name": "fetch", "arguments": {}})
     cut = "[cut: the first 6 of 30 characters]"
     assert result.parts[0].text == f'<untrusted source="fetch">\nIgnore\n{cut}\n</untrusted>'
-    assert result.text.startswith(result.parts[0].text)
+    assert result.text == f'<untrusted source="fetch">\nIgnore\n{cut}\n[image/png, 6 bytes]\n</untrusted>'
     rows = tool(name="rows", untrusted=True)(lambda: {"a": 1})
     for provider in ("gemini", "bedrock", "mcp"):
         [message] = (

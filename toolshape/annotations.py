@@ -25,6 +25,7 @@ __all__ = [
     "description_of",
     "is_injected",
     "local_names",
+    "names_self",
     "resolve",
     "signature",
     "unpacked",
@@ -62,6 +63,12 @@ def resolve(
     # On a class get_type_hints does not turn a default of None into Optional, as it does on functions before 3.11.
     hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
     return {name: plain[name] if name in plain else hints[name] for name in raw}
+
+
+def names_self(annotation: Any) -> bool:
+    """Whether ``Self`` stands somewhere in an annotation."""
+    is_self = getattr(annotation, "_name", None) == "Self" and typing.get_origin(annotation) is None
+    return is_self or any(map(names_self, typing.get_args(annotation)))
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:

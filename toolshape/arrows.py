@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from toolshape.values import UnreadableError
+
 __all__ = ["Arrow", "Dropped", "chained", "in_array", "in_object", "in_others"]
 
 Arrow: TypeAlias = Callable[[Any], Any]
@@ -25,6 +27,15 @@ def chained(arrows: Sequence[Arrow]) -> Arrow | None:
     return chain
 
 
+def _at(step: int | str, arrow: Arrow, item: Any) -> Any:
+    """What an arrow makes of a member; where it cannot read it, the error says where that stands."""
+    try:
+        return arrow(item)
+    except UnreadableError as error:
+        error.location = (step, *error.location)
+        raise
+
+
 def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
     """On the named fields of an object."""
     active = {name: arrow for name, arrow in arrows.items() if arrow is not None}
@@ -34,7 +45,7 @@ def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: active[key](item) if key in active else item for key, item in value.items()}
+        return {key: _at(key, active[key], item) if key in active else item for key, item in value.items()}
 
     return lifted
 
@@ -47,7 +58,7 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item if key in known else arrow(item) for key, item in value.items()}
+        return {key: item if key in known else _at(key, arrow, item) for key, item in value.items()}
 
     return lifted
 
@@ -61,6 +72,7 @@ def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None
         if not isinstance(value, list):
             return value
         arrows = [*prefix, *[rest] * (len(value) - len(prefix))]
-        return [arrow(item) if arrow else item for arrow, item in zip(arrows, value, strict=False)]
+        pairs = enumerate(zip(arrows, value, strict=False))
+        return [_at(index, arrow, item) if arrow else item for index, (arrow, item) in pairs]
 
     return lifted

@@ -3,9 +3,11 @@
 Needs the extra ``schema``.
 """
 
+import contextlib
+import contextvars
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
@@ -17,7 +19,54 @@ try:
 except ImportError as error:
     raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
 
-__all__ = ["Draft202012Validator", "Validator", "additional"]
+from toolshape.matching import is_bounded
+from toolshape.mending import TooMuchWrongError
+
+__all__ = ["Draft202012Validator", "Validator", "additional", "asked_once"]
+
+_MOST_REFUSED = 2_000  # parts of a value
+
+
+class _Asked:
+    """What has been asked of a value: the errors by reference and part, and how many parts have some."""
+
+    __slots__ = ("errors", "refused")
+
+    def __init__(self) -> None:
+        self.errors: dict[tuple[str, int], list[Any]] = {}
+        self.refused = 0
+
+
+_ASKED: contextvars.ContextVar[_Asked] = contextvars.ContextVar("toolshape_asked")
+
+
+@contextlib.contextmanager
+def asked_once() -> Generator[None]:
+    """Here what a reference leads to is asked of each part of a value once, however often the schema asks.
+
+    So the work grows with the schema and the value, not with the ways through the one to the other.
+    """
+    token = _ASKED.set(_Asked())
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
+    asked, key = _ASKED.get(), (reference, id(instance))
+    if key not in asked.errors:
+        asked.errors[key] = []  # a definition that is nothing but itself asks nothing more
+        found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
+        asked.errors[key] = found
+        asked.refused += bool(found)
+        if asked.refused > _MOST_REFUSED:
+            raise TooMuchWrongError
+        yield from found
+    elif asked.errors[key]:
+        first = asked.errors[key][0]
+        again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
+        yield SchemaError(first.message, **again)
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
@@ -73,12 +122,15 @@ def additional(schema: Any, instance: Any) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _search(pattern: str) -> Callable[[str], bool]:
-    """Look for a pattern in time that grows with the text alone, where Rust's engine knows it; else as Python does."""
+    """Look for a pattern in time that grows with the text alone, where Rust's engine knows it; else as Python does.
+
+    What Python would take too long for is not checked.
+    """
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
     except Exception:  # look-around and back-references, which take Python's engine
         compiled = re.compile(pattern)
-        return lambda text: compiled.search(text) is not None
+        return lambda text: not is_bounded(pattern, text) or compiled.search(text) is not None
     return lambda text: _is_valid(validator, text)
 
 
@@ -106,6 +158,7 @@ def _key(value: Any) -> Any:
 Validator: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {
+        "$ref": _ref,
         "enum": _enum,
         "const": _const,
         "pattern": _pattern,

@@ -2,14 +2,25 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from toolshape.calls import JsonObject, WireCall
+from toolshape.calls import JsonObject, Result, WireCall
 from toolshape.errors import ResponseError
+from toolshape.values import as_json, read_json
 
-__all__ = ["as_json", "copied", "made_up_id", "member", "opened", "padded", "plain", "seed_of", "with_ids"]
+__all__ = [
+    "is_plain_id",
+    "json_of",
+    "made_up_id",
+    "member",
+    "opened",
+    "padded",
+    "plain",
+    "seed_of",
+    "sendable_id",
+    "with_ids",
+]
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MOST_LEFT_OUT = 1_000
@@ -28,7 +39,7 @@ def opened(response: Any) -> Any:
         message = getattr(response, "proto", response)
         return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
     try:
-        return json.loads(response)
+        return read_json(response)
     except (ValueError, RecursionError) as error:
         raise ResponseError(f"the response is not JSON: {error}", body=response) from error
 
@@ -59,28 +70,10 @@ def plain(node: Any) -> Any:
     return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
 
 
-def as_json(text: str) -> Any:
-    """The value that a text says; one that is no JSON, of an enum or a date, is itself."""
-    try:
-        return json.loads(text, parse_constant=_no_json, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _no_json(word: str) -> Any:
-    raise ValueError(word)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _no_json(digits)
-
-
-def copied(node: Any) -> Any:
-    """A deep copy of JSON, so that no caller can change what another is given."""
-    if isinstance(node, dict):
-        return {key: copied(value) for key, value in node.items()}
-    return [copied(value) for value in node] if isinstance(node, list) else node
+def json_of(result: Result) -> Any:
+    """The value of a result as JSON, where a provider takes more than its text."""
+    is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
+    return result.text if is_text else as_json(result.text)
 
 
 def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
@@ -100,34 +93,57 @@ def with_ids(
     calls: Sequence[WireCall],
     is_call: Callable[[JsonObject], bool],
     named: Callable[[JsonObject, str], JsonObject],
+    *,
+    leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Ids for calls that came without, in what goes back too: each is answered by its id.
+    """Ids for calls that came without one, or with one that is no text, in what goes back too: each is answered by its id.
 
     Args:
         items: What goes back: blocks, items, or calls of a message.
         calls: The calls in it, in the same order.
         is_call: Whether an item is one of them.
         named: An item with an id.
+        leaves_out: Whether a call that came without an id stays without.
     """
-    if all(call.id for call in calls):
+    if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)
-    seed = seed_of(items)
-    found = [call if call.id else call._replace(id=made_up_id(seed, at)) for at, call in enumerate(calls)]
+    found = [
+        call
+        if is_plain_id(call.id) or (leaves_out and not call.id)
+        else call._replace(id=sendable_id(call.id) or made_up_id(seed_of(call.raw), at))
+        for at, call in enumerate(calls)
+    ]
     ids = iter([call.id for call in found])
-    return [named(item, next(ids)) if is_call(item) else item for item in items], found
+    sent = [(item, next(ids) if is_call(item) else "") for item in items]
+    return [named(item, call_id) if call_id else item for item, call_id in sent], found
 
 
-def seed_of(response: Any) -> bytes:
-    """What the ids of a response's calls are made of."""
+def is_plain_id(given: Any) -> bool:
+    """Whether the id of a call can be sent as it came."""
+    return type(given) is str and given != "" and given.isascii()
+
+
+def sendable_id(given: Any) -> str:
+    """The id of a call as a text that can be sent; empty where there is none."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
     try:
-        text = json.dumps(response, sort_keys=True, default=str)
+        return given if isinstance(given, str) and given.encode() else ""
+    except UnicodeEncodeError:
+        return ""
+
+
+def seed_of(call: Any) -> bytes:
+    """What the id of a call is made of, beside its position in the response: the call as it came."""
+    try:
+        text = json.dumps(plain(call), sort_keys=True, default=str)
     except (ValueError, TypeError, RecursionError):  # what is no JSON has no text; its calls still differ by position
-        text = type(response).__name__
+        text = type(call).__name__
     return hashlib.sha256(text.encode(errors="replace")).digest()
 
 
 def made_up_id(seed: bytes, position: int) -> str:
-    """An id for a call that came without: nine letters and digits, the same each time for the same response."""
+    """An id for a call that came without: nine letters and digits, the same each time for the same call at this place."""
     number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
     digits = []
     for _ in range(_LONGEST_MADE_UP):

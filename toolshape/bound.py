@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from toolshape.bodies import copied, made_up_id, seed_of
+from toolshape.bodies import made_up_id, seed_of
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.collecting import Collector
 from toolshape.dispatch import Plan
@@ -18,6 +18,7 @@ from toolshape.route import Routes
 from toolshape.running import NOTHING_INJECTED
 from toolshape.shape import Shape, shapes
 from toolshape.tool import Tool
+from toolshape.values import copied
 
 __all__ = ["Bound"]
 
@@ -25,10 +26,20 @@ _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "no
 _MOST_NAMED = 10
 
 
+def _bound(
+    tools: Iterable[Tool[..., Any]],
+    provider: Provider,
+    strict: Strictness,
+    rules: Mapping[str, bool] | bool | None,
+    annotates: bool,
+) -> "Bound":
+    return Bound(tools, provider, strict, rules, annotates=annotates)
+
+
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_routes", "_shapes", "provider")
+    __slots__ = ("_made_of", "_routes", "_shapes", "provider")
 
     def __init__(
         self,
@@ -40,6 +51,8 @@ class Bound:
         annotates: bool = False,
     ) -> None:
         self.provider = provider
+        tools = tuple(tools)
+        self._made_of = (tools, provider, strict, rules, annotates)
         self._shapes: dict[str, Shape] = {}
         self._routes = Routes(self._shapes)
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
@@ -48,6 +61,15 @@ class Bound:
                 problem = Problem(path="name", rule="name_taken", message=message)
                 raise ExportError(provider=provider.name, tool=one.name, problems=[problem])
             self._shapes[one.wire_name] = one
+
+    def __reduce__(self) -> Any:
+        return _bound, self._made_of  # of its tools, each by the name of its function, and its provider, by its own
+
+    def __copy__(self) -> "Bound":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Bound":
+        return self
 
     def __repr__(self) -> str:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._shapes.values()]})"

@@ -124,6 +124,11 @@ class Call(NamedTuple):
     opaque: Any = None
     back: Callable[[Any], Any] | None = None
 
+    def __reduce__(self) -> Any:
+        # What takes arguments home is made for one shape of one tool: their canonical form goes instead.
+        back = None if self.back is None else _Canonical(self.arguments)
+        return Call, (*self[:-1], back)
+
     @property
     def arguments(self) -> JsonObject | None:
         """The arguments as a JSON object in canonical form, before any mending; ``None`` where none can be read."""
@@ -136,7 +141,28 @@ class Call(NamedTuple):
                     return None
         if value is None or not isinstance(value, dict):
             return {} if value is None else None
-        return value if self.back is None else self.back(value)
+        try:
+            return value if self.back is None else self.back(value)
+        except ValueError:  # a key comes twice in JSON text inside them
+            return None
+
+
+class _Canonical:
+    """Arguments in canonical form, of a call that was pickled or copied, whatever form they were sent in."""
+
+    __slots__ = ("arguments",)
+
+    def __init__(self, arguments: JsonObject | None) -> None:
+        self.arguments = arguments
+
+    def __call__(self, _: Any) -> JsonObject | None:
+        return self.arguments
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Canonical) and self.arguments == other.arguments
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
 
 class Coercion(NamedTuple):
@@ -153,7 +179,9 @@ class Result(NamedTuple):
 
     ``text`` is what the model reads: a string result verbatim, any other value as compact JSON, or the error's prose.
     ``parts`` are the texts, images and files that a tool gave, where it did; ``text`` names those that are no texts.
-    ``coercions`` lists every mend of the arguments, ``elapsed`` is seconds spent in the tool.
+    ``coercions`` lists every mend of the arguments, ``elapsed`` is seconds spent in the tool. ``is_text`` says whether
+    ``text`` is the value itself, a JSON string, and not the JSON of another; ``None`` where it is neither: of parts, of
+    what was cut or marked, and where nobody has said so.
     """
 
     call: Call
@@ -164,6 +192,7 @@ class Result(NamedTuple):
     text: str = ""
     replayed: bool = False
     parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
 
     @property
     def ok(self) -> bool:
@@ -189,7 +218,7 @@ class Results(Sequence[Result]):
 
     The modules of toolshape set what it knows, and no constructor does: its frame would be a thirtieth of a whole call.
     ``answers`` has ``None`` for what is not there yet, ``assistant`` the response's own messages, ``encode`` writes those
-    that answer them, and ``carries`` says which parts of results these hold.
+    that answer them, and ``carries`` says which parts of results these hold. Pickled, results keep what is there by then.
     """
 
     __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw")

@@ -1,10 +1,12 @@
 """A pydantic model in, canonical JSON Schema out: 2020-12, closed, without generated titles, in signature order."""
 
+import dataclasses
 import inspect
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from enum import Enum
+from enum import Enum, Flag
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
@@ -13,8 +15,12 @@ from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, t
 
 from toolshape import docstrings
 from toolshape.calls import JsonSchema
+from toolshape.choices import choices_of
+from toolshape.cores import MAPS, Definitions, Node, definitions_of, rebuilt
+from toolshape.map_keys import key_rule
+from toolshape.write_only import without_secret_defaults
 
-__all__ = ["INTEGER_KEY", "SharedDefault", "generate", "sets_extra"]
+__all__ = ["SharedDefault", "generate", "sets_extra", "takes_no_alias"]
 
 
 class SharedDefault:
@@ -40,11 +46,22 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
     """
     generator = _CanonicalSchema(by_alias=True)
-    return generator.generate(schema, mode), generator.skipped
+    generator.core_definitions = definitions_of(schema)
+    if mode == "serialization":
+        return generator.generate(schema, mode), generator.skipped
+    return without_secret_defaults(generator.generate(rebuilt(schema, _by_own_names), mode)), generator.skipped
 
 
-INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
-"""The pattern by which the canonical schema says that the keys of a map are integers."""
+def takes_no_alias(config: Node | None) -> bool:
+    """Whether fields are validated by their own names alone."""
+    return config is not None and config.get("validate_by_alias") is False
+
+
+def _by_own_names(node: Node, config: Node | None) -> Node:
+    """Fields that are validated by their own names without their aliases, which pydantic would show."""
+    if not takes_no_alias(config) or "validation_alias" not in node:
+        return node
+    return {key: value for key, value in node.items() if key != "validation_alias"}
 
 
 def sets_extra(cls: type[Any]) -> bool:
@@ -63,6 +80,7 @@ class _CanonicalSchema(GenerateJsonSchema):
     def __init__(self, by_alias: bool = True) -> None:
         super().__init__(by_alias=by_alias)
         self.skipped: list[str] = []
+        self.core_definitions: Definitions = {}
 
     def emit_warning(self, kind: str, detail: str) -> None:
         if kind == "skipped-choice":
@@ -87,8 +105,32 @@ class _CanonicalSchema(GenerateJsonSchema):
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         said = super().generate_inner(schema)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
-            _without_generated_title(schema["cls"], self.resolve_ref_schema(said))
+            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(said)))
+        if schema["type"] in MAPS and self.mode == "validation":
+            return self._with_keys(schema, said)
         return said
+
+    def _with_keys(self, schema: Node, said: JsonSchemaValue) -> JsonSchemaValue:
+        """A map that says which texts are its keys."""
+        patterns = said.pop("patternProperties", None)
+        if patterns:
+            [(pattern, values)] = patterns.items()
+            return {**said, "additionalProperties": values, "propertyNames": {"pattern": pattern}}
+        rule = key_rule(schema.get("keys_schema"), self.core_definitions)
+        if rule.schema is None:
+            return said
+        if rule.schema == {"not": {}}:
+            self.skipped.append("no text is a key of this map: it can only be empty")
+            return {**{key: value for key, value in said.items() if key != "propertyNames"}, "maxProperties": 0}
+        return {**said, "propertyNames": rule.schema}
+
+    def field_is_present(self, field: Any) -> bool:
+        """Leave out what a dataclass sets itself: its constructor does not take it."""
+        return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        said = super().tuple_schema(schema)
+        return said if schema["items_schema"] else {**said, "items": {}}  # an array says what it holds
 
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
         said = super().json_or_python_schema(schema)
@@ -100,12 +142,6 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
-
-    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
-        said = super().dict_schema(schema)
-        if schema.get("keys_schema", {}).get("type") == "int" and self.mode == "validation":
-            said.setdefault("propertyNames", {"pattern": INTEGER_KEY})
-        return said
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
@@ -149,6 +185,19 @@ class _CanonicalSchema(GenerateJsonSchema):
         return said
 
 
+def _as_choices(schema: Node, said: JsonSchemaValue) -> None:
+    """Say of an enum which values there are, combinations of flags among them."""
+    choices = choices_of(schema)
+    if choices.mask is None:
+        said["enum"] = choices.values
+    else:
+        said.pop("enum", None)
+        said |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
+    if issubclass(schema["cls"], Flag):
+        bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
+        said.setdefault("description", f"The sum of: {bits}.")
+
+
 _NULLABLE_TYPES = frozenset(
     {"nullable", "any", "none", "definition-ref", "custom-error", "lax-or-strict", "json-or-python"}
 )
@@ -180,11 +229,20 @@ def _ordered(value: Any, by_alias: bool) -> Any:
     """A default with its sets in order, wherever they are: their own order changes from process to process."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = _of_dataclass(value, by_alias)
     if isinstance(value, AbstractSet):
         return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _ordered(item, by_alias) for key, item in value.items()}
-    return [_ordered(item, by_alias) for item in value] if type(value) in (list, tuple) else value
+    return [_ordered(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
+
+
+def _of_dataclass(value: Any, by_alias: bool) -> Any:
+    serializer = getattr(type(value), "__pydantic_serializer__", None)
+    if serializer is not None:
+        return serializer.to_python(value, by_alias=by_alias, warnings=False)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def _without_generated_title(cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:

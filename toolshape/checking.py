@@ -1,24 +1,28 @@
 """Arguments that are not valid at once: what our model has against them, and what becomes of them. Loaded with the first."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, from_json, to_json
 
-from toolshape.coercion import WantedAt
+from toolshape.coercion import Wanted, WantedAt
 from toolshape.cores import Node
 from toolshape.faults import Fault, Location
-from toolshape.mending import Checker, InvalidError, mended_at_once
+from toolshape.mending import WORK_OF_FAULT, Checker, InvalidError, mended_at_once, standing_at
 from toolshape.payload import mended
-from toolshape.reading import WrittenFloat, read
-from toolshape.refusals import OF_FIELDS, faults_of, told_of
+from toolshape.reading import read
+from toolshape.refusals import OF_FIELDS, bounded, faults_of, is_same, told_of
 from toolshape.terms import Terms, Validated
 from toolshape.validation import Validation
+from toolshape.values import WrittenFloat, read_json, single, write_json
 from toolshape.wanted import compile_wanted
 
 __all__ = ["compile_slowly"]
+
+_WORK_OF_STEP = 3
+_MOST_AT_ONCE = 100  # errors; more are looked at with care for what that costs
 
 
 def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, ValueError | None], Validated]:
@@ -40,7 +44,6 @@ def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, Value
             validation.schema,
             terms,
             arguments,
-            keeps_floats=validation.has_decimals,
             deepest=validation.deepest,
             refused=refused,
         )
@@ -52,14 +55,18 @@ def _at_once(
     validation: Validation, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
+    if error.error_count() > _MOST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
+        return None
     try:
         value = from_json(text.encode())
     except ValueError:
-        return None
-    if type(value) is not dict or "\\" in text:  # a colon may be hidden in an escape
+        value = None
+    if type(value) is not dict:
         return None
     errors = error.errors(include_url=False, include_context=False)
     refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
+    if any(type(found) is float for _, found in refused):  # of which the text may say more
+        value = read_json(text, keeps_keys=False)
     made = mended_at_once(value, refused, wanted, rules, _parsed) if len(refused) == len(errors) else None
     if not made:
         return None
@@ -107,8 +114,9 @@ def _checked_part(validator: SchemaValidator, wanted: WantedAt, value: Any) -> A
 
 def _refusal(error: ValidationError, value: Any, *, wanted: WantedAt) -> InvalidError:
     """What pydantic has against a value."""
-    faults = faults_of(error.errors(include_url=False, include_context=False), value, wanted)
-    refusal = InvalidError(faults, lambda: told_of(error.errors(include_url=False), value, wanted))
+    errors = bounded(error)
+    work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(one["loc"]) for one in errors)
+    refusal = InvalidError(faults_of(errors, value, wanted), lambda: told_of(errors, value, wanted), work)
     refusal.__cause__ = error
     return refusal
 
@@ -120,7 +128,7 @@ def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
-        found = _laxly(validation, error, text, wanted) if validation.lax else None
+        found = _laxly(validation, error, text, value, wanted) if validation.lax else None
         if found is None:  # what is told is what is wrong strictly
             raise _refusal(error, value, wanted=wanted) from error
         model = found
@@ -130,21 +138,47 @@ def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
     return model
 
 
-def _laxly(validation: Validation, strictly: ValidationError, text: bytes, wanted: WantedAt) -> BaseModel | None:
+def _laxly(
+    validation: Validation, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt
+) -> BaseModel | None:
     """Behind the author's own validators pydantic wants dates, not their texts: what it refused there may be right.
 
     Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is
-    validated laxly.
+    validated laxly. ``None`` where that is not right either.
+
+    Raises:
+        InvalidError: What is wrong is inside of such places, where it may be mended.
     """
-    try:
-        for error in strictly.errors(include_url=False):
-            place = wanted(error["loc"])
-            if place is None or place.part is None or error["type"] in ("missing", "extra_forbidden", "value_error"):
+    refused: list[tuple[Wanted, Location, InvalidError]] = []
+    for error in bounded(strictly):
+        is_of_keys = error["loc"][-1:] == ("[key]",)
+        at = error["loc"][:-2] if is_of_keys else error["loc"]
+        place = wanted(at)
+        if place is None or place.part is None or error["type"] in ("missing", "extra_forbidden", "value_error"):
+            return None
+        standing = standing_at(value, place.location)
+        seen = standing if is_of_keys or place.steps < len(at) else error["input"]
+        try:
+            place.part().check(seen)
+        except InvalidError as inner:
+            if not is_same(standing, seen):  # a value of the author's
                 return None
-            place.part().check(error["input"])
+            refused.append((place, at[: place.steps], inner))
+    if refused:
+        faults = [one for place, at, inner in refused for one in _outside(place, at, inner.faults)]
+        raise InvalidError(
+            faults, lambda: [one for place, at, inner in refused for one in _outside(place, at, inner.told())]
+        )
+    try:
         return cast("BaseModel", validation.model.__pydantic_validator__.validate_json(text))
-    except (InvalidError, ValidationError, ValueError):
+    except (ValidationError, ValueError):
         return None
+
+
+def _outside(place: Wanted, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
+    """Faults of a part, where they are in the whole."""
+    for fault in faults:
+        yield fault._replace(at=(*at, *fault.at), location=(*place.location, *fault.location))
 
 
 def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) -> Any:
@@ -166,9 +200,14 @@ def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) 
         return {key: _exact(item, wanted, (*location, key), (*inside, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [_exact(item, wanted, (*location, index), (*at, index)) for index, item in enumerate(value)]
-    if not isinstance(value, WrittenFloat):
-        return value
-    found = wanted(at)
+    if isinstance(value, str):
+        found = wanted(at)
+        is_json = found is not None and found.content is not None and found.steps == len(at)
+        return _exact_json(value, found.content().wanted) if is_json and found and found.content else value
+    return _exact_number(value, wanted(at), location, at) if isinstance(value, WrittenFloat) else value
+
+
+def _exact_number(value: WrittenFloat, found: Wanted | None, location: Location, at: Location) -> Any:
     is_there = found is not None and found.steps == len(at)
     inner = [branch.wanted(()) for branch in found.branches] if found is not None and is_there else []
     kinds = found.kinds.union(*(one.kinds for one in inner if one is not None)) if found and is_there else frozenset()
@@ -180,3 +219,11 @@ def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) 
         message = "more digits than a number keeps on its way here: write it as text"
         raise InvalidError([Fault(at, location, value, "inexact_number", message)])
     return float(value)
+
+
+def _exact_json(text: str, wanted: WantedAt) -> str:
+    """The same of numbers in a JSON text; what is no JSON is refused by the validator."""
+    try:
+        return write_json(_exact(single(read_json(text)), wanted, ()))
+    except (ValueError, RecursionError):
+        return text

@@ -6,14 +6,18 @@ Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
-from toolshape.canonical import INTEGER_KEY, sets_extra
-from toolshape.cores import GATE, NOT_SCHEMAS, Node, core_nodes, rebuilt
+from toolshape.canonical import sets_extra, takes_no_alias
+from toolshape.choices import choices_of, looked_up
+from toolshape.cores import CHOICES, GATE, MAPS, NOT_SCHEMAS, Definitions, Node, core_nodes, definitions_of, rebuilt
+from toolshape.map_keys import NUMERIC, key_rule
+from toolshape.tags import with_optional_tag
+from toolshape.values import UnreadableError, read_json, single
 
 __all__ = ["closed", "is_finite", "take_in"]
 
@@ -37,32 +41,49 @@ def take_in(model: type[BaseModel]) -> None:
 
 def closed(schema: Any) -> Any:
     """The same core schema, closed."""
-    return rebuilt(schema, _closed_node, _LEFT_ALONE)
+    return rebuilt(schema, functools.partial(_closed_node, definitions_of(schema)), _LEFT_ALONE)
 
 
-def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911 - a line a hole
-    """One node whose children are closed already."""
+def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a line a hole
+    """One node whose children are closed already.
+
+    Args:
+        definitions: What references lead to, as it was.
+        node: The node.
+        config: The config of the model that it stands in.
+    """
     match node["type"]:
+        case "model-fields" | "typed-dict" if isinstance(node["fields"], Mapping):
+            fields = {name: _by_shown_name(name, field, config) for name, field in node["fields"].items()}
+            same = all(fields[name] is field for name, field in node["fields"].items())
+            node = node if same else {**node, "fields": fields}
+            return _closed_typed_dict(node) if node["type"] == "typed-dict" else node
+        case "dataclass-args":
+            taken = [_by_shown_name(field["name"], field, config) for field in node["fields"]]
+            same = all(one is field for one, field in zip(taken, node["fields"], strict=True))
+            return node if same else {**node, "fields": taken}
         case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
             return {**node, "allow_inf_nan": False}
         case "any":
             return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
-        case "model" | "dataclass" | "typed-dict" if not node.get("root_model") and not _sets_extra(node):
-            if node["type"] == "typed-dict":
-                return {**node, "extra_behavior": "forbid"}
+        case "model" | "dataclass" if not node.get("root_model") and not _sets_extra(node):
             return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
         case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":
             return {**node, "schema": _with_finite_extras(node["schema"])}
-        case "typed-dict" if node.get("extra_behavior") == "allow":
-            return _with_finite_extras(node)
+        case "literal" | "enum" if not choices_of(node).is_plain:
+            return _looking_up(node)
         case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
             return _gated(node, exact)
         case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
             return _gated(node, exact)
         case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
             return _gated(node, _is_no_number)
-        case "dict" if gate := _key_gate(node.get("keys_schema"), config):
-            return _gated(node, gate)
+        case kind if kind in MAPS:
+            return _with_exact_keys(node, config, definitions)
+        case "json":
+            return _gated(node, _says_one_thing, "a key comes twice in this text, or it holds NaN or an infinity")
+        case "tagged-union" if not callable(node["discriminator"]):
+            return with_optional_tag(node, definitions)
         case "generator":  # validated only when it is read, inside the tool
             listed = core_schema.list_schema(
                 node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
@@ -70,6 +91,42 @@ def _closed_node(node: Node, config: Node | None) -> Node:  # noqa: C901, PLR091
             return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
         case _:
             return node
+
+
+def _closed_typed_dict(node: Node) -> Node:
+    if not _sets_extra(node):
+        return {**node, "extra_behavior": "forbid"}
+    return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
+
+
+def _by_shown_name(name: str, field: Node, config: Node | None) -> Node:
+    """A field that is taken by the name that the canonical schema shows: an alias, or its own where that is a path."""
+    alias = field.get("validation_alias")
+    if alias is None or isinstance(alias, str):
+        return {**field, "validation_alias": name} if alias is not None and takes_no_alias(config) else field
+    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+    if any(len(path) == 1 and isinstance(path[0], str) for path in paths) and not takes_no_alias(config):
+        return field
+    return {**field, "validation_alias": name if takes_no_alias(config) else [[name], *paths]}
+
+
+def _looking_up(node: Node) -> Node:
+    """A choice whose values JSON writes otherwise than Python holds them."""
+    choices = choices_of(node)
+    outside = {key: node[key] for key in ("ref", "serialization") if key in node}
+    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
+    made = core_schema.no_info_plain_validator_function(looked_up(choices))
+    return {**made, **outside, "metadata": metadata}
+
+
+def _says_one_thing(text: Any) -> bool:
+    """Whether a JSON text has no key twice, and no number that JSON does not have; what is no JSON is not for us to say."""
+    try:
+        return not isinstance(text, str) or is_finite(single(read_json(text)))
+    except (UnreadableError, RecursionError):
+        return False
+    except ValueError:
+        return True
 
 
 def _sets_extra(node: Node) -> bool:
@@ -89,10 +146,11 @@ def _metadata(node: Node) -> dict[str, Any]:
     return {"metadata": node["metadata"]} if "metadata" in node else {}
 
 
-def _gated(node: Node, lets_through: Callable[[Any], bool]) -> Node:
+def _gated(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
     """The node behind a gate: a union of one branch, whose discriminator sees the JSON as it was written."""
+    error = ("inexact_json", message) if message else ("inexact", "not in this form")
     outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
-    inside = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
+    inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
 
     def branch(value: Any) -> str | None:
         return GATE if lets_through(value) else None
@@ -100,9 +158,9 @@ def _gated(node: Node, lets_through: Callable[[Any], bool]) -> Node:
     return {
         "type": "json-or-python",
         "json_schema": core_schema.tagged_union_schema(
-            {GATE: cast("Any", inside)}, branch, custom_error_type="inexact", custom_error_message="not in this form"
+            {GATE: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
         ),
-        "python_schema": inside,
+        "python_schema": inner,
         **outside,
     }
 
@@ -131,13 +189,8 @@ def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
     return lambda value: type(value) not in refused
 
 
-@functools.cache
-def _numeric() -> re.Pattern[str]:
-    return re.compile(r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
-
-
 def _is_no_number(value: Any) -> bool:
-    return not (isinstance(value, str) and _numeric().fullmatch(value))
+    return not (isinstance(value, str) and re.fullmatch(NUMERIC, value, re.ASCII))
 
 
 def _is_json_object(value: Any) -> bool:
@@ -145,36 +198,37 @@ def _is_json_object(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
-def _converts(keys: Node, config: Node | None) -> bool:
-    """Whether a key may become another value than the text that it is."""
-    nodes = list(core_nodes(keys))
-    strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
-    changes = strips or any(node.get(change) for node in nodes for change in _CHANGES)
-    return changes or not {str(node["type"]) for node in nodes} <= _KEPT
-
-
 _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
-_KEPT = frozenset({"str", "any", "literal"})
 
 
-def _key_gate(keys: Node | None, config: Node | None) -> Callable[[Any], bool] | None:
-    """Whether the keys of a JSON object are what they become in a map, one for one."""
-    kind = "str" if keys is None else keys["type"]
-    if kind == "bool":
-        return lambda value: not _is_json_object(value) or value.keys() <= {"true", "false"}
-    if kind == "int":
-        is_integer = re.compile(INTEGER_KEY, re.ASCII).fullmatch
-        return lambda value: not _is_json_object(value) or all(map(is_integer, value))
-    if keys is None or not _converts(keys, config):
-        return None
-    read = SchemaValidator(cast("Any", keys), cast("Any", config))
+def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
+    """A map whose keys are what they become, one for one, and are written as JSON writes such values."""
+    rule = key_rule(node.get("keys_schema"), definitions)
+    if rule.read is not None:
+        node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
+    keys = node.get("keys_schema")
+    strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
+    if keys is not None and (
+        rule.converts or strips or any(one.get(name) for one in core_nodes(keys) for name in _CHANGES)
+    ):
+        whole = (
+            {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
+        )
+        return _gated(node, _key_gate(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
+    return node if rule.admits is None else _gated(node, _key_gate(rule.admits, None))
 
-    def keeps_all(value: Any) -> bool:
+
+def _key_gate(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
+    """Whether the keys of a JSON object are keys of a map, and no two of them become one."""
+
+    def lets_through(value: Any) -> bool:
         if not _is_json_object(value):
             return True
+        if admits is not None and not all(map(admits, value)):
+            return False
         try:
-            return len({read.validate_strings(key) for key in value}) == len(value)
+            return reader is None or len({reader.validate_strings(key) for key in value}) == len(value)
         except (ValidationError, TypeError):  # the map itself says so
             return True
 
-    return keeps_all
+    return lets_through

@@ -5,10 +5,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.errors import did_you_mean, nearest
 from toolshape.faults import Location
+from toolshape.values import WrittenFloat
 
 __all__ = [
     "OMIT", "RULES", "SCALARS", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
@@ -58,7 +60,8 @@ class Wanted(NamedTuple):
     where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
     form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
     that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
-    of a fault's place lead there. ``part`` validates what stands there by itself. ``is_scalar``: a scalar of one type is
+    of a fault's place lead there. ``part`` validates what stands there by itself, ``content`` what a JSON text there holds.
+    ``has_optional_tag``: the field that tells branches apart may be left out. ``is_scalar``: a scalar of one type is
     wanted at that very place, by the rules that are on everywhere.
     """
 
@@ -74,6 +77,8 @@ class Wanted(NamedTuple):
     branches: tuple[Any, ...] = ()
     steps: int = 0
     part: Callable[[], Any] | None = None
+    content: Callable[[], Any] | None = None
+    has_optional_tag: bool = False
     is_scalar: bool = False
 
     def tag_in(self, found: Any) -> str | None:
@@ -192,8 +197,8 @@ def _from_any(found: Any, wanted: Wanted, parse: Parse, item: Wanted | None) -> 
         mends = _from_text(found, wanted, parse)
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
         mends = [("text_from_integer", str(found))]
-    elif _is_integral(found) and ("integer" in kinds or int(found) in _integers(wanted.choices)):
-        mends = [("integral_float", int(found))]
+    elif isinstance(found, float) and (number := _integral(found)) is not None:
+        mends = [("integral_float", number)] if "integer" in kinds or number in _integers(wanted.choices) else []
     if "list" in kinds and item is not None:
         in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
         if not in_list and _is_one_item(found, item):
@@ -258,8 +263,10 @@ def _integers(choices: Iterable[Any]) -> list[int]:
     return [one for one in choices if type(one) is int]
 
 
-def _is_integral(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT_FLOATS
+def _integral(value: float) -> int | None:
+    """The integer that a number is, by all the digits that were written of it; ``None`` if it is none."""
+    number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+    return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
 
 
 def _is_one_item(found: Any, item: Wanted) -> bool:

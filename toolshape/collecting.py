@@ -1,10 +1,10 @@
-"""A stream in, each call as soon as it is complete out; at the end a plan of them all, as of any other response."""
+"""A stream in, each call as soon as it is complete out; at the end a plan of them all, each validated there and once."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from toolshape.calls import Call, JsonObject
-from toolshape.dispatch import Plan
+from toolshape.dispatch import Plan, call_of
 from toolshape.errors import ResponseError
 from toolshape.provider import Provider, recognised
 from toolshape.receiving import folded, reading_of
@@ -52,8 +52,11 @@ class Collector:
             The calls that were not complete; where the stream was cut, these are cut off.
         """
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
-        calls = self.plan().calls if recognised(self._provider, self._response) else []
-        return found + [call for position, call in enumerate(calls) if position not in self._complete]
+        if not recognised(self._provider, self._response):
+            return found
+        _, wires, *_ = reading_of(self._provider, self._response)
+        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
+        return found + [call_of(self._provider.name, self._routes, at, wire) for at, wire in left]
 
     def plan(self) -> Plan:
         """The calls so far, validated and not run; see ``Bound.plan``.
@@ -82,10 +85,6 @@ class Collector:
             yield call
 
     def _folded(self, event: Any) -> list[Call]:
-        positions = folded(self._provider, self._response, event)
-        if self._complete.issuperset(positions):
-            return []
-        calls = self.plan().calls
-        finished = [one for one in positions if one not in self._complete and 0 <= one < len(calls)]
-        self._complete.update(finished)
-        return [calls[position] for position in finished]
+        done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
+        self._complete.update(at for at, _ in done)
+        return [call_of(self._provider.name, self._routes, at, wire) for at, wire in done]

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 __all__ = [
+    "CHOICES",
     "GATE",
+    "MAPS",
     "NOT_SCHEMAS",
+    "TAGS",
     "TRANSPARENT",
     "Definitions",
     "Node",
@@ -23,6 +26,12 @@ Definitions: TypeAlias = Mapping[str, Node]
 
 GATE = "toolshape gate"
 """The name of the one way through a gate (see ``closing``), in the locations of errors."""
+CHOICES = "toolshape_choices"
+"""The key under which the metadata of what looks up a choice hold the JSON values that there are."""
+TAGS = "toolshape_tags"
+"""The key under which the metadata of a tagged union hold the names of a tag that may be left out."""
+MAPS = frozenset({"dict", "ordered-dict", "counter", "frozendict"})
+"""The kinds that are objects with any keys; the last three since pydantic-core 2.50."""
 NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 """The keys of a node that lead to what the user wrote."""
 TRANSPARENT = frozenset(

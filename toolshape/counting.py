@@ -5,7 +5,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from toolshape.cores import Definitions, Node, definitions_of, inside
+from toolshape.cores import CHOICES, Definitions, Node, definitions_of, inside
 
 __all__ = ["KEYLESS", "KeyCount", "UntoldError", "compile_key_count", "count_of_flat"]
 
@@ -89,7 +89,7 @@ def _lines(node: Node, value: str, around: _Around) -> list[str]:  # noqa: PLR09
         UntoldError: It is of a union, a map of anything, or whatever a validator of the author's may have changed.
     """
     kind = node["type"]
-    if kind in KEYLESS:
+    if kind in KEYLESS or CHOICES in node.get("metadata", {}):
         return []
     if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, around.definitions)) is not None:
         return _lines(inner, value, around.deeper(node.get("schema_ref")) if kind == "definition-ref" else around)

@@ -197,4 +197,4 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
 def _output(foreign: Foreign, signature: Signature | None) -> Output:
     described = outputs.undescribed() if signature is None else outputs.describe(signature)
     schema = described.schema if foreign.output is None else foreign.output
-    return Output(schema=schema, to_text=described.to_text, findings=described.findings)
+    return Output(schema=schema, write=described.write, findings=described.findings)

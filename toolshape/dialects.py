@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolshape.bodies import copied, plain
+from toolshape.bodies import plain
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape.drafts import SCHEMA_WORDS, Reader
 from toolshape.errors import Problem
+from toolshape.values import copied
 
 __all__ = ["Foreign", "ForeignError", "entries", "read"]
 

@@ -1,33 +1,33 @@
 """A response's calls in, planned; run, and their results out. One body, two drivers."""
 
+import contextlib
 import json
-import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from time import perf_counter
 from types import CoroutineType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from toolshape.bodies import made_up_id, seed_of
-from toolshape.calls import Call, Coercion, Finish, Result, Results, new_record
-from toolshape.errors import CallError, Problem, nearest
-from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
-from toolshape.parts import Part, Text, as_text, parts_of
+from toolshape.bodies import made_up_id, seed_of, sendable_id
+from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall, new_record
+from toolshape.errors import CallError, Problem
+from toolshape.outcomes import OwnCancellationError, as_call_error, hidden, is_cancellation, refusal
+from toolshape.parts import Part, parts_of
 from toolshape.provider import Provider, Read
-from toolshape.receiving import sendable_id, sendable_name
+from toolshape.receiving import sendable_name
 from toolshape.route import Route, Routes
 from toolshape.running import NOTHING_INJECTED, SETTLED, collected, completed, loops, refuse_running_loop
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "call_of"]
 
+_MOST_HINTS = 10  # of a response, for names that nobody has
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
 Ready: TypeAlias = tuple[int, Call, Route, BaseModel, tuple[Coercion, ...]]
 """A call that may run: its position, the call named home, its way, and its arguments, valid, with what was mended."""
-
-_TASKS_COUNT_CANCELLATIONS = sys.version_info >= (3, 11)  # before, a task cannot say who cancelled it
 
 
 class Plan:
@@ -57,16 +57,16 @@ class Plan:
         answers: list[Result | None] = []
         ready: list[Ready] = []
         name, compiled = provider.name, routes.compiled
-        is_plain, seed = True, b""
+        is_plain, hints_left = True, _MOST_HINTS
         for given_id, wire_name, arguments, raw in wires:
             call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
-                seed = seed or seed_of(assistant)
-                call_id = sendable_id(given_id) or made_up_id(seed, len(calls))
+                call_id = sendable_id(given_id) or made_up_id(seed_of(raw), len(calls))
             route = (compiled.get(wire_name) if type(wire_name) is str else None) or routes.find(wire_name)
             if route is None:
                 call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
-                answers.append(_unknown(call, routes))
+                has_hint, hints_left = hints_left > 0, hints_left - 1
+                answers.append(_unknown(call, routes, has_hint=has_hint))
             else:
                 call = new_record(Call, (call_id, route.name, wire_name, arguments, name, raw, None, route.back))
                 try:
@@ -113,7 +113,7 @@ class Plan:
                 elapsed = perf_counter() - started
                 if type(value) is str and route.says_text and value.isascii():
                     self._answers[position] = new_record(
-                        Result, (call, value, None, coercions, elapsed, value, False, ())
+                        Result, (call, value, None, coercions, elapsed, value, False, (), True)
                     )
                 else:
                     self._answers[position] = _succeeded(ready, value, elapsed)
@@ -130,14 +130,11 @@ class Plan:
         """
         self._require(inject)
         claimed, self._ready = self._ready, ()
-        if len(claimed) != 1 or not _TASKS_COUNT_CANCELLATIONS:
+        if len(claimed) != 1:
             await self._drive(claimed, inject)
             return self.results
-        try:
-            await self._answer(claimed[0], inject)
-        except BaseException as error:
-            if not is_cancellation(error) or loops().is_cancelled():  # else it is the tool's own
-                raise
+        with contextlib.suppress(OwnCancellationError):  # which reads as cancelled
+            await loops().alone(self._answer(claimed[0], inject))
         return self.results
 
     def _refuse_running_loop(self) -> None:
@@ -151,7 +148,21 @@ class Plan:
                     route.tool.require(inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
-        await loops().all_of([self._answer(ready, inject) for ready in open_calls])
+        threads = loops().threads()
+        works = [
+            self._answer(one, inject)
+            if one[2].is_async or one[2].timeout is None
+            else self._in_turn(threads, one, inject)
+            for one in open_calls
+        ]
+        await loops().all_of(works)
+
+    async def _in_turn(
+        self, threads: AbstractAsyncContextManager[Any], ready: Ready, inject: Mapping[str, Any]
+    ) -> None:
+        """Answer a call that takes a thread of its own, once one is free; its time begins then."""
+        async with threads:
+            await self._answer(ready, inject)
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
         position, call, route, model, coercions = ready
@@ -169,9 +180,20 @@ class Plan:
         else:
             elapsed = perf_counter() - started
             if type(value) is str and route.says_text and value.isascii():
-                self._answers[position] = new_record(Result, (call, value, None, coercions, elapsed, value, False, ()))
+                done = (call, value, None, coercions, elapsed, value, False, (), True)
+                self._answers[position] = new_record(Result, done)
             else:
                 self._answers[position] = _succeeded(ready, value, elapsed)
+
+
+def call_of(provider: str, routes: Routes, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+    """A call of a response, named home, by its position among them; ``Plan.of`` makes the same."""
+    given_id, wire_name, arguments, raw = wire
+    call_id = sendable_id(given_id) or made_up_id(seed_of(raw), position)
+    route = routes.find(wire_name)
+    if route is None:
+        return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
+    return Call(call_id, route.name, wire_name, arguments, provider, raw, None, route.back)
 
 
 def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
@@ -187,13 +209,13 @@ def _is_whole(arguments: Any) -> bool:
         return False
     try:
         return isinstance(json.loads(arguments), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
-def _unknown(call: Call, routes: Routes) -> Result:
-    names = tuple(routes.shapes)
-    near = nearest(call.wire_name, names) or ""
+def _unknown(call: Call, routes: Routes, *, has_hint: bool) -> Result:
+    names, index = routes.index
+    near = (index.nearest(call.wire_name) or "") if has_hint else ""
     return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
 
 
@@ -210,19 +232,19 @@ def _failed(ready: Ready, error: BaseException, started: float) -> Result:
 def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
     _, call, route, _, coercions = ready
     parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
-            parts = tuple(Text(route.framed(one.text)) if isinstance(one, Text) else one for one in parts)
-            text = as_text(parts)
+            text, parts = route.framed_parts(parts)
             text.encode()  # half a surrogate pair cannot be sent
         else:
-            text = route.to_text(value)
+            text, is_text = route.write(value)
             if route.is_framed:
-                text = route.framed(text)
+                text, is_text = route.framed(text), None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything
         answer = hidden("unserialisable_result", error, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
-    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts))
+    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text))

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from toolshape.bodies import copied
 from toolshape.calls import Finding, JsonSchema
 from toolshape.errors import Problem
 from toolshape.lens import Change, Place, everywhere, resolver
 from toolshape.matching import fits
+from toolshape.values import copied
+from toolshape.write_only import without_secret_defaults
 
 __all__ = ["SCHEMA_WORDS", "Reader"]
 
@@ -83,7 +84,7 @@ class Reader:
         self.names = {}
         self.definitions = {}
         found: JsonSchema = self.inner(self.root, "")
-        return {**found, "$defs": self.definitions} if self.definitions else found
+        return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
         """A schema inside, rewritten; definitions are read when something refers to them."""

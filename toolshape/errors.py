@@ -93,6 +93,9 @@ class DefinitionError(ToolshapeError):
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
         super().__init__(f"{tool} cannot be a tool ({location}):\n{reasons}")
 
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), (), {"tool": self.tool, "location": self.location, "problems": self.problems})
+
 
 class ExportError(ToolshapeError):
     """A provider cannot be shown these tools. ``problems`` name tool path and rule and say what to do."""
@@ -103,6 +106,9 @@ class ExportError(ToolshapeError):
         self.problems = tuple(problems)
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
         super().__init__(f"{provider} cannot be shown {tool or 'these tools'}:\n{reasons}")
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), (), {"provider": self.provider, "tool": self.tool, "problems": self.problems})
 
 
 class UsageError(ToolshapeError):
@@ -115,6 +121,9 @@ class ResponseError(ToolshapeError):
     def __init__(self, message: str, *, body: object) -> None:
         self.body = body
         super().__init__(message)
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), self.args, {"body": self.body})
 
 
 class ToolError(Exception):
@@ -132,6 +141,9 @@ class ToolError(Exception):
         self.text = str(text)
         self.retryable = retryable
         super().__init__(text)
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), (self.text,), {"retryable": self.retryable})
 
 
 class CallError(ToolshapeError):
@@ -171,6 +183,16 @@ class CallError(ToolshapeError):
     def __str__(self) -> str:
         return for_model(self)
 
+    def __reduce__(self) -> Any:
+        # The cause stays where it was raised: the log has it, under the reference.
+        names = ("tool", "problems", "text", "names", "retryable", "reference", "arguments", "annotated")
+        return _remade, (type(self), (self.code,), {name: getattr(self, name) for name in names})
+
+
+def _remade(kind: type[Exception], given: tuple[Any, ...], named: dict[str, Any]) -> Exception:
+    """An error as it was before it was pickled or copied."""
+    return kind(*given, **named)
+
 
 def for_model(error: CallError) -> str:
     """Say an error to the model that made the call: short, a line a problem, nothing it did not already know.
@@ -186,7 +208,9 @@ def _said(error: CallError) -> str:  # noqa: PLR0911 - a line a code
         case "unknown_tool":
             return _unknown_tool(error)
         case "malformed_arguments":
-            return f"The arguments of {error.tool} are not a JSON object: {_problems(error)}"
+            is_object = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
+            what = "cannot be taken" if is_object else "are not a JSON object"
+            return f"The arguments of {error.tool} {what}: {_problems(error)}"
         case "truncated_arguments":
             return (
                 f"The arguments of {error.tool} were cut off: {_problems(error)}. "

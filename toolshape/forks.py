@@ -1,11 +1,14 @@
 """Whether a value may be tried twice at each of its levels: where branches of a union contain the union again."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.lens import Change, Place, everywhere, references
+from toolshape.lens import Change, Place, everywhere
+from toolshape.recursion import groups_of, references
 
-__all__ = ["DEEPEST", "depth_of", "forks"]
+__all__ = ["DEEPEST", "depth_of", "forks", "is_too_deep", "unions_recur"]
 
 DEEPEST = 12
 """How deep a value of a schema that forks may be nested: a validator tries twice as much with every level."""
@@ -14,7 +17,7 @@ DEEPEST = 12
 def forks(schema: JsonSchema) -> bool:
     """Whether a schema has a union of several objects, or of several arrays, inside a definition that contains itself."""
     definitions = schema.get("$defs", {})
-    inside = {name for name in definitions if name in _reached(name, definitions)}
+    inside = groups_of(definitions).keys()
     if not inside:
         return False
     found: list[str] = []
@@ -30,16 +33,26 @@ def forks(schema: JsonSchema) -> bool:
     return bool(found)
 
 
-def _reached(name: str, definitions: JsonSchema) -> set[str]:
-    """The definitions that one leads to."""
-    reached: set[str] = set()
-    waiting = references(definitions[name])
-    while waiting:
-        one = waiting.pop()
-        if one not in reached and one in definitions:
-            reached.add(one)
-            waiting |= references(definitions[one])
-    return reached
+_LONGEST_AND_DEEPEST = 2_000_000
+"""Characters by levels: a validator looks at what a union that contains itself refuses once more at each level."""
+
+
+def unions_recur(schema: JsonSchema) -> bool:
+    """Whether a definition that contains itself has a union in it."""
+    definitions = schema.get("$defs", {})
+    groups = groups_of(definitions)
+    return any('"anyOf"' in text or '"oneOf"' in text for text in (json.dumps(definitions[name]) for name in groups))
+
+
+def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
+    """Whether a text is nested too deeply for its length, where unions contain themselves.
+
+    Args:
+        text: The text.
+        value: Reads it.
+    """
+    opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    return len(text) * opened > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
 
 
 def depth_of(value: Any) -> int:

@@ -4,23 +4,25 @@ A rule is local: it sees one node whose children are rewritten already, and answ
 ``everywhere`` lifts a rule to a whole schema; ``compose`` puts such lenses one after the other.
 """
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import collections
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.arrows import Arrow, Dropped, chained, in_array, in_object, in_others
 from toolshape.calls import JsonSchema, Loss
-from toolshape.matching import apart, fits
+from toolshape.matching import apart, belonging
+from toolshape.recursion import groups_of, name_of, references, referring
 
 __all__ = [
-    "Arrow", "Change", "Lens", "Pass", "Place", "Resolve", "Rule", "UnsayableError", "compose", "each", "everywhere",
-    "inlined", "references", "resolver", "unmarked",
+    "MARKS", "NAMES", "PATH", "Arrow", "Change", "Lens", "Pass", "Place", "Resolve", "Rule", "UnsayableError", "compose", "each", "everywhere",
+    "inlined", "inlined_but_recursion", "resolver", "unmarked",
 ]  # fmt: skip
 
 Resolve: TypeAlias = Callable[[Any], Any]
 
 MOST_NODES = 50_000  # a definition from elsewhere may be hostile: references that double at every step
+_MOST_INLINED = 2_000  # where references may stay as well
 
 
 class UnsayableError(Exception):
@@ -145,7 +147,11 @@ def each(*rules: Rule) -> Rule:
 
 
 def inlined(at_recursion: Rule) -> Pass:
-    """Replace every ``$ref`` by what it refers to; where a definition would contain itself, apply the rule to it."""
+    """Replace every ``$ref`` by what it refers to; where definitions contain each other, apply the rule inside of them.
+
+    Of definitions that contain each other each is shown whole once, where it stands least deep; elsewhere the rule says
+    what becomes of a reference to it, or of a union of such. So what is shown grows with what was written.
+    """
 
     def apply(schema: JsonSchema) -> Lens:
         return _Walk(_unchanged, at_recursion, schema, True).lens()
@@ -153,8 +159,23 @@ def inlined(at_recursion: Rule) -> Pass:
     return apply
 
 
+def inlined_but_recursion(schema: JsonSchema) -> Lens:
+    """Replace every ``$ref`` by what it refers to, but those to definitions that contain themselves; all stay, where that is much more."""
+    try:
+        walk = _Walk(_unchanged, _unchanged, schema, True)
+        walk.keeps_recursion, walk.most = True, _MOST_INLINED
+        return walk.lens()
+    except UnsayableError:
+        return Lens(schema=schema)
+
+
 PATH = "x-toolshape-path"
 """Travels with a node through the passes, so that whatever becomes of it is reported at its place in the function."""
+
+
+NAMES = "x-toolshape-names"
+"""Travels in the same way: the names that fields had before they were renamed, by which a call in canonical form has them."""
+MARKS = frozenset({PATH, NAMES})
 
 
 def unmarked(schema: JsonSchema) -> JsonSchema:
@@ -167,7 +188,7 @@ def _marked(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _unmarked(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    return Change(node={key: value for key, value in node.items() if key != PATH}) if PATH in node else None
+    return Change(node={key: value for key, value in node.items() if key not in MARKS}) if PATH in node else None
 
 
 def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -202,6 +223,9 @@ class _Walk:
         self.definitions: dict[str, _Step | None] = {}
         self.arrows: dict[str, _Arrows] = {}
         self.nodes = self.depth = 0
+        self.most, self.keeps_recursion = MOST_NODES, False
+        self.groups = groups_of(schema.get("$defs", {})) if inline is not None else {}
+        self.shown_whole: dict[int, set[int]] = {}
         self.changes_values = False
         self.drops: set[Any] | None = set()
 
@@ -248,8 +272,8 @@ class _Walk:
 
     def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         self.nodes += 1
-        if self.nodes > MOST_NODES:
-            raise UnsayableError(f"more than {MOST_NODES} nodes: split the tool", path=path, rule="too_large")
+        if self.nodes > self.most:
+            raise UnsayableError(f"more than {self.most} nodes: split the tool", path=path, rule="too_large")
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
         place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
@@ -270,17 +294,64 @@ class _Walk:
         return self.with_examples(step, node)
 
     def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
-        name = _name_of(node["$ref"])
+        name = name_of(node["$ref"])
+        if self.keeps_recursion and name in self.groups:
+            return _Step(before=node, after=dict(node))
         siblings = {key: value for key, value in node.items() if key != "$ref"}
-        if name in stack:
-            change = (self.inline or _unchanged)(node, place) or Change(node=node)
-            self.losses.extend(change.losses)
-            self.note(change)
-            return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
+        if self.is_cut(node, stack):
+            return self.cut(node, place)
         target = self.resolve_before({"$ref": node["$ref"]})
         if not isinstance(target, dict) or "$ref" in target:
             raise UnsayableError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
-        return self.visit_node({**target, **siblings}, place.path, place.keyword or "$ref", (*stack, name))
+        inside = {**target, **siblings}
+        with self.entering([node], stack):
+            return self.visit_node(inside, place.path, place.keyword or "$ref", (*stack, name))
+
+    def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
+        """Whether a reference leads to a definition that is shown whole elsewhere."""
+        name = name_of(node["$ref"])
+        group = self.groups.get(name)
+        is_inside = group is not None and any(self.groups.get(one) == group for one in stack)
+        return name in stack or (is_inside and id(node) not in self.shown_whole.get(group or 0, ()))
+
+    def cut(self, node: JsonSchema, place: Place) -> _Step:
+        """What the rule makes of a reference that is cut, or of a union of several."""
+        change = (self.inline or _unchanged)(node, place) or Change(node=node)
+        self.losses.extend(change.losses)
+        self.note(change)
+        return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
+
+    @contextlib.contextmanager
+    def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
+        """Choose where each definition of the groups that are entered here is shown whole: where it stands least deep."""
+        entered: dict[int, list[str]] = {}
+        for name in [
+            name_of(one["$ref"]) for one in branches if isinstance(one, dict) and isinstance(one.get("$ref"), str)
+        ]:
+            group = self.groups.get(name)
+            if (
+                group is not None
+                and group not in self.shown_whole
+                and not any(self.groups.get(s) == group for s in stack)
+            ):
+                entered.setdefault(group, []).append(name)
+        for group, names in entered.items():
+            self.shown_whole[group] = self.least_deep(group, names)
+        yield
+        for group in entered:
+            del self.shown_whole[group]
+
+    def least_deep(self, group: int, names: list[str]) -> set[int]:
+        """The references inside of a group behind which a definition is shown whole; by their identity, as we hold them."""
+        queue, known, found = collections.deque(names), set(names), set[int]()
+        while queue:
+            for node in referring(self.schema["$defs"][queue.popleft()]):
+                name = name_of(node["$ref"])
+                if self.groups.get(name) == group and name not in known:
+                    known.add(name)
+                    queue.append(name)
+                    found.add(id(node))
+        return found
 
     def note(self, change: Change) -> None:
         """Remember what a change does to values."""
@@ -332,15 +403,14 @@ class _Walk:
         if isinstance(properties, dict):
             steps = {name: self.visit(inner, base + name, "properties", stack) for name, inner in properties.items()}
             after["properties"] = {name: step.after for name, step in steps.items()}
-            yield (
-                in_object({name: s.back for name, s in steps.items()}),
-                in_object({n: s.out for n, s in steps.items()}),
-            )
+            backs = {name: step.back for name, step in steps.items()}
+            backs |= {before: backs.get(name) for before, name in node.get(NAMES, {}).items()}
+            yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
         if isinstance(node.get("additionalProperties"), dict):
             step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
             after["additionalProperties"] = step.after
             known = frozenset(properties or ())
-            yield in_others(known, step.back), in_others(known, step.out)
+            yield in_others(known | node.get(NAMES, {}).keys(), step.back), in_others(known, step.out)
         if isinstance(node.get("propertyNames"), dict):  # keys are text: no arrow changes them
             after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
 
@@ -358,7 +428,8 @@ class _Walk:
     def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
         for keyword in ("anyOf", "oneOf", "allOf"):
             if isinstance(node.get(keyword), list):
-                branches = [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
+                with self.entering(node[keyword] if keyword != "allOf" else (), stack):
+                    branches = self.branches(node, keyword, path, stack)
                 after[keyword] = [step.after for step in branches]
                 if keyword == "allOf":
                     yield from ((step.back, step.out) for step in branches)
@@ -366,9 +437,20 @@ class _Walk:
                     self.look_alike(branches, keyword, path)
                     yield self.union(branches)
 
+    def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
+        """The branches, rewritten; those that are cut are one."""
+        cut = [one for one in node[keyword] if self.inline and _is_reference(one) and self.is_cut(one, stack)]
+        if len(cut) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
+            return [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
+        others = [
+            self.visit(one, path, keyword, stack) for one in node[keyword] if not any(one is part for part in cut)
+        ]
+        place = Place(path=path, keyword=keyword, resolve=self.resolve_before, depth=self.depth)
+        return [*others, self.cut({"anyOf": cut}, place)]
+
     def reference(self, node: JsonSchema) -> _Step:
         """A ``$ref`` has the arrows of its definition, found when they are needed: it may still be in the making."""
-        name, arrows = _name_of(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
+        name, arrows = name_of(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
@@ -392,26 +474,33 @@ class _Walk:
                     note = (
                         f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is taken"
                     )
-                    self.losses.append(Loss(path=path, keyword=keyword, kind="reshaped", note=note, ambiguous=True))
+                    self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
 
     def union(self, branches: Sequence[_Step]) -> _Arrows:
         """The arrows of the branch that a value belongs to, decided deeply."""
         if not any(branch.back or branch.out for branch in branches):
             return None, None
 
+        afters, befores = [one.after for one in branches], [one.before for one in branches]
+
         def back(value: Any) -> Any:
-            branch = next((one for one in branches if fits(value, one.after, self.resolve_after)), None)
-            return branch.back(value) if branch is not None and branch.back else value
+            index = belonging(value, afters, self.resolve_after)
+            arrow = None if index is None else branches[index].back
+            return arrow(value) if arrow else value
 
         def out(value: Any) -> Any:
-            branch = next((one for one in branches if fits(value, one.before, self.resolve_before)), None)
-            return branch.out(value) if branch is not None and branch.out else value
+            index = belonging(value, befores, self.resolve_before)
+            arrow = None if index is None else branches[index].out
+            return arrow(value) if arrow else value
 
         return back, out
 
 
-def _name_of(reference: str) -> str:
-    return reference.rpartition("/")[2]
+_SEVERAL = 2
+
+
+def _is_reference(node: Any) -> bool:
+    return isinstance(node, dict) and isinstance(node.get("$ref"), str)
 
 
 def resolver(schema: JsonSchema) -> Resolve:
@@ -424,7 +513,7 @@ def _resolved(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
     for _ in range(100):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             return node
-        target = root if node["$ref"] == "#" else find(_name_of(node["$ref"]))
+        target = root if node["$ref"] == "#" else find(name_of(node["$ref"]))
         if target is None:
             return node
         if not isinstance(target, dict):
@@ -446,8 +535,3 @@ def _pruned(schema: JsonSchema) -> JsonSchema:
             waiting |= references(definitions[name])
     kept = {name: node for name, node in definitions.items() if name in used}
     return {**{k: v for k, v in schema.items() if k != "$defs"}, **({"$defs": kept} if kept else {})}
-
-
-def references(node: Any) -> set[str]:
-    """The names of the definitions that a schema refers to."""
-    return {_name_of(found) for found in re.findall(r'"\$ref": "([^"]+)"', json.dumps(node))}

@@ -1,9 +1,11 @@
 """How large a schema is, and the checks of how large it may be."""
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from toolshape.calls import JsonSchema
 from toolshape.lens import Change, Place, everywhere
+from toolshape.recursion import groups_of
 from toolshape.rules import Check
 
 __all__ = ["GrammarSize", "at_most", "grammar_size", "long_enums", "sizes"]
@@ -73,7 +75,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
 
 
 def _levels(schema: JsonSchema) -> int:
-    """How deep the objects and arrays of a schema stand in each other, definitions in their places; no cycle twice."""
+    """How deep the objects and arrays of a schema stand in each other, definitions in their places."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -88,15 +90,37 @@ def _levels(schema: JsonSchema) -> int:
 
         everywhere(look)(inner if isinstance(inner, dict) else {})
 
-    def deepest(name: str, above: frozenset[str]) -> int:
-        inner = [
-            depth + deepest(target, above | {name})
-            for target, depth in references.get(name, ())
-            if target not in above and target != name
-        ]
-        return max([own.get(name, 0), *inner])
+    groups = groups_of(definitions)
+    known: dict[str, int] = {}
 
-    return deepest("", frozenset())
+    def deepest(name: str) -> int:
+        """The depth below a definition: of those that contain each other, each where it is first met."""
+        if name not in known:
+            known[name] = max(
+                [depth + own.get(one, 0) for one, depth in _members(name, groups, references).items()]
+                + [
+                    depth + further + deepest(target)
+                    for one, depth in _members(name, groups, references).items()
+                    for target, further in references.get(one, ())
+                    if groups.get(target, target) != groups.get(name, name)
+                ]
+            )
+        return known[name]
+
+    return deepest("")
+
+
+def _members(
+    name: str, groups: Mapping[str, int], references: Mapping[str, Sequence[tuple[str, int]]]
+) -> dict[str, int]:
+    """The definitions that contain each other with this one, and how deep each is first met from there; itself at least."""
+    found, queue = {name: 0}, [name]
+    for one in queue:
+        for target, further in sorted(references.get(one, ()), key=lambda pair: pair[1]):
+            if groups.get(target) == groups.get(name, -1) and target not in found:
+                found[target] = found[one] + further
+                queue.append(target)
+    return found
 
 
 def long_enums(choices: int, characters: int) -> Check:

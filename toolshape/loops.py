@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -10,11 +11,13 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.binding import Invoke
-from toolshape.outcomes import TimedOutError
+from toolshape.outcomes import OwnCancellationError, TimedOutError
 from toolshape.running import collected, is_async, is_asynchronous
 from toolshape.signature import Kind
 
-__all__ = ["all_of", "finished", "is_cancelled", "is_running", "run", "run_async", "settled"]
+__all__ = ["all_of", "alone", "finished", "is_running", "run", "run_async", "settled", "threads"]
+
+_MOST_THREADS = 32
 
 
 def is_running() -> bool:
@@ -26,18 +29,44 @@ def is_running() -> bool:
     return True
 
 
-def is_cancelled() -> bool:
-    """Whether the task that we are in was cancelled from outside; from Python 3.11 on, where a task counts that."""
-    task: Any = asyncio.current_task()
-    return task is None or bool(task.cancelling())
-
-
 def run(work: Coroutine[Any, Any, Any]) -> Any:
     """Run it in a loop of its own."""
     try:
         return asyncio.run(work)
     finally:
         work.close()
+
+
+async def alone(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a task of its own, as several are: what it sets in its context, and whom it cancels, is its own affair.
+
+    Raises:
+        OwnCancellationError: It was cancelled by itself.
+        CancelledError: We were cancelled; it has been, too.
+    """
+    task = _task_of(work)
+    if not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+    if task.cancelled():
+        raise OwnCancellationError
+    return task.result()
+
+
+def threads() -> asyncio.Semaphore:
+    """What lets so many tools that are left behind at their deadline run at once, each in a thread of its own."""
+    return asyncio.Semaphore(_MOST_THREADS)
+
+
+def _task_of(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
 
 
 async def all_of(works: Sequence[Awaitable[Any]]) -> None:

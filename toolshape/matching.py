@@ -1,15 +1,27 @@
 """Which branch of a union a value belongs to, and whether two branches can be told apart at all."""
 
+import functools
 import math
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["apart", "fits", "same"]
+if sys.version_info >= (3, 11):
+    from re import _parser as re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+else:
+    import sre_parse as re_parser
+
+__all__ = ["apart", "belonging", "fits", "is_bounded", "same"]
 
 Resolve: TypeAlias = Callable[[Any], Any]
 
 _DEPTH = 64  # of a schema that refers to itself without consuming any of the value
+_ALL = 1_000_000
+_FEW_TIMES = 10
+_SEVERAL = 2
+_MOST_COMPARED = 10_000  # nodes in which two schemas may be told apart
+_MOST_MATCHING = 1_000_000  # steps of matching one text by a pattern
 
 
 def same(one: Any, other: Any) -> bool:
@@ -23,31 +35,103 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def fits(value: Any, schema: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:  # noqa: C901, PLR0911 - a line a keyword
-    """Whether a JSON value is of the form a schema asks for, all the way down; formats are not looked at."""
-    if not isinstance(schema, dict):
-        return schema is not False
-    if not depth:
-        return True
-    if "$ref" in schema:
-        target = resolve(schema)
-        return not isinstance(target, dict) or "$ref" in target or fits(value, target, resolve, depth - 1)
-    if value is None and schema.get("nullable") is True:
-        return True
-    if "const" in schema and not same(value, schema["const"]):
-        return False
-    if "enum" in schema and not any(same(value, option) for option in schema["enum"]):
-        return False
-    if "type" in schema and not _types(value) & _asked(schema):
-        return False
-    for keyword, combine in (("anyOf", any), ("oneOf", any), ("allOf", all)):
-        if keyword in schema and not combine(fits(value, branch, resolve, depth - 1) for branch in schema[keyword]):
+def belonging(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
+    """Which branch of a union a value belongs to: the first that it fits; decided deeply where it has to be."""
+    outside = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
+    if len(outside) < _SEVERAL:
+        return outside[0] if outside else None
+    return next((index for index in outside if fits(value, branches[index], resolve)), None)
+
+
+def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bool:
+    """Whether a JSON value is of the form a schema asks for; formats are not looked at.
+
+    Args:
+        value: The value.
+        schema: The schema.
+        resolve: Follows its references.
+        levels: How many levels of the value are looked at; by default it is all the way down.
+    """
+    return _Fit(resolve).fits(value, schema, levels, _DEPTH)
+
+
+class _Fit:
+    """One value held to one schema. What a reference leads to is asked of a part of the value once."""
+
+    __slots__ = ("known", "resolve")
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.known: dict[tuple[str, int, int], bool] = {}
+
+    def of_reference(self, value: Any, schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        key = (schema["$ref"], id(value), levels)
+        is_bare = len(schema) == 1
+        if is_bare and key in self.known:
+            return self.known[key]
+        target = self.resolve(schema)
+        is_open = not isinstance(target, dict) or "$ref" in target
+        found = is_open or self.fits(value, target, levels, depth - 1)
+        if is_bare:
+            self.known[key] = found
+        return found
+
+    def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - a line a keyword
+        if not isinstance(schema, dict):
+            return schema is not False
+        if not depth:
+            return True
+        if "$ref" in schema:
+            return self.of_reference(value, schema, levels, depth)
+        if value is None and schema.get("nullable") is True:
+            return True
+        if "const" in schema and not same(value, schema["const"]):
             return False
-    if isinstance(value, dict):
-        return _object_fits(value, schema, resolve, depth)
-    if isinstance(value, list):
-        return _array_fits(value, schema, resolve, depth)
-    return _scalar_fits(value, schema)
+        if "enum" in schema and not any(same(value, option) for option in schema["enum"]):
+            return False
+        if "type" in schema and not _types(value) & _asked(schema):
+            return False
+        for keyword, combine in (("anyOf", any), ("oneOf", any), ("allOf", all)):
+            if keyword in schema:
+                branches = schema[keyword]
+                if not combine(self.fits(value, branch, levels, depth - 1) for branch in branches):
+                    return False
+        if isinstance(value, dict):
+            return self.object_fits(value, schema, levels, depth)
+        if isinstance(value, list):
+            return self.array_fits(value, schema, levels, depth)
+        return _scalar_fits(value, schema)
+
+    def object_fits(self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        properties = schema.get("properties", {})
+        others = schema.get("additionalProperties", True)
+        names = schema.get("propertyNames", True)
+        if not (
+            all(name in value for name in schema.get("required", ()))
+            and schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", math.inf)
+            and (others is not False or all(name in properties for name in value))
+            and (names is True or all(self.fits(name, names, levels, depth) for name in value))
+        ):
+            return False
+        return all(
+            self.of_member(item, properties.get(name, others), levels - 1, depth) for name, item in value.items()
+        )
+
+    def array_fits(self, value: list[Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        prefix = schema.get("prefixItems", [])
+        rest = schema.get("items", True)
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf):
+            return False
+        return all(
+            self.of_member(item, prefix[index] if index < len(prefix) else rest, levels - 1, depth)
+            for index, item in enumerate(value)
+        )
+
+    def of_member(self, item: Any, schema: Any, levels: int, depth: int) -> bool:
+        """Hold a member to its schema: at the last level that is looked at, but for what is inside of it."""
+        if levels < 0 or (levels == 0 and isinstance(item, (dict, list))):
+            return True
+        return self.fits(item, schema, levels, depth)
 
 
 def _types(value: Any) -> set[str]:
@@ -62,26 +146,6 @@ def _types(value: Any) -> set[str]:
 def _asked(schema: Mapping[str, Any]) -> set[str]:
     asked = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     return {str(name).lower() for name in asked}
-
-
-def _object_fits(value: dict[str, Any], schema: Mapping[str, Any], resolve: Resolve, depth: int) -> bool:
-    properties = schema.get("properties", {})
-    others = schema.get("additionalProperties", True)
-    names = schema.get("propertyNames", True)
-    return (
-        all(name in value for name in schema.get("required", ()))
-        and schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", math.inf)
-        and all(fits(item, properties.get(name, others), resolve, depth) for name, item in value.items())
-        and all(fits(name, names, resolve, depth) for name in value)
-    )
-
-
-def _array_fits(value: list[Any], schema: Mapping[str, Any], resolve: Resolve, depth: int) -> bool:
-    prefix = schema.get("prefixItems", [])
-    rest = schema.get("items", True)
-    return schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf) and all(
-        fits(item, prefix[index] if index < len(prefix) else rest, resolve, depth) for index, item in enumerate(value)
-    )
 
 
 def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -99,34 +163,113 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def _matches(pattern: Any, value: str) -> bool:
+    """Whether a text matches; where nobody knows how long that takes, or it is another dialect, it may."""
     try:
-        return not isinstance(pattern, str) or re.search(pattern, value) is not None
-    except re.error:  # another dialect of regular expressions
+        return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None
+    except (re.error, RecursionError, OverflowError):
         return True
 
 
-def apart(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:  # noqa: PLR0911 - a line a form
-    """Whether surely no value fits both schemas."""
-    one, other = resolve(one), resolve(other)
-    if not isinstance(one, dict) or not isinstance(other, dict) or not depth:
-        return one is False or other is False
-    for keyword in ("anyOf", "oneOf"):
+def is_bounded(pattern: str, text: str) -> bool:
+    """Whether Python finds out in bounded time if a text matches: no repetition stands in another, few beside each other.
+
+    Raises:
+        re.error: It is no pattern that Python knows.
+    """
+    repeated = _repetitions(pattern)
+    return repeated is not None and (len(text) + 1) ** (repeated + 1) <= _MOST_MATCHING
+
+
+@functools.lru_cache(256)
+def _repetitions(pattern: str) -> int | None:
+    """How many repetitions without an end a pattern has; ``None`` where one stands in another, or it refers back."""
+    return _repetitions_in(re_parser.parse(pattern), inside=False)
+
+
+def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
+    found = 0
+    for operator, argument in parsed:
+        name = str(operator)
+        is_repeat = name in _REPEATS
+        is_open = is_repeat and int(argument[1]) - int(argument[0]) > _FEW_TIMES
+        if (inside and (is_repeat or name == "BRANCH")) or name in _REFERS_BACK:
+            return None
+        parts = [_repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)]
+        if None in parts:
+            return None
+        is_anew = name in _LOOKS_AROUND  # at every place
+        found += is_open + is_anew + sum(part for part in parts if part is not None)
+    return found
+
+
+_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
+_REFERS_BACK = frozenset({"GROUPREF", "GROUPREF_EXISTS"})
+_LOOKS_AROUND = frozenset({"ASSERT", "ASSERT_NOT"})
+
+
+def _parts_of(name: str, argument: Any) -> list[Any]:
+    """What stands inside of a part of a parsed pattern."""
+    if name == "BRANCH":
+        return list(argument[1])
+    if name == "ATOMIC_GROUP":
+        return [argument]
+    return [argument[-1]] if name in {*_REPEATS, *_LOOKS_AROUND, "SUBPATTERN"} else []
+
+
+def apart(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
+    """Whether surely no value fits both schemas; what takes long to tell is not sure."""
+    return _Apart(resolve).apart(one, other, depth)
+
+
+class _Apart:
+    """One comparison of two schemas."""
+
+    __slots__ = ("left", "resolve")
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.left = _MOST_COMPARED
+
+    def apart(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - a line a form
+        self.left -= 1
+        one, other = self.resolve(one), self.resolve(other)
+        if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:
+            return one is False or other is False
+        for keyword in ("anyOf", "oneOf"):
+            for first, second in ((one, other), (other, one)):
+                if keyword in first:
+                    return all(self.apart(branch, second, depth - 1) for branch in first[keyword])
+        first_values, second_values = _values(one), _values(other)
+        if first_values is not None:
+            return not any(fits(value, other, self.resolve) for value in first_values)
+        if second_values is not None:
+            return not any(fits(value, one, self.resolve) for value in second_values)
+        if "type" not in one or "type" not in other:
+            return False
+        shared = _wide(_asked(one)) & _wide(_asked(other))
+        if shared == {"object"}:
+            return self.objects(one, other, depth)
+        if shared == {"array"}:
+            return self.arrays(one, other, depth)
+        return not shared
+
+    def objects(self, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> bool:
         for first, second in ((one, other), (other, one)):
-            if keyword in first:
-                return all(apart(branch, second, resolve, depth - 1) for branch in first[keyword])
-    first_values, second_values = _values(one), _values(other)
-    if first_values is not None:
-        return not any(fits(value, other, resolve) for value in first_values)
-    if second_values is not None:
-        return not any(fits(value, one, resolve) for value in second_values)
-    if "type" not in one or "type" not in other:
+            known = second.get("properties", {})
+            for name in first.get("required", ()):
+                inner = first.get("properties", {}).get(name, True)
+                outer = known.get(name, second.get("additionalProperties", True))
+                if outer is False or (name in known and self.apart(inner, outer, depth - 1)):
+                    return True
         return False
-    shared = _wide(_asked(one)) & _wide(_asked(other))
-    if shared == {"object"}:
-        return _objects_apart(one, other, resolve, depth)
-    if shared == {"array"}:
-        return _arrays_apart(one, other, resolve, depth)
-    return not shared
+
+    def arrays(self, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> bool:
+        for first, second in ((one, other), (other, one)):
+            if first.get("minItems", 0) > second.get("maxItems", math.inf):
+                return True
+        both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
+        first, second = ((schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other))
+        return both_have_some and self.apart(first, second, depth - 1)
 
 
 def _values(schema: Mapping[str, Any]) -> list[Any] | None:
@@ -135,24 +278,3 @@ def _values(schema: Mapping[str, Any]) -> list[Any] | None:
 
 def _wide(types: set[str]) -> set[str]:
     return types | {"number"} if "integer" in types else types
-
-
-def _objects_apart(one: Mapping[str, Any], other: Mapping[str, Any], resolve: Resolve, depth: int) -> bool:
-    for first, second in ((one, other), (other, one)):
-        known = second.get("properties", {})
-        for name in first.get("required", ()):
-            inner = first.get("properties", {}).get(name, True)
-            outer = known.get(name, second.get("additionalProperties", True))
-            if outer is False or (name in known and apart(inner, outer, resolve, depth - 1)):
-                return True
-    return False
-
-
-def _arrays_apart(one: Mapping[str, Any], other: Mapping[str, Any], resolve: Resolve, depth: int) -> bool:
-    if one.get("minItems", 0) > other.get("maxItems", math.inf) or other.get("minItems", 0) > one.get(
-        "maxItems", math.inf
-    ):
-        return True
-    both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
-    first, second = ((schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other))
-    return both_have_some and apart(first, second, resolve, depth - 1)

@@ -3,29 +3,49 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from toolshape.bodies import copied
 from toolshape.calls import Coercion, new_record
 from toolshape.coercion import OMIT, Parse, Wanted, WantedAt, is_misspelt, proposal
 from toolshape.faults import Fault, Location, path_of
+from toolshape.values import WrittenFloat, copied
 
-__all__ = ["Checker", "InvalidError", "Mender", "has", "mended_at_once", "settled"]
+__all__ = [
+    "WORK_OF_FAULT",
+    "Checker",
+    "InvalidError",
+    "Mender",
+    "TooMuchWrongError",
+    "alike",
+    "has",
+    "mended_at_once",
+    "settled",
+    "standing_at",
+]
 
 _MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
-_MOST_TRIED = 8_000_000  # bytes validated in trying the branches of unions; a hostile value has many
-_COST_OF_TRYING = 2_000  # bytes, whatever the size of the value
+_MOST_WORK = 2_000_000  # of about a fifth of a microsecond each; a hostile value has many places that are wrong
+_WORK_OF_TRYING = 200  # whatever the size of the value
+WORK_OF_FAULT = 40
+_BYTES_AT_ONCE = 10
 _ABSENT = object()
+
+
+class TooMuchWrongError(Exception):
+    """More is wrong with a value than can be looked at in bounded time."""
 
 
 class InvalidError(Exception):
     """A value is not what is wanted: ``faults`` say where, ``told`` says why to a reader.
 
-    ``value`` is the value as far as it was mended.
+    ``value`` is the value as far as it was mended. ``work`` is what it took to find the faults.
     """
 
-    def __init__(self, faults: Sequence[Fault], told: Callable[[], Sequence[Fault]] | None = None) -> None:
+    def __init__(
+        self, faults: Sequence[Fault], told: Callable[[], Sequence[Fault]] | None = None, work: int = 0
+    ) -> None:
         self.faults = faults
+        self.work = work
         self.told = told or (lambda: faults)
         self.value: Any = None
         super().__init__()
@@ -35,11 +55,12 @@ class Checker(NamedTuple):
     """Something that validates.
 
     ``check`` gives the validated value or raises ``InvalidError``; ``wanted`` says what a place wants that a fault
-    names, ``None`` where nobody can tell.
+    names, ``None`` where nobody can tell. ``slowness`` is how much longer it takes than pydantic does.
     """
 
     check: Callable[[Any], Any]
     wanted: WantedAt
+    slowness: int = 1
 
 
 class Mender:
@@ -48,28 +69,33 @@ class Mender:
     ``read`` reads JSON text, repaired where it is told so.
     """
 
-    __slots__ = ("_bytes_tried", "_read", "parse", "rules")
+    __slots__ = ("_read", "_work", "parse", "rules")
 
     def __init__(
-        self, rules: frozenset[str], read: Callable[[str, bool], tuple[Any, bool]], bytes_tried: list[int] | None = None
+        self, rules: frozenset[str], read: Callable[[str, bool], tuple[Any, bool]], work: list[int] | None = None
     ) -> None:
         may_repair = "repair_json" in rules
         self.rules = rules
         self.parse: Parse = lambda text: read(text, may_repair)
         self._read = read
-        self._bytes_tried = [0] if bytes_tried is None else bytes_tried  # one sum for a payload and all its parts
+        self._work = [0] if work is None else work  # one sum for a payload and all its parts
 
-    def may_try(self, size: int) -> bool:
-        """Whether so many bytes more may be validated."""
-        self._bytes_tried[0] += size
-        return self._bytes_tried[0] <= _MOST_TRIED
+    def spend(self, work: int) -> None:
+        """Put some work on the account of the payload.
+
+        Raises:
+            TooMuchWrongError: It is more than is done for one.
+        """
+        self._work[0] += work
+        if self._work[0] > _MOST_WORK:
+            raise TooMuchWrongError
 
     def at(self, wanted: Wanted) -> "Mender":
         """What is allowed at a place, where the author may have switched rules."""
         if not wanted.switched:
             return self
         on = {rule for rule, is_on in wanted.switched.items() if is_on}
-        return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._bytes_tried)
+        return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._work)
 
 
 def mended_at_once(
@@ -89,10 +115,10 @@ def mended_at_once(
     """
     made: list[Coercion] = []
     for location, found in refused:
-        place = wanted(location)
-        if place is None or not place.is_scalar or not _alike(_standing(value, location), found):
+        place, standing = wanted(location), standing_at(value, location)
+        if place is None or not place.is_scalar or not alike(standing, found):
             return None
-        mend = proposal(found, place, rules, parse)
+        mend = proposal(standing, place, rules, parse)
         if mend is None:
             return None
         rule, after = mend
@@ -123,6 +149,7 @@ def settled(
 
     Raises:
         InvalidError: It is not valid, and no rule mends what is left.
+        TooMuchWrongError: More is wrong with it than is looked at.
     """
     holder = [value]
     coercions: list[Coercion] = []
@@ -133,6 +160,7 @@ def settled(
             error, already = already, None
         except InvalidError as found:
             error = found
+        mender.spend(error.work)
         made = _mended(holder, error.faults, checker, mender, at)
         if not made or not rounds_left:
             error.value = holder[0]
@@ -148,6 +176,7 @@ def _mended(
     made: list[Coercion] = []
     seen: set[Location] = set()
     for place, _, seen_there, rule, _, _ in faults:
+        mender.spend(WORK_OF_FAULT + len(place))
         wanted = checker.wanted(place[:-1] if rule == "unknown" else place)
         if wanted is None or wanted.strict or rule == "missing":
             continue
@@ -156,16 +185,16 @@ def _mended(
             made += _without_unknown(holder, str(place[-1]), wanted, mender, at)
         elif location not in seen:
             seen.add(location)
-            found = _standing(holder[0], location)
+            found = standing_at(holder[0], location)
             is_told_by_parts = wanted.branches or wanted.tags
-            if found is not _ABSENT and (is_told_by_parts or _alike(found, seen_there)):
+            if found is not _ABSENT and (is_told_by_parts or alike(found, seen_there)):
                 item = checker.wanted((*place, 0)) if "list" in wanted.kinds else None
                 made += _with_best(holder, found, wanted, mender, at, item)
     return made
 
 
 def _without_unknown(holder: list[Any], name: str, wanted: Wanted, mender: Mender, at: Location) -> list[Coercion]:
-    parent = _standing(holder[0], wanted.location)
+    parent = standing_at(holder[0], wanted.location)
     if "ignore_extra" not in mender.at(wanted).rules or not isinstance(parent, dict) or name not in parent:
         return []
     fields = list(wanted.fields())
@@ -201,11 +230,12 @@ def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, pla
     tag = wanted.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
-    choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices)
-    if mend := proposal(found[tag], choice, mender.rules, mender.parse):
+    choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices, has_default=wanted.has_optional_tag)
+    before = found[tag]
+    if mend := proposal(before, choice, mender.rules, mender.parse):
         rule, after = mend
         _put(holder, (*wanted.location, str(tag)), after)
-        return [Coercion(path_of((*place, str(tag))), rule, found[tag], after)]
+        return [Coercion(path_of((*place, str(tag))), rule, before, None if after is OMIT else after)]
     return []
 
 
@@ -214,17 +244,17 @@ def _of_branches(found: Any, wanted: Wanted, mender: Mender, place: Location) ->
     text = to_json(found)
     outcomes: dict[bytes, Settled] = {}
     for branch in wanted.branches:
-        if not mender.may_try(len(text) + _COST_OF_TRYING):
-            return None
+        mender.spend((_WORK_OF_TRYING + len(text) // _BYTES_AT_ONCE) * branch.slowness)
         try:
-            outcome = settled(branch, from_json(text), mender, place)
+            outcome = settled(branch, copied(found), mender, place)
         except InvalidError:
             continue
         outcomes.setdefault(to_json(outcome.value), outcome)
     return next(iter(outcomes.values())) if len(outcomes) == 1 else None
 
 
-def _standing(value: Any, location: Location) -> Any:
+def standing_at(value: Any, location: Location) -> Any:
+    """What stands at a place; something else than any JSON value where nothing does."""
     for step in location:
         if (step not in value) if type(value) is dict else not has(value, step):
             return _ABSENT
@@ -232,12 +262,19 @@ def _standing(value: Any, location: Location) -> Any:
     return value
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether this is what the validator saw: a validator of the author's may have handed on something else."""
+def alike(one: Any, other: Any) -> bool:
+    """Whether this is what the validator saw: a validator of the author's may have handed on something else.
+
+    Of two objects or two arrays only the kind is compared.
+    """
     if type(one) is type(other) is str:
         return one == other
-    is_same_kind = type(one) is type(other) or (isinstance(one, float) and isinstance(other, float))
-    return is_same_kind and (isinstance(one, (dict, list)) or bool(one == other))
+    for kind in (dict, list, float):
+        if isinstance(one, kind) and isinstance(other, kind):
+            return kind is not float or bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - NaN
+    if isinstance(one, WrittenFloat) and isinstance(other, str):  # a Decimal is read from the text of a number
+        return one.text == other
+    return type(one) is type(other) and bool(one == other)
 
 
 def has(value: Any, step: int | str) -> bool:

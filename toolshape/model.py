@@ -192,14 +192,30 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
     hints = typing.get_type_hints(typed_dict, include_extras=True)
-    return {key: (_bare(hint), key in typed_dict.__required_keys__) for key, hint in hints.items()}
+    found: dict[str, tuple[Any, bool]] = {}
+    for key, hint in hints.items():
+        bare, is_required = _bare(hint)
+        found[key] = bare, key in typed_dict.__required_keys__ if is_required is None else is_required
+    return found
 
 
-def _bare(hint: Any) -> Any:
-    """A TypedDict's annotation without ``Required``, ``NotRequired`` and ``ReadOnly``."""
-    while getattr(typing.get_origin(hint), "_name", None) in ("Required", "NotRequired", "ReadOnly"):
+def _bare(hint: Any) -> tuple[Any, bool | None]:
+    """A TypedDict's annotation without its qualifiers, and whether they say that the key is required.
+
+    Where annotations are postponed the class itself does not know: it was made when they were texts.
+    """
+    is_required: bool | None = None
+    metadata: tuple[Any, ...] = ()
+    while True:
+        name = getattr(typing.get_origin(hint), "_name", None)
+        if name in ("Required", "NotRequired"):
+            is_required = name == "Required"
+        elif typing.get_origin(hint) is Annotated:
+            metadata = (*hint.__metadata__, *metadata)
+        elif name != "ReadOnly":
+            break
         hint = typing.get_args(hint)[0]
-    return hint
+    return _generic(Annotated, (hint, *metadata)) if metadata else hint, is_required
 
 
 def _base(signature: Signature) -> type[BaseModel]:

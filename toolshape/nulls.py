@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from pydantic_core import SchemaValidator
 
 from toolshape.arrows import Dropped
-from toolshape.cores import Definitions, Node, definitions_of, inside, rebuilt
+from toolshape.cores import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
 from toolshape.counting import KEYLESS, KeyCount, UntoldError, compile_key_count
 
 __all__ = ["Nulled", "admitting_nulls"]
@@ -83,6 +83,8 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
     kind = node["type"]
     if kind in ("nullable", "none"):
         return True
+    if CHOICES in node.get("metadata", {}):
+        return None in node["metadata"][CHOICES]
     if kind in ("literal", "enum"):
         given = node["expected"] if kind == "literal" else node["members"]
         return any(getattr(one, "value", one) is None for one in given)
@@ -93,15 +95,16 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
 
 _TOLD = frozenset(
     {"definition-ref", "lax-or-strict", "json-or-python", "tagged-union", "definitions", "default", "model-field",
-     "nullable", "function-after"}
+     "nullable"}
 )  # fmt: skip
 
 
 def _inside(node: Node, definitions: Definitions) -> Node:
-    """What stands in a node of a kind behind which a null is nobody's business until it is forgotten."""
-    is_told = node["type"] in _TOLD
-    looks_around = node["type"] == "function-after" and node["function"]["type"] != "no-info"  # at the fields before it
-    inner = inside(node, definitions) if is_told and not looks_around else None
+    """What stands in a node of a kind behind which a null is nobody's business until it is forgotten.
+
+    A function of the author's is of no such kind: it may give ``None``, or another value, of its own.
+    """
+    inner = inside(node, definitions) if node["type"] in _TOLD else None
     if inner is None:
         raise UntoldError
     return inner
@@ -110,7 +113,7 @@ def _inside(node: Node, definitions: Definitions) -> Node:
 def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
     """What forgets the nulls in a value; it knows the kinds whose keys ``compile_key_count`` counts."""
     kind = node["type"]
-    if kind in KEYLESS or kind == "none":
+    if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
         return None
     if kind in ("list", "dict", "set", "frozenset"):
         item = node.get("values_schema" if kind == "dict" else "items_schema")
@@ -120,6 +123,11 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
         if node.get("config", {}).keys() & _UNTOLD:
             raise UntoldError
         return _of_model(node["schema"], definitions, seen)
+    if kind == "function-after":
+        looks_around = node["function"]["type"] != "no-info"  # at the fields before it, which may be nulls
+        if looks_around or _forget(node["schema"], definitions, seen) is not None:
+            raise UntoldError
+        return None
     if kind == "definition-ref":
         if node["schema_ref"] in seen:
             raise UntoldError  # it contains itself

@@ -5,11 +5,15 @@ import uuid
 
 from toolshape.errors import CallError, CallErrorCode, ToolError
 
-__all__ = ["TimedOutError", "as_call_error", "hidden", "is_cancellation", "refusal"]
+__all__ = ["OwnCancellationError", "TimedOutError", "as_call_error", "hidden", "is_cancellation", "refusal"]
 
 
 class TimedOutError(Exception):
     """The tool did not finish in its time."""
+
+
+class OwnCancellationError(Exception):
+    """The tool cancelled its own task; nobody else did."""
 
 
 def is_cancellation(error: BaseException) -> bool:
@@ -28,6 +32,8 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
         raise error
     if isinstance(error, ToolError):
         answer = _of_tool_error(error, tool)
+    elif isinstance(error, OwnCancellationError):
+        answer = CallError("cancelled", tool=tool)
     elif isinstance(error, TimedOutError) and timeout is not None:
         answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
     else:

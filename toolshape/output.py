@@ -5,7 +5,7 @@ import inspect
 import json
 import typing
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
@@ -31,21 +31,25 @@ _YIELDING = frozenset(
 _AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
 
 
-class Output(NamedTuple):
-    """What a tool gives back: its JSON Schema (``None``: not described) and ``to_text``, which writes a value.
+Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 
-    ``to_text`` gives a string verbatim and anything else as compact JSON; NaN and infinities become ``null``, bytes
+
+class Output(NamedTuple):
+    """What a tool gives back: its JSON Schema (``None``: not described) and ``write``, which writes a value.
+
+    ``write`` gives a text, and whether that is the value itself, a string; anything else is its compact JSON. What is
+    written as a JSON string (a date, an enum of texts) is that string. NaN and infinities become ``null``, bytes
     that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot say.
     """
 
     schema: JsonSchema | None
-    to_text: Callable[[Any], str]
+    write: "Write"
     findings: tuple[Finding, ...] = ()
 
     @property
     def says_text(self) -> bool:
         """Whether a value that is a text is written as it is."""
-        return self.to_text is _untyped_text
+        return self.write is _untyped_text
 
 
 def describe(signature: Signature) -> Output:
@@ -54,27 +58,27 @@ def describe(signature: Signature) -> Output:
         annotation = signature.returns()
     except Exception as error:  # resolving may raise anything a type raises when it is subscripted
         found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
-        return Output(schema=None, to_text=_untyped_text, findings=(found,))
+        return Output(schema=None, write=_untyped_text, findings=(found,))
     annotation = _value_type(annotation, signature)
     if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
-        return Output(schema=None, to_text=_untyped_text)
+        return Output(schema=None, write=_untyped_text)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         core = adapter.core_schema
     except Exception:  # a type without a schema; its values may be written all the same
-        return Output(schema=None, to_text=_untyped_text)
+        return Output(schema=None, write=_untyped_text)
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
-        return Output(schema=None, to_text=_typed_text(adapter))
+        return Output(schema=None, write=_typed_text(adapter))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
-    return Output(schema=schema, to_text=_untyped_text if annotation is str else _typed_text(adapter))
+    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(adapter))
 
 
 def undescribed() -> Output:
     """Values written by their types."""
-    return Output(schema=None, to_text=_untyped_text)
+    return Output(schema=None, write=_untyped_text)
 
 
 def _holds_parts(annotation: Any) -> bool:
@@ -93,21 +97,21 @@ def _value_type(annotation: Any, signature: Signature) -> Any:
     return element if signature.kind in ("generator", "async_generator") else list[element]
 
 
-def _typed_text(adapter: TypeAdapter[Any]) -> Callable[[Any], str]:
-    def to_text(value: Any) -> str:
+def _typed_text(adapter: TypeAdapter[Any]) -> Write:
+    def write(value: Any) -> tuple[str, bool]:
         try:
             return _unquoted(adapter.dump_json(value, by_alias=True, warnings=False))
         except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
             return _untyped_text(value)
 
-    return to_text
+    return write
 
 
-def _untyped_text(value: Any) -> str:
+def _untyped_text(value: Any) -> tuple[str, bool]:
     if type(value) is str:
         if not value.isascii():
             value.encode()  # half a surrogate pair is no text that any provider takes
-        return value
+        return value, True
     try:
         return _unquoted(to_json(value, inf_nan_mode="null"))
     except PydanticSerializationError:
@@ -115,5 +119,5 @@ def _untyped_text(value: Any) -> str:
         return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
 
 
-def _unquoted(text: bytes) -> str:
-    return json.loads(text) if text[:1] == b'"' else text.decode()
+def _unquoted(text: bytes) -> tuple[str, bool]:
+    return (json.loads(text), True) if text[:1] == b'"' else (text.decode(), False)

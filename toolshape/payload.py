@@ -6,15 +6,15 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from toolshape.bodies import copied
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, shown
 from toolshape.faults import path_of
 from toolshape.feedback import annotated, problems_of
 from toolshape.forks import depth_of
-from toolshape.mending import Checker, InvalidError, Mender, settled
-from toolshape.reading import UnreadableError, read
+from toolshape.mending import Checker, InvalidError, Mender, TooMuchWrongError, settled
+from toolshape.reading import read
 from toolshape.terms import Terms, Validated
+from toolshape.values import UnreadableError, copied
 
 __all__ = ["mended"]
 
@@ -25,7 +25,6 @@ def mended(
     terms: Terms,
     arguments: Any,
     *,
-    keeps_floats: bool = False,
     deepest: int | None = None,
     refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
@@ -36,7 +35,6 @@ def mended(
         schema: Their canonical schema, in whose words the model is told.
         terms: On what terms they are taken.
         arguments: The payload as sent.
-        keeps_floats: Whether the checker makes use of numbers as they were written.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
         refused: What the checker had against them already, as they were sent, given the value that they are.
 
@@ -44,7 +42,7 @@ def mended(
         CallError: It cannot be read as an object, or is not valid and no rule mends it.
     """
     try:
-        reader = _Reader(terms, keep_floats=keeps_floats)
+        reader = _Reader(terms)
         value, coercions = reader.as_object(arguments), reader.coercions
         if deepest is not None and depth_of(value) > deepest:
             raise _too_deep(terms, f"nested more than {deepest} levels deep")
@@ -59,13 +57,19 @@ def mended(
         raise CallError(
             "invalid_arguments", tool=terms.name, problems=problems, arguments=error.value, annotated=text
         ) from (error.__cause__ or error)
+    except TooMuchWrongError as error:
+        raise _too_deep(
+            terms, "more is wrong with them than can be told: send less at once", "too_much_wrong"
+        ) from error
+    except UnreadableError as error:  # in JSON text that was taken home
+        raise _unreadable(terms.name, error) from error
     except RecursionError as error:
         raise _too_deep(terms, "nested too deeply to be read") from error
     return found.validated, (*coercions, *found.coercions)
 
 
-def _too_deep(terms: Terms, message: str) -> CallError:
-    problem = Problem(path="", rule="too_deep", message=message)
+def _too_deep(terms: Terms, message: str, rule: str = "too_deep") -> CallError:
+    problem = Problem(path="", rule=rule, message=message)
     return CallError("malformed_arguments", tool=terms.name, problems=[problem])
 
 
@@ -83,12 +87,11 @@ def _repair() -> types.ModuleType:
 class _Reader:
     """Reads one payload as a JSON object, with what may be mended of it as a whole."""
 
-    __slots__ = ("coercions", "keep_floats", "name", "rules")
+    __slots__ = ("coercions", "name", "rules")
 
-    def __init__(self, terms: Terms, *, keep_floats: bool) -> None:
+    def __init__(self, terms: Terms) -> None:
         self.name = terms.name
         self.rules = terms.rules
-        self.keep_floats = keep_floats
         self.coercions: list[Coercion] = []
 
     def as_object(self, arguments: Any) -> Any:
@@ -112,7 +115,7 @@ class _Reader:
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
         """Read the text of a place."""
-        return read(text, _repair_text if may_repair else None, keep_floats=self.keep_floats)
+        return read(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:
         """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
@@ -120,11 +123,9 @@ class _Reader:
             return None
         repair = _repair_text if "repair_json" in self.rules else None
         try:
-            value, was_repaired = read(text, repair, keep_floats=self.keep_floats)
+            value, was_repaired = read(text, repair)
         except UnreadableError as error:
-            problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
-            code = _CODES.get(error.rule, "malformed_arguments")
-            raise CallError(code, tool=self.name, problems=[problem]) from error
+            raise _unreadable(self.name, error) from error
         if was_repaired:
             self.coercions.append(Coercion("", "repair_json", text, copied(value)))
         return value
@@ -135,6 +136,11 @@ class _Reader:
         except ValueError as error:
             problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
+
+
+def _unreadable(tool: str, error: UnreadableError) -> CallError:
+    problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
+    return CallError(_CODES.get(error.rule, "malformed_arguments"), tool=tool, problems=[problem])
 
 
 _CODES: Mapping[str, CallErrorCode] = {"json_truncated": "truncated_arguments", "repeated_key": "invalid_arguments"}

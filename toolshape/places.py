@@ -7,6 +7,7 @@ from typing import Any
 from toolshape.calls import JsonSchema
 from toolshape.faults import Location
 from toolshape.lens import resolver
+from toolshape.write_only import is_secret
 
 __all__ = ["Secrets", "along", "child_of", "fields_of", "nodes_at"]
 
@@ -75,7 +76,7 @@ class Secrets:
 
 
 def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
-    return any(node.get("writeOnly") is True or node.get("format") == "password" for node in nodes)
+    return any(map(is_secret, nodes))
 
 
 def _is_plain(node: JsonSchema) -> bool:

@@ -15,6 +15,7 @@ from toolshape.rules import Cited
 __all__ = [
     "Budget",
     "Choice",
+    "Completed",
     "Facts",
     "NameRule",
     "Provider",
@@ -50,6 +51,10 @@ class Reading(NamedTuple):
 
 Read: TypeAlias = tuple[list[Message], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool]
 """What a ``Reading`` holds, and a ``WireCall``; tuples of nothing but that are made and taken apart in a third of the time."""
+
+
+Completed: TypeAlias = tuple[int, WireCall]
+"""A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
 
 
 class Said(NamedTuple):
@@ -152,7 +157,7 @@ class Provider:
         read: The calls in such a body; ``None`` for any other.
         finishes: What its words for why a response ended mean.
         fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
-            positions of calls that are complete with it.
+            calls that are complete with it, each once: nothing that comes later belongs to them.
         say: Calls as the message of an assistant that made them.
         carries: What of ``"image"`` and ``"file"`` its results hold.
         encode: Results as the messages that answer them.
@@ -180,11 +185,25 @@ class Provider:
     recognises: Callable[[Any], bool]
     read: Callable[[Any], Read | None]
     finishes: Mapping[str, Finish]
-    fold: Callable[[JsonObject, JsonObject], Iterable[int]]
+    fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
     say: Callable[[Sequence[Said]], list[Message]]
     carries: frozenset[str] = frozenset()
     encode: Callable[[Sequence[Result]], list[Message]]
     facts: Facts
+
+    def __reduce__(self) -> Any:
+        # By its name, where that finds it again.
+        if available_here(self):
+            return get, (self.name,)
+        raise TypeError(f"the provider {self.name!r} cannot be pickled: no entry point of a package has its name")
+
+
+def available_here(provider: Provider) -> bool:
+    """Whether a provider is found by its name."""
+    try:
+        return get(provider.name) is provider
+    except ExportError:
+        return False
 
 
 Strictness: TypeAlias = bool | Literal["auto"]
@@ -270,7 +289,7 @@ def recognised(provider: Provider, response: Any) -> bool:
         return False
 
 
-def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[int]:  # noqa: ARG001 - a fold
+def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold
     """The fold of a provider that sends calls whole.
 
     Raises:

@@ -6,9 +6,9 @@ from typing import Any
 from toolshape.bodies import opened
 from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
-from toolshape.provider import Provider, Read, family_of, recognised
+from toolshape.provider import Completed, Provider, Read, family_of, recognised
 
-__all__ = ["folded", "reading_of", "sendable_id", "sendable_name"]
+__all__ = ["folded", "reading_of", "sendable_name"]
 
 
 def reading_of(provider: Provider, response: Any) -> Read:
@@ -55,23 +55,13 @@ def _without_strays(node: Any) -> Any:
     return objects or node
 
 
-def sendable_id(given: Any) -> str:
-    """The id of a call as a text that can be sent; empty where there is none."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        return str(given)
-    try:
-        return given if isinstance(given, str) and given.encode() else ""
-    except UnicodeEncodeError:
-        return ""
-
-
 def sendable_name(given: Any) -> str:
     """A name as a text that can be sent; whatever stands there is in ``raw``."""
     return given.encode(errors="replace").decode() if isinstance(given, str) else ""
 
 
-def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[int]:
-    """Put an event of a stream into the response that it adds up to; the positions of the calls that are complete.
+def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
+    """Put an event of a stream into the response that it adds up to; the calls that are complete with it.
 
     Raises:
         ResponseError: It is no event of this provider's.

@@ -5,17 +5,20 @@ import opcode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from pydantic_core import ErrorDetails, PydanticKnownError
+from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
 
 from toolshape.calls import new_record
 from toolshape.coercion import Wanted, WantedAt
 from toolshape.faults import Fault, Location
 from toolshape.feedback import meant
-from toolshape.mending import has
+from toolshape.mending import TooMuchWrongError, alike, has
+from toolshape.values import as_json
 
-__all__ = ["OF_FIELDS", "faults_of", "told_of"]
+__all__ = ["OF_FIELDS", "bounded", "faults_of", "is_same", "told_of"]
 
-_MOST_LOOKED_AT = 5_000  # errors; a value with more is told what is wrong with its first places
+_MOST_ERRORS = 10_000  # those of all branches of a union among them
+_MOST_STEPS = 500_000  # of the places that they name, all together
+_DEEPEST_TOLD = 8  # unions in unions; what is deeper is told of the union that it is in
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
@@ -25,12 +28,21 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> l
     return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
 
 
-def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
-    """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told."""
+def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt, depth: int = 0) -> list[Fault]:
+    """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told.
+
+    A validator of the author's may have gone on with values of its own, or validated such by another model, whose errors
+    pydantic puts among these. Only what the model wrote is shown; where an error is about another value, it is refused.
+    """
     found, unions = _sorted(errors, wanted)
-    told = [_fault(error, rule, place, value) for error, rule, place in found]
+    are_same: dict[Location, bool] = {}
+    told = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
     for place, inside in unions:
-        told += _of_union(place, inside, value)
+        told += (
+            [_of_whole_union(place, inside, value)]
+            if depth == _DEEPEST_TOLD
+            else _of_union(place, inside, value, depth)
+        )
     return told
 
 
@@ -40,15 +52,29 @@ def _sorted(
     """The errors outside of unions, with our names of the rules and what is wanted there; and those of each union."""
     found: list[tuple[ErrorDetails, str, Wanted | None]] = []
     unions: dict[Location, tuple[Wanted, list[ErrorDetails]]] = {}
-    for index, error in enumerate(errors):
+    for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
-        place = wanted(parent) if index < _MOST_LOOKED_AT else None
+        place = wanted(parent)
         if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             found.append((error, rule, place))
     return found, list(unions.values())
+
+
+def bounded(error: ValidationError) -> list[ErrorDetails]:
+    """All that pydantic has against a value.
+
+    Raises:
+        TooMuchWrongError: It is more than is looked at.
+    """
+    if error.error_count() > _MOST_ERRORS:
+        raise TooMuchWrongError
+    errors = error.errors(include_url=False)
+    if sum(len(one["loc"]) for one in errors) > _MOST_STEPS:
+        raise TooMuchWrongError
+    return errors
 
 
 def _place_at_fault(error: ErrorDetails, rule: str, place: Wanted | None) -> Fault:
@@ -63,9 +89,13 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Wanted | None) -> Fau
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
 
 
-def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> Fault:
-    at, found = error["loc"], error["input"]
-    location = _in_value(at, value, missing=rule == "missing")
+def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any, are_same: dict[Location, bool]) -> Fault:
+    at = error["loc"]
+    location, found = _in_value(at, value)
+    if not _is_of_model(error, rule, place, location, found, are_same):
+        return Fault(at, location, None, "refused", "it is refused")
+    if rule == "missing":
+        return Fault(at, (*location, at[-1]), None, rule)
     if at and at[-1] == "[key]":
         return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
@@ -75,35 +105,69 @@ def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any) -> 
     return Fault(at, location, found, rule, _message(error, rule), error["msg"])
 
 
+def _is_of_model(
+    error: ErrorDetails, rule: str, place: Wanted | None, location: Location, found: Any, are_same: dict[Location, bool]
+) -> bool:
+    """Whether an error is about what the model wrote there: ``found`` is what stands at the error's place."""
+    seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
+    if rule == "missing":
+        names = () if place is None else (*place.fields(), *place.tags)
+        is_known = last in names or (place is not None and "array" in place.kinds)
+        return is_known and isinstance(found, list if isinstance(last, int) else dict)
+    if last == "[key]":
+        return bool(location) and seen == location[-1]
+    if rule == "unknown" and (not location or location[-1] != last):
+        return False
+    if not isinstance(found, (dict, list)):
+        return alike(found, seen)
+    if location not in are_same:
+        are_same[location] = is_same(found, seen)
+    return are_same[location]
+
+
+def is_same(found: Any, seen: Any) -> bool:
+    """Whether a JSON value is what a validator saw of it."""
+    if isinstance(found, dict) and isinstance(seen, dict):
+        return found.keys() == seen.keys() and all(is_same(item, seen[key]) for key, item in found.items())
+    if isinstance(found, list) and isinstance(seen, list):
+        return len(found) == len(seen) and all(map(is_same, found, seen))
+    return alike(found, seen)
+
+
 def _of_whole_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> Fault:
     for step in place.location:
         value = value[step]
     return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
 
 
-def _of_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> list[Fault]:
+def _of_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
     whole = _of_whole_union(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
     if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
         for branch, group in zip(place.branches, groups, strict=True):
             inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
-            told = told_of(inside, whole.found, branch.wanted)
+            told = told_of(inside, whole.found, branch.wanted, depth + 1)
             branches.append([one._replace(location=(*place.location, *one.location)) for one in told])
     found = meant(branches, place.location)
     return [whole] if found is None else list(found)
 
 
-def _in_value(location: Location, value: Any, *, missing: bool) -> Location:
-    """A pydantic location without the names of branches and of gates, which no model ever saw."""
+def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
+    """A pydantic location without the names of branches and of gates, which no model ever saw, and what stands there.
+
+    It may lead on into a text that holds JSON.
+    """
     steps: list[int | str] = []
-    for index, step in enumerate(location):
-        if has(value, step):
-            value = value[step]
+    found: Any = value
+    for step in location:
+        if isinstance(found, str) and found.lstrip()[:1] in ("{", "["):
+            inside: Any = as_json(found)
+            found = inside if has(inside, step) else found
+        if has(found, step):
+            found = found[step]
             steps.append(step)
-        elif missing and index == len(location) - 1:
-            steps.append(step)
-    return tuple(steps)
+    return tuple(steps), found
 
 
 OF_FIELDS: Mapping[str, str] = {

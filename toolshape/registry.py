@@ -1,5 +1,6 @@
 """``Registry``: the tools an application has."""
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
@@ -53,6 +54,7 @@ class Registry:
         chosen_rules(coerce)
         if feedback not in ("lines", "json"):
             raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
+        self._lock = threading.Lock()
         self._feedback: Literal["lines", "json"] = feedback
         self._tools: dict[str, Tool[..., Any]] = {}
         self._coerce = coerce
@@ -77,9 +79,10 @@ class Registry:
 
     def _add(self, added: Tool[..., Any]) -> Tool[..., Any]:
         added.require_bound()
-        self._refuse_taken(added)
-        self._tools = {**self._tools, added.name: added}  # another thread may be reading
-        self._bounds = {}
+        with self._lock:
+            self._refuse_taken(added)
+            self._tools = {**self._tools, added.name: added}  # another thread may be reading
+            self._bounds = {}
         return added
 
     def _refuse_taken(self, added: Tool[..., Any]) -> None:
@@ -149,6 +152,13 @@ class Registry:
     def __len__(self) -> int:
         return len(self._tools)
 
+    def __reduce__(self) -> Any:
+        options = {"strict": self._strict, "coerce": self._coerce, "feedback": self._feedback}
+        return _registry, (list(self._tools.values()), options), dict(self._used)
+
+    def __setstate__(self, used: dict[_Key, Provider]) -> None:
+        self._used.update(used)  # which providers it was bound to decides whose a response is
+
     def __repr__(self) -> str:
         return f"Registry({list(self._tools)})"
 
@@ -189,10 +199,14 @@ class Registry:
         if not (wish is True or wish is False or wish == "auto"):
             raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
-        bound = self._bounds.get(key)
+        with self._lock:
+            bounds, tools = self._bounds, self._tools  # a tool that is added meanwhile begins others
+        bound = bounds.get(key)
         if bound is None or bound.provider is not found:
-            bound = self._bounds[key] = Bound(self, found, wish, self._coerce, annotates=self._feedback == "json")
-            self._used[key] = found
+            made = Bound(tools.values(), found, wish, self._coerce, annotates=self._feedback == "json")
+            with self._lock:
+                bound = bounds[key] = made
+                self._used[key] = found
         return bound
 
     def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> list[JsonObject]:
@@ -257,3 +271,8 @@ class Registry:
         if not used:
             return self.bind(default)
         return self.bind(self._used[used[0]], _STRICTNESS[used[0][1]])
+
+
+def _registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
+    """A registry as it was before it was pickled."""
+    return Registry(tools, **options)

@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.lens import PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
+from toolshape.lens import MARKS, NAMES, PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
 from toolshape.matching import apart, fits
+from toolshape.values import as_json, single
 
 ANNOTATIONS = frozenset(
-    {PATH, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+    {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
-"""The pattern by which the canonical schema says that the keys of a map are integers; ``canonical`` writes it."""
+"""The pattern by which the canonical schema says that the keys of a map are integers; ``map_keys`` writes it."""
 
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
@@ -40,7 +41,7 @@ def is_open(node: JsonSchema) -> bool:
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
-    """Show a node as a string that holds JSON.
+    """Show a node as a string that holds JSON; ``back`` raises ``UnreadableError`` where a key comes twice in it.
 
     Args:
         node: The node.
@@ -53,26 +54,12 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
     def back(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        try:
-            return json.loads(value, parse_constant=_no_json, object_pairs_hook=_without_repeats)
-        except (ValueError, RecursionError):  # no JSON that says one thing, or deeper than Python reads
-            return value
+        return single(as_json(value))
 
     losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
     if not text_is_meant or set(node) - ANNOTATIONS:
         losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
     return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
-
-
-def _no_json(word: str) -> Any:
-    raise ValueError(word)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key that comes twice")
-    return value
 
 
 def _admits_text(node: Any, at: Place) -> bool:
@@ -101,15 +88,13 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
-    """A definition inside itself, where references are inlined."""
-    name = node["$ref"].rpartition("/")[2]
-    text_is_meant = _admits_text(node, at)
-    return json_text(at.resolve(node), at, of=f"One more {name}, of the form above", text_is_meant=text_is_meant)
-
-
-def recursion_kept(node: JsonSchema, at: Place) -> Change:  # noqa: ARG001 - a rule
-    """A definition inside itself stays a reference."""
-    return Change(node=node)
+    """A definition inside itself, or a union of such, where references are inlined."""
+    parts = node.get("anyOf", [node])
+    names = [part["$ref"].rpartition("/")[2] for part in parts]
+    text_is_meant = any(_admits_text(part, at) for part in parts)
+    said = at.resolve(node) if len(names) == 1 else node
+    some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return json_text(said, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
 
 
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -221,12 +206,37 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     return Change(node=shown, back=back, out=out, losses=losses)
 
 
+_ABSENT = object()
+
+
+def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str]) -> Arrow:
+    """An object with a field for each place as a tuple; a place in between that was left out has its default."""
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or not value.keys() <= known:
+            return value
+        last = max((index for index, name in enumerate(names) if name in value), default=-1)
+        if value.get("rest"):
+            last = len(names) - 1
+        given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
+        if any(item is _ABSENT for item in given):  # nobody knows what stands in between
+            return value
+        return given + list(value.get("rest", ()))
+
+    return back
+
+
 def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     """A tuple as an object with a field for each place, so that each keeps its type."""
     prefix = node.get("prefixItems")
     if not prefix:
         return None
     names = [f"item_{index + 1}" for index in range(len(prefix))]
+    defaults = {
+        name: item["default"]
+        for name, item in zip(names, prefix, strict=True)
+        if isinstance(item, dict) and "default" in item
+    }
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
     rest = node.get("items", node.get("maxItems", 0) != len(prefix))
     if rest is not False and node.get("maxItems") != len(prefix):
@@ -239,14 +249,6 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         **annotations_of(node),
     }
 
-    def back(value: Any) -> Any:
-        if not isinstance(value, dict) or value.keys() - properties.keys():
-            return value
-        given = [name for name in names if name in value]
-        if given != names[: len(given)] or (value.get("rest") and len(given) < len(names)):
-            return value
-        return [value[name] for name in given] + list(value.get("rest", ()))
-
     def out(value: Any) -> Any:
         if not isinstance(value, list):
             return value
@@ -254,10 +256,11 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
 
     losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, shown as an object")]
-    if node.get("minItems", 0) < len(prefix):
+    if any(name not in defaults for name in names[node.get("minItems", 0) :]):
         losses.append(
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
         )
+    back = _from_places(names, defaults, frozenset(properties))
     return Change(node=shown, back=back, out=out, losses=tuple(losses))
 
 
@@ -370,19 +373,23 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
     name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
     place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
-    shown = described(change.node, "null leaves it out.")
+    # Where null is a value of its own, it cannot say that the field was left out.
+    is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
+    said, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
+    shown = described(change.node, said)
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
         found = change.back(value[name]) if change.back else value[name]
-        rest = {key: item for key, item in value.items() if key != name}
-        return rest if found is None else {**value, name: found}
+        if found == "" if is_value else found is None:
+            return {key: item for key, item in value.items() if key != name}
+        return {**value, name: found}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, name: change.out(value[name]) if name in value and change.out else "null"}
+        return {**value, name: change.out(value[name]) if name in value and change.out else nothing}
 
     changed = {**node, "properties": {**properties, name: shown}, "required": [name]}
     return Change(node=changed, back=back, out=out, losses=change.losses)
@@ -426,6 +433,8 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
         renamed = {**node, "properties": {shown[name]: inner for name, inner in properties.items()}}
         if "required" in node:
             renamed["required"] = [shown.get(name, name) for name in node["required"]]
+        if PATH in node:
+            renamed[NAMES] = {old: new for old, new in shown.items() if old != new}
         losses = tuple(
             Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"shown as {new!r}")
             for old, new in shown.items()
@@ -487,6 +496,20 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
     loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, shown as text")
     return Change(node=shown, back=back, out=out, losses=(loss,))
+
+
+def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Choices of which one is null, as the others or null: in any form that follows, null stays null."""
+    choices = node.get("enum", ())
+    others = [choice for choice in choices if choice is not None]
+    if len(others) == len(choices) or not others:
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), list):
+        types = [name for name in inside["type"] if name != "null"]
+        inside["type"] = types[0] if len(types) == 1 else types
+    return Change(node={"anyOf": [{**inside, "enum": others}, {"type": "null"}], **outside})
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
@@ -681,7 +704,7 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """A ``$ref`` with nothing beside it, for providers that refuse siblings."""
     outside = {key: value for key, value in node.items() if key != "$ref"}
-    if "$ref" not in node or not set(outside) - {PATH}:
+    if "$ref" not in node or not set(outside) - MARKS:
         return None
     return Change(node={"anyOf": [{"$ref": node["$ref"]}], **outside})
 
@@ -691,7 +714,7 @@ def only_keywords(*allowed: str) -> Rule:
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
-        unknown = [key for key in node if key not in known and key != PATH]
+        unknown = [key for key in node if key not in known and key not in MARKS]
         if not unknown:
             return None
         annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]

@@ -1,8 +1,12 @@
 """``Route``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from toolshape.near_names import NameIndex
+from toolshape.parts import File, Part, Text, as_text, named
 from toolshape.running import is_async
 from toolshape.shape import Shape
 from toolshape.signature import Kind
@@ -20,7 +24,7 @@ class Route:
 
     __slots__ = (
         "back", "has_needs", "invoke", "is_async", "is_awaited", "is_framed", "is_plain", "is_untrusted", "kind",
-        "longest_result", "name", "says_text", "timeout", "to_text", "tool", "validate", "wire_name",
+        "longest_result", "name", "says_text", "timeout", "tool", "validate", "wire_name", "write",
     )  # fmt: skip
     kind: Kind
 
@@ -36,7 +40,7 @@ class Route:
         self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
         self.validate = tool.compile_validate(shape.terms)
         self.invoke = tool.invoke
-        self.to_text: Callable[[Any], str] = tool.output.to_text
+        self.write: Callable[[Any], tuple[str, bool]] = tool.output.write
         self.longest_result = tool.options.longest_result
         self.is_untrusted = tool.options.untrusted
         self.is_framed = self.is_untrusted or self.longest_result is not None
@@ -46,23 +50,56 @@ class Route:
 
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
+        return self._marked(self._cut(text))
+
+    def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
+        """Parts as the model is shown them, and the text that stands for them all where only texts pass.
+
+        The name of a file that is not to be trusted stands in a mark, as what is in a file of text does.
+        """
+        cut = tuple(Text(self._cut(one.text)) if isinstance(one, Text) else one for one in parts)
+        shown: list[Part] = []
+        for one in cut:
+            if isinstance(one, Text):
+                shown.append(Text(self._marked(one.text)))
+            elif isinstance(one, File) and self.is_untrusted:
+                is_text = one.media_type.startswith("text/")
+                data = self._marked(one.data.decode(errors="replace")).encode() if is_text and one.data else one.data
+                shown += [Text(self._marked(named(one))), replace(one, name=f"file-{len(shown) + 1}", data=data)]
+            else:
+                shown.append(one)
+        return self._marked(as_text(cut)), tuple(shown)
+
+    def _cut(self, text: str) -> str:
         longest = self.longest_result
-        if longest is not None and len(text) > longest:
-            text = f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
+        if longest is None or len(text) <= longest:
+            return text
+        return f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
+
+    def _marked(self, text: str) -> str:
         if not self.is_untrusted:
             return text
-        inside = text.replace("</untrusted", "<\\/untrusted")  # what looks like the end of the mark is none
+        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)  # no end of the mark
         return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
 
 
 class Routes:
     """The ways of the calls of some shapes, by wire name: ``compiled`` has those that have been taken."""
 
-    __slots__ = ("compiled", "shapes")
+    __slots__ = ("_index", "compiled", "shapes")
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
         self.shapes = shapes
         self.compiled: dict[str, Route] = {}
+        self._index: tuple[tuple[str, ...], NameIndex] | None = None
+
+    @property
+    def index(self) -> tuple[tuple[str, ...], NameIndex]:
+        """The names there are, and what finds the one that is like another; made with the first that is unknown."""
+        if self._index is None:
+            names = tuple(self.shapes)
+            self._index = names, NameIndex(names)
+        return self._index
 
     def find(self, wire_name: Any) -> Route | None:
         """The way of a call, compiled now if it is the first; ``None`` if there is no such tool."""

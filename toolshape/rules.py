@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from toolshape.calls import JsonSchema
 from toolshape.errors import Problem
 from toolshape.lens import Change, Place, everywhere
+from toolshape.recursion import groups_of
 
 __all__ = ["Check", "Cited", "broken", "cited"]
 
@@ -111,9 +112,7 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
     """No definition contains itself."""
     if not at.is_root or "$defs" not in node:
         return None
-    return (
-        "definitions must not contain themselves" if any(map(_reaches_itself(node["$defs"]), node["$defs"])) else None
-    )
+    return "definitions must not contain themselves" if groups_of(node["$defs"]) else None
 
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
@@ -195,26 +194,6 @@ def keys(pattern: str, *, only_root: bool = False) -> Check:
         return f"{bad[0]!r} is not a name for a property" if bad and (at.is_root or not only_root) else None
 
     return property_keys
-
-
-def _reaches_itself(definitions: JsonSchema) -> Callable[[str], bool]:
-    def reaches(start: str) -> bool:
-        seen: set[str] = set()
-        waiting = _named(definitions[start])
-        while waiting:
-            name = waiting.pop()
-            if name == start:
-                return True
-            if name not in seen and name in definitions:
-                seen.add(name)
-                waiting |= _named(definitions[name])
-        return False
-
-    return reaches
-
-
-def _named(node: Any) -> set[str]:
-    return {reference.rpartition("/")[2] for reference in _references(node)}
 
 
 def _references(node: Any) -> set[str]:

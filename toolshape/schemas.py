@@ -1,28 +1,33 @@
 """Arguments held to a JSON Schema by a validator, with the problems and mends of a decorated tool. Needs jsonschema."""
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from toolshape.assertions import Draft202012Validator, Validator, additional
+from toolshape.assertions import Draft202012Validator, Validator, additional, asked_once
 from toolshape.calls import Finding, JsonSchema
 from toolshape.closing import is_finite
 from toolshape.coercion import Wanted
-from toolshape.errors import Problem
+from toolshape.errors import CallError, Problem
 from toolshape.faults import Fault, Location
 from toolshape.feedback import meant
-from toolshape.forks import DEEPEST, forks
+from toolshape.forks import DEEPEST, forks, is_too_deep, unions_recur
 from toolshape.lens import Change, Place, everywhere, resolver
-from toolshape.mending import Checker, InvalidError
+from toolshape.mending import Checker, InvalidError, TooMuchWrongError
 from toolshape.payload import mended
 from toolshape.places import child_of
 from toolshape.reading import has_every_key, keys_in, repeats_key
 from toolshape.terms import Terms, Validate, Validated, taken_home
+from toolshape.values import written
 
 __all__ = ["Places", "compile_validate", "schema_problems", "unchecked"]
+
+_MOST_ERRORS = 2_000
+_SLOWNESS = 40
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
@@ -98,16 +103,21 @@ def compile_validate(
     """
     validator = Validator(_checkable_everywhere(schema))
     checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
-    back, deepest = terms.back, DEEPEST if forks(schema) else None
+    back, deepest, recurs = terms.back, DEEPEST if forks(schema) else None, unions_recur(schema)
 
     def validate(arguments: Any) -> Validated:
-        home = arguments if back is None else taken_home(arguments, back)
+        arguments = written(arguments)
         try:
+            home = arguments if back is None else taken_home(arguments, back)
             is_text = isinstance(home, (str, bytes))
-            value = from_json(home if is_text else to_json(home))
+            text = home if is_text else to_json(home)
+            value = from_json(text)
+            if recurs and is_too_deep(text, lambda: value):
+                problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+                raise CallError("malformed_arguments", tool=terms.name, problems=[problem])
             if deepest is None and isinstance(value, dict) and not (is_text and _repeats(home, value)):
                 return checker.check(value), ()
-        except (InvalidError, ValueError):
+        except (InvalidError, TooMuchWrongError, ValueError):
             pass
         return mended(checker, schema, terms, arguments, deepest=deepest)
 
@@ -124,7 +134,10 @@ def _repeats(text: str | bytes, value: Any) -> bool:
 
 
 def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str], value: Any) -> Any:
-    errors = list(validator.iter_errors(value))
+    with asked_once():
+        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+    if len(errors) > _MOST_ERRORS:
+        raise TooMuchWrongError
     faults = [fault for error in errors for fault in _faults(error)]
     own: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
@@ -250,7 +263,8 @@ class Places:
         definitions = self.validator.schema.get("$defs", {})
         part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
-        return Checker(functools.partial(_checked, part, None, frozenset()), Places(whole, self.validator, {}))
+        places = Places(whole, self.validator, {})
+        return Checker(functools.partial(_checked, part, None, frozenset()), places, slowness=_SLOWNESS)
 
 
 class _Asked(NamedTuple):

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from toolshape.bodies import copied
 from toolshape.calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
 from toolshape.errors import ExportError, Problem
 from toolshape.lens import Lens, Pass, UnsayableError, compose
 from toolshape.provider import Provider, Strictness
 from toolshape.rules import broken
+from toolshape.values import copied
 
 __all__ = ["Shown", "refusals", "repaired", "show"]
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 from toolshape import docstrings
-from toolshape.annotations import Injected, is_injected, local_names, resolve, signature
+from toolshape.annotations import Injected, is_injected, local_names, names_self, resolve, signature
 from toolshape.errors import DefinitionError, Problem
 
-__all__ = ["Kind", "NameNotDefinedError", "Parameter", "Signature", "innermost", "read", "without_first"]
+__all__ = [
+    "Kind", "NameNotDefinedError", "Parameter", "Signature", "dispatches_on", "innermost", "read", "without_first",
+]  # fmt: skip
 
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -148,7 +150,11 @@ def _parameters(
 ) -> list[Parameter]:
     # What a partial has bound by keyword is the developer's, like what it has bound by position.
     fixed = function.keywords if isinstance(function, functools.partial) else {}
-    shown = [p for p in list(described.parameters.values())[skip_first:] if p.name not in fixed]
+    dispatches = dispatches_on(function)
+    is_bound = skip_first or dispatches == "method"  # whose signature shows the object all the same
+    shown = [p for p in list(described.parameters.values())[is_bound:] if p.name not in fixed]
+    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it looks at what is passed by position
+        shown[0] = shown[0].replace(kind=POSITIONAL_ONLY)
     raw = {p.name: Any if p.annotation is EMPTY else p.annotation for p in shown}
     try:
         hints = resolve(raw, names.globals, names.locals)
@@ -157,6 +163,10 @@ def _parameters(
     parameters: list[Parameter] = []
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
+        if names_self(annotation):
+            message = "Self is not known where the tool is made, which a method is without its class: name the class"
+            problems.append(Problem(path=parameter.name, rule="self", message=message))
+            continue
         injected = is_injected(annotation)
         if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
             message = "Injected[...] must be the whole annotation of an ordinary parameter"
@@ -193,6 +203,17 @@ def _resolve_each(
         except Exception as error:
             problems.append(Problem(path=name, rule="bad_annotation", message=f"{annotation!r}: {error}"))
     return hints
+
+
+def dispatches_on(function: Any) -> Literal["function", "method"] | None:
+    """Whether this is what ``functools.singledispatch`` makes, or ``singledispatchmethod`` of an object's method."""
+    code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
+    if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
+        return None
+    held = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    if code.co_name == "_method" and "obj" in held:
+        return "method" if held["obj"].cell_contents is not None else None
+    return "function" if code.co_name == "wrapper" and hasattr(function, "dispatch") else None
 
 
 def _returns(annotation: Any, names: _Names) -> Any:

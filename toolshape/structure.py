@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.lens import PATH, Change, Lens, Pass, Place, UnsayableError, each, everywhere, resolver
+from toolshape.lens import MARKS, Change, Lens, Pass, Place, UnsayableError, each, everywhere, resolver
 from toolshape.matching import fits
 from toolshape.rewrites import (
     annotations_of,
@@ -17,6 +17,7 @@ from toolshape.rewrites import (
     map_as_pairs,
     merge_all_of,
     mixed_enum_as_strings,
+    null_choice_apart,
     one_of_as_any_of,
     say_instead,
     tuple_as_object,
@@ -44,7 +45,7 @@ def say_constraints(node: JsonSchema, at: Place) -> Change | None:
     found = [
         keyword
         for keyword in ("anyOf", "oneOf", "allOf")
-        if node.get(keyword) and all(set(branch) - {PATH} <= _OF_THE_WHOLE for branch in map(_node, node[keyword]))
+        if node.get(keyword) and all(set(branch) - MARKS <= _OF_THE_WHOLE for branch in map(_node, node[keyword]))
     ]
     if not found or "type" not in node:
         return None
@@ -56,7 +57,7 @@ def _node(schema: Any) -> JsonSchema:
 
 
 def _without_marks(node: Any) -> Any:
-    return {key: value for key, value in node.items() if key != PATH} if isinstance(node, dict) else node
+    return {key: value for key, value in node.items() if key not in MARKS} if isinstance(node, dict) else node
 
 
 def branches_whole(node: JsonSchema, at: Place) -> Change | None:
@@ -179,6 +180,7 @@ STRUCTURE: tuple[Pass, ...] = tuple(
             tuple_as_object,
             map_as_pairs,
             any_as_json_text,
+            null_choice_apart,
             mixed_enum_as_strings,
             typed_enum,
         ),

@@ -7,7 +7,8 @@ from pydantic_core import from_json
 
 from toolshape.arrows import Arrow, Dropped
 from toolshape.calls import Coercion
-from toolshape.reading import UnreadableError, has_every_key, keys_in, read
+from toolshape.reading import has_every_key, keys_in, read
+from toolshape.values import UnreadableError
 
 __all__ = ["Terms", "Validate", "Validated", "taken_home"]
 
@@ -31,7 +32,11 @@ class Terms(NamedTuple):
 
 
 def taken_home(arguments: Any, back: Arrow) -> Any:
-    """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is."""
+    """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is.
+
+    Raises:
+        UnreadableError: A key comes twice in JSON text inside them.
+    """
     value = arguments
     if isinstance(value, (str, bytes)):
         try:

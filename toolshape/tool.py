@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import (
@@ -25,7 +26,6 @@ from toolshape import showing
 from toolshape import signature as signatures
 from toolshape.annotations import calling_frame, signature
 from toolshape.binding import Invoke, compile_invoke
-from toolshape.bodies import copied
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
 from toolshape.coercion import chosen_rules
 from toolshape.described import Choose, SchemaDefinition, definitions
@@ -35,6 +35,7 @@ from toolshape.outcomes import as_call_error, refusal
 from toolshape.running import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
 from toolshape.terms import Terms, Validate
 from toolshape.validation import Validation, compile_validate, validation_of
+from toolshape.values import copied
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -175,9 +176,18 @@ class Tool(Generic[P, R]):
             return getattr, (method.__self__, method.__name__)
         if isinstance(self._definition, SchemaDefinition):
             return _from_pickle, (self._definition.entry, self.function, self.options)
-        if isinstance(self.function, types.FunctionType):
-            return self.function.__qualname__
-        return Tool, (self.function, self.options)
+        function = self.function
+        if not isinstance(function, types.FunctionType):
+            return _made_again, (function, self.options)
+        found: Any = sys.modules.get(function.__module__)
+        for step in function.__qualname__.split("."):
+            found = getattr(found, step, None)
+        if found is self:
+            return function.__qualname__
+        if found is function:
+            return _made_again, (function, self.options)
+        where = f"{function.__module__}.{function.__qualname__}"
+        raise TypeError(f"the tool {self.name!r} cannot be pickled: what is found at {where} is not its function")
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -255,13 +265,14 @@ class Tool(Generic[P, R]):
 
     @property
     def spec(self) -> Spec:
-        """The canonical record that every provider's shape is made from."""
+        """The canonical record that every provider's shape is made from; of results that are cut or marked it promises no form."""
+        options = self.options
         return Spec(
             name=self.name,
             title=self.title,
             description=self.description,
             parameters=self.input_schema,
-            output=self.output_schema,
+            output=None if options.untrusted or options.longest_result is not None else self.output_schema,
             examples=self.options.examples,
             effects=self.effects,
             keys=self.options.providers,
@@ -447,7 +458,8 @@ class Tool(Generic[P, R]):
             refused = refusal(error, tool=self.name)
             raise refused from refused.__cause__
         try:
-            return await loops().run_async(definition.kind, self.invoke, validated, inject, self.timeout)
+            work = loops().run_async(definition.kind, self.invoke, validated, inject, self.timeout)
+            return await loops().alone(work)
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
@@ -546,6 +558,8 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
         binds, function = "to_class", function.__func__
     elif hasattr(type(function), "__get__") and not inspect.ismethod(function) and not inspect.isbuiltin(function):
         binds = "to_object"  # functions, and what functools.cache makes of them
+    if signatures.dispatches_on(function) == "method":
+        binds = "never"  # it has its object
     skip_first = binds == "to_class" or (binds == "to_object" and _looks_like_method(function))
     return Tool(function, options, binds=binds, skip_first=skip_first, frame=frame)
 
@@ -596,6 +610,10 @@ def _from_parts(made: SchemaDefinition, function: Callable[..., Any] | None, opt
 def _from_pickle(entry: JsonObject, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
     made, _ = definitions().define(entry, lambda _: function, name=options.name, frame=None)
     return _from_parts(made, function, options)
+
+
+def _made_again(function: Any, options: Options) -> Tool[..., Any]:
+    return make_tool(function, options, None)
 
 
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:

@@ -10,11 +10,13 @@ from toolshape.arrows import Arrow, Dropped
 from toolshape.calls import JsonSchema
 from toolshape.cores import Node, core_nodes
 from toolshape.counting import KeyCount, compile_key_count, count_of_flat
-from toolshape.forks import DEEPEST, forks
+from toolshape.errors import CallError, Problem
+from toolshape.forks import DEEPEST, forks, is_too_deep, unions_recur
 from toolshape.model import Definition
 from toolshape.nulls import Nulled, admitting_nulls
 from toolshape.reading import has_every_key, keys_in, repeats_key
 from toolshape.terms import Terms, Validate, Validated, taken_home
+from toolshape.values import written
 
 __all__ = ["Validation", "compile_validate", "validation_of"]
 
@@ -24,7 +26,7 @@ class Validation(NamedTuple):
 
     ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
     some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
-    author's. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
+    author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
     """
 
     model: type[BaseModel]
@@ -34,6 +36,7 @@ class Validation(NamedTuple):
     has_decimals: bool
     lax: bool
     deepest: int | None
+    unions_recur: bool
 
 
 def validation_of(definition: Definition) -> Validation:
@@ -47,6 +50,7 @@ def validation_of(definition: Definition) -> Validation:
         has_decimals=any(node["type"] == "decimal" for node in nodes),
         lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
         deepest=DEEPEST if forks(definition.schema) else None,
+        unions_recur=unions_recur(definition.schema),
     )
 
 
@@ -72,6 +76,8 @@ def compile_validate(validation: Validation, terms: Terms) -> Validate:
     if validation.has_decimals or validation.deepest is not None:
         return slowly
     anything = _of_anything(validation, terms.back, slowly)
+    if validation.unions_recur:
+        return _of_bounded_depth(terms.name, anything)
     if validation.reserved or validation.count_keys is None or (terms.back and not terms.drops):
         return anything
     text = _of_text(validation, validation.count_keys, slowly, anything)
@@ -90,9 +96,27 @@ def _when_needed(validation: Validation, terms: Terms) -> _Slowly:
             from toolshape import checking  # noqa: PLC0415 - many a process never sees anything wrong
 
             compiled.append(checking.compile_slowly(validation, terms))
-        return compiled[0](arguments, error)
+        return compiled[0](written(arguments), error)
 
     return slowly
+
+
+def _of_bounded_depth(name: str, validate: Validate) -> Validate:
+    """Refuse what would keep a validator busy before it is asked."""
+
+    def bounded(arguments: Any) -> Validated:
+        text = written(arguments)
+        try:
+            text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
+            is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
+        except ValueError:  # which says so where it is read
+            is_too_much = False
+        if is_too_much:
+            problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+            raise CallError("malformed_arguments", tool=name, problems=[problem])
+        return validate(arguments)
+
+    return bounded
 
 
 def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) -> Validate:
@@ -101,8 +125,9 @@ def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) ->
     count_keys, reserved = validation.count_keys, validation.reserved
 
     def validate(arguments: Any) -> Validated:
-        home = arguments if back is None else taken_home(arguments, back)
+        arguments = written(arguments)
         try:
+            home = arguments if back is None else taken_home(arguments, back)
             if isinstance(home, (str, bytes)):
                 model = validate_json(home, strict=True)
                 keys = count_keys(model) if count_keys else keys_in(from_json(home))

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from toolshape.coercion import COERCE, SCALARS, Wanted
-from toolshape.cores import GATE, TRANSPARENT, Definitions, Node, definitions_of, inside
+from toolshape.cores import CHOICES, GATE, MAPS, TAGS, TRANSPARENT, Definitions, Node, definitions_of, inside
 from toolshape.faults import Location
+from toolshape.tags import tag_names
 
 __all__ = ["compile_wanted", "fields_of"]
 
@@ -23,7 +24,8 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "enum": frozenset({"choice"}),
     **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
     "tuple": frozenset({"array"}),
-    **dict.fromkeys(("dict", "model", "dataclass", "typed-dict"), frozenset({"object"})),
+    "json": frozenset({"json"}),
+    **dict.fromkeys((*MAPS, "model", "dataclass", "typed-dict"), frozenset({"object"})),
     **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
 }
 _MOST_KEPT = 256
@@ -105,6 +107,8 @@ class _Places:
         found = _wanted(around, tuple(place), switched, self.branches(around))
         if found is None:
             return None
+        if around.node["type"] == "json" and "schema" in around.node:
+            found = found._replace(content=functools.partial(self.compile_part, around.node["schema"], around.config))
         part = functools.partial(self.compile_part, around.behind, around.config)
         is_there = found.location == location and not (found.strict or switched)
         is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
@@ -127,13 +131,17 @@ def _wanted(
 ) -> Wanted | None:
     node, kind = around.node, str(around.node["type"])
     kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
+    listed = node.get("metadata", {}).get(CHOICES)
     if kind == "function-plain":
-        return None
+        if listed is None:
+            return None
+        kinds, choices = frozenset({"choice"}), listed
     if kind == "union":
         kinds = frozenset({"union"})
     elif kind == "tagged-union":
         kinds, choices = frozenset({"object"}), tuple(node["choices"])
-        tags = _tags_of(node["discriminator"])
+        optional = node.get("metadata", {}).get(TAGS, ())
+        tags = optional or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
         given = node["expected"] if kind == "literal" else node["members"]
         choices = tuple(getattr(one, "value", one) for one in given)
@@ -149,15 +157,9 @@ def _wanted(
         switched=switched,
         fields=lambda: [name for name, _ in fields_of(node)],
         tags=tags,
+        has_optional_tag=kind == "tagged-union" and TAGS in node.get("metadata", {}),
         branches=branches,
     )
-
-
-def _tags_of(discriminator: Any) -> tuple[str, ...]:
-    """The names of the field that tells branches apart; with an alias, they are paths, its own name first."""
-    if isinstance(discriminator, list):
-        return tuple(path[0] for path in discriminator if len(path) == 1 and isinstance(path[0], str))
-    return (discriminator,) if isinstance(discriminator, str) else ()
 
 
 def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Around:
@@ -209,7 +211,7 @@ def _child(node: Node, step: int | str) -> Node | None:
 
 def _item(node: Node, step: int | str) -> Node | None:
     """What an item of an array, or a value of a map, is to be."""
-    if node["type"] == "dict":
+    if node["type"] in MAPS:
         return node.get("values_schema") if isinstance(step, str) else None
     items = node.get("items_schema")
     if isinstance(step, str):
@@ -248,4 +250,6 @@ def _paths(field: Node) -> list[Any]:
 
 def _written(name: str, field: Node) -> str:
     alias = field.get("validation_alias", name)
-    return alias if isinstance(alias, str) else name
+    if isinstance(alias, str):
+        return alias
+    return next((path[0] for path in _paths(field) if isinstance(path, list) and len(path) == 1), name)

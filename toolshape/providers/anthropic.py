@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import as_json, member, plain, with_ids
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
 from toolshape.parts import Image, Part, Text, encoded
-from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
+from toolshape.values import append_text, as_json
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -105,11 +106,7 @@ def read(body: Any) -> Reading | None:
         return None
     content = member(body, "content")
     # server_tool_use blocks are the provider's own calls, run by it.
-    calls = [
-        WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
-        for block in content
-        if member(block, "type") == "tool_use"
-    ]
+    calls = [_call(block) for block in content if member(block, "type") == "tool_use"]
     # A message may not have empty content: a response without any has no turn to send back.
     sent, calls = with_ids(
         [_sendable(block) for block in plain(content)],
@@ -122,34 +119,39 @@ def read(body: Any) -> Reading | None:
     return Reading(assistant, calls, member(body, "stop_reason"), ends_in_call=ends_in_call)
 
 
+def _call(block: Any) -> WireCall:
+    return WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
+
+
 def _sendable(block: JsonObject) -> JsonObject:
     """A block as a request takes it: arguments that were cut off are text, and go back inside an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """A block is complete when it stops; until then the input of a call is the text that has come."""
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
+        body.update({"x-blocks": {}, "x-calls": {}})  # somebody's stream holds several responses: the last one counts
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
     places: dict[Any, int] = body.setdefault("x-blocks", {})
+    positions: dict[int, int] = body.setdefault("x-calls", {})
     at = places.get(event.get("index"), -1)
     if kind == "content_block_start":
-        block = dict(event["content_block"])
-        if block.get("type", "").endswith("tool_use") and not block.get("input"):
-            block["input"] = ""
         places[event.get("index")] = len(content)
-        content.append(block)
+        if event["content_block"].get("type") == "tool_use":
+            positions[len(content)] = len(positions)
+        content.append(_begun(event["content_block"]))
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
     elif kind == "content_block_stop" and 0 <= at < len(content):
         if isinstance(content[at].get("input"), str):
             content[at]["input"] = as_json(content[at]["input"] or "{}")
-        if content[at].get("type") == "tool_use":
-            return (sum(block.get("type") == "tool_use" for block in content[:at]),)
+        if at in positions:
+            return [(positions[at], _call(content[at]))]
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
     elif kind == "error":
@@ -157,14 +159,21 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
     return ()
 
 
+def _begun(block: JsonObject) -> JsonObject:
+    is_call = block.get("type", "").endswith("tool_use") and not block.get("input")
+    return {**block, "input": ""} if is_call else dict(block)
+
+
 def _join(block: JsonObject, delta: JsonObject) -> None:
     for key, value in delta.items():
         name = "input" if key == "partial_json" else key
         if key in ("text", "thinking", "signature", "partial_json"):
-            before = block.get(name) or ""
-            block[name] = before + value if isinstance(before, str) else before
+            block[name] = block.get(name) or ""
+            if isinstance(block[name], str):
+                append_text(block, name, value)
         elif key == "citation":
-            block["citations"] = [*(block.get("citations") or ()), value]
+            block["citations"] = block.get("citations") or []
+            block["citations"].append(value)
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rules
-from toolshape.bodies import as_json, member, padded, with_ids
+from toolshape.bodies import json_of, member, padded, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import anthropic
 from toolshape.rules import cited
+from toolshape.values import append_text, as_json
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -70,21 +71,27 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     message = member(member(body, "output"), "message")
-    uses = [(block, member(block, "toolUse")) for block in member(message, "content") or ()]
-    calls = [
-        WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
-        for block, use in uses
-        if use is not None and member(use, "type") != "server_tool_use"
-    ]
     content: list[Any] = list(member(message, "content") or [])
+    calls = [_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
     sent, calls = with_ids(
         [_sendable(block) for block in content],
         calls,
-        lambda block: block.get("toolUse", {"type": "server_tool_use"}).get("type") != "server_tool_use",
+        _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
     )
     return Reading([{**message, "content": sent}], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
+
+
+def _is_call(block: Any) -> bool:
+    """Whether a block is a call that is not the provider's own, which it runs itself."""
+    use = member(block, "toolUse")
+    return use is not None and member(use, "type") != "server_tool_use"
+
+
+def _call(block: Any) -> WireCall:
+    use = member(block, "toolUse")
+    return WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
 
 
 def _sendable(block: JsonObject) -> JsonObject:
@@ -95,15 +102,14 @@ def _sendable(block: JsonObject) -> JsonObject:
     return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """A block is complete when it stops; until then the input of a call is the text that has come."""
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
+    positions: dict[int, int] = body.setdefault("x-calls", {})
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
-    if any(name.endswith("Exception") for name in event):
-        body["stopReason"] = "error"
-    if event.get("messageStop"):
-        body["stopReason"] = event["messageStop"].get("stopReason")
+    if stop_reason := _stop_reason(event):
+        body["stopReason"] = stop_reason
     at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
     if at >= len(content):
         padded(content, at, dict)
@@ -111,22 +117,30 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
         content[at] = {key: dict(value) for key, value in start.get("start", {}).items()}
         if "toolUse" in content[at]:
             content[at]["toolUse"].setdefault("input", "")
+        if _is_call(content[at]):
+            positions.setdefault(at, len(positions))
     elif delta is not None:
         _join(content[at], delta.get("delta", {}))
     elif stop is not None and "toolUse" in content[at]:
         use = content[at]["toolUse"]
         if isinstance(use["input"], str):
             use["input"] = as_json(use["input"] or "{}")
-        if use.get("type") != "server_tool_use":
-            before = [block["toolUse"] for block in content[:at] if "toolUse" in block]
-            return (sum(one.get("type") != "server_tool_use" for one in before),)
+        if at in positions:
+            return [(positions[at], _call(content[at]))]
     return ()
+
+
+def _stop_reason(event: JsonObject) -> Any:
+    if event.get("messageStop"):
+        return event["messageStop"].get("stopReason")
+    return "error" if any(name.endswith("Exception") for name in event) else None
 
 
 def _join(block: JsonObject, delta: JsonObject) -> None:
     for key, value in delta.items():
         if isinstance(value, (str, bytes)):
-            block[key] = block[key] + value if key in block else value
+            block.setdefault(key, value[:0])
+            append_text(block, key, value)
         elif key == "citation":  # a request takes none beside a text
             continue
         elif isinstance(value, dict):
@@ -153,7 +167,7 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _result(result: Result) -> JsonObject:
     # A nested "__type" is refused (bifrost#5762): such a result goes as text.
-    value = as_json(result.text) if result.text[:1] == "{" and not isinstance(result.value, str) else None
+    value = json_of(result) if result.text[:1] == "{" else None
     is_object = isinstance(value, dict) and '"__type"' not in result.text
     content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
     if result.parts:

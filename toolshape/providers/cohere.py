@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rewrites, rules, structure
-from toolshape.bodies import copied, member, plain
+from toolshape.bodies import member, plain
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
-from toolshape.provider import Budget, Choice, Facts, NameRule, Provider, Read, Said, unsayable
+from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
+from toolshape.values import append_text, copied
 
 # Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
 # is written for response schemas, and taken to hold for strict_tools.
@@ -19,9 +20,9 @@ STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "propert
 STRICT = (
     structure.wrapped_root,
     inlined(rewrites.recursion_as_json_text),
-    *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
-    everywhere(rewrites.enum_as_strings),
+    everywhere(rewrites.enum_as_strings),  # before null, which no schema can say here, is set apart from its choices
+    *structure.STRUCTURE,
     everywhere(rewrites.null_left_out),
     everywhere(rewrites.one_required),
     everywhere(rewrites.union_as_json_text),
@@ -78,28 +79,35 @@ def read(body: Any) -> Read | None:
     return openai.read({"choices": [{"message": plain(message), "finish_reason": member(body, "finish_reason")}]})
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
-    """A call starts, its arguments arrive in pieces, and it ends."""
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+    """A call starts, its arguments arrive in pieces, and it ends; each says by its index which it is."""
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
+    places: dict[Any, int] = body.setdefault("x-places", {})
+    calls = message.get("tool_calls", [])
+    at = places.get(event.get("index"), len(calls) - 1)
     kind = event.get("type")
     delta = event.get("delta") or {}
     said = delta.get("message") or {}
     if kind == "tool-plan-delta":
-        message["tool_plan"] = message.get("tool_plan", "") + said.get("tool_plan", "")
+        message.setdefault("tool_plan", "")
+        append_text(message, "tool_plan", said.get("tool_plan", ""))
     elif kind == "tool-call-start":
         begun = copied(said["tool_calls"])
         begun.setdefault("function", {}).setdefault("arguments", "")
-        message.setdefault("tool_calls", []).append(begun)
+        places[event.get("index")] = len(calls)
+        message["tool_calls"] = calls
+        calls.append(begun)
     elif kind == "tool-call-delta":
-        message["tool_calls"][-1]["function"]["arguments"] += said["tool_calls"]["function"]["arguments"]
+        append_text(calls[at]["function"], "arguments", said["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":
-        return (len(message.get("tool_calls", ())) - 1,)
+        return [(at, openai.call(calls[at]))]
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(said.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):
         for key, value in (said.get("content") or {}).items():
-            message["content"][-1][key] = message["content"][-1].get(key, "") + value
+            message["content"][-1].setdefault(key, "")
+            append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
     return ()

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites, rules, structure
-from toolshape.bodies import as_json, member, padded, plain
+from toolshape.bodies import is_plain_id, json_of, member, padded, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
-from toolshape.lens import PATH, Change, Place, Rule, each, everywhere, inlined
+from toolshape.lens import MARKS, Change, Place, Rule, each, everywhere, inlined
 from toolshape.parts import File, Image, Text, encoded
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
+from toolshape.values import append_text
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
@@ -42,7 +43,7 @@ JSON_SCHEMA = (
 
 def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """``anyOf`` with nothing beside it: what stands there goes into the first branch."""
-    beside = {key: value for key, value in node.items() if key not in ("anyOf", PATH)}
+    beside = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
     if "anyOf" not in node or not beside:
         return None
     first, *others = node["anyOf"]
@@ -151,19 +152,32 @@ def read(body: Any) -> Reading | None:
     if not candidates:
         raise ResponseError("a response without candidates", body=body)
     content = member(candidates[0], "content")
-    calls = []
-    for part in (member(content, "parts") or ()) if content is not None else ():
-        call = function_call(part)
-        if call is not None:
-            calls.append(WireCall(member(call, "id") or "", member(call, "name") or "", member(call, "args"), part))
+    parts = (member(content, "parts") or ()) if content is not None else ()
+    calls = [_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
     assistant = [plain(content)] if content is not None and member(content, "parts") else []
+    if any(call.id and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+        sent, calls = with_ids(
+            assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
+        )
+        assistant = [{**assistant[0], "parts": sent}]
     return Reading(assistant, calls, None if finish is None else str(getattr(finish, "value", finish)))
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def _call(part: Any) -> WireCall:
+    call = function_call(part)
+    return WireCall(member(call, "id") or "", member(call, "name") or "", member(call, "args"), part)
+
+
+def _with_id(part: JsonObject, call_id: str) -> JsonObject:
+    key = "functionCall" if "functionCall" in part else "function_call"
+    return {**part, key: {**part[key], "id": call_id}}
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Parts are appended; a call comes whole, or by JSON paths until it no longer will continue."""
+    done: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
     if event.get("error"):
@@ -172,27 +186,31 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
         if one.get("index", 0) != 0:
             continue
         for part in (one.get("content") or {}).get("parts") or ():
-            _join(body, parts, part)
+            done += _join(body, parts, part)
         for key in ("finishReason", "finish_reason"):
             if one.get(key):
                 candidate["finishReason"] = one[key]
-    calls = [part for part in parts if function_call(part) is not None]
-    return [position for position, part in enumerate(calls) if part is not body.get("x-open")]
+                if body.get("x-open") and one[key] != "MAX_TOKENS":
+                    done.append((body["x-calls"] - 1, _call(body.pop("x-open"))))
+    return done
 
 
-def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> None:
+def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
+    """Append a part, or what it adds to the call that is open; the call that is complete with it."""
     call = function_call(part)
     if call is None:
         parts.append(dict(part))
-        return
+        return []
     opened = body.get("x-open")
     if opened is None or call.get("name"):
         opened = {**{key: value for key, value in part.items() if key != "function_call"}}
         opened["functionCall"] = {key: call[key] for key in ("id", "name", "args") if call.get(key) is not None}
         parts.append(opened)
+        body["x-calls"] = body.get("x-calls", 0) + 1
     for piece in call.get("partialArgs") or ():
         _put(opened["functionCall"].setdefault("args", {}), piece)
     body["x-open"] = opened if call.get("willContinue") else None
+    return [] if call.get("willContinue") else [(body["x-calls"] - 1, _call(opened))]
 
 
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
@@ -209,8 +227,10 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
         if isinstance(step, int):
             padded(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
-        if following is None:
-            place[step] = before + value if isinstance(before, str) and isinstance(value, str) else value
+        if following is None and isinstance(before, str) and isinstance(value, str):
+            append_text(place, step, value)
+        elif following is None:
+            place[step] = value
         else:
             place[step] = before if before is not None else [] if isinstance(following, int) else {}
             place = place[step]
@@ -231,15 +251,15 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _response(result: Result) -> JsonObject:
     response: JsonObject = {"name": result.call.wire_name}
-    if member(function_call(result.call.raw), "id") == result.call.id:  # an id that we made up is none of the model's
+    if member(function_call(result.call.raw), "id"):  # an id that we made up is none of the model's
         response["id"] = result.call.id
     if result.error is not None:
         response["response"] = {"error": result.text}
     # Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text.
-    elif isinstance(result.value, str) or '"$ref"' in result.text:
+    elif '"$ref"' in result.text:
         response["response"] = {"output": result.text}
     else:
-        response["response"] = {"output": as_json(result.text)}
+        response["response"] = {"output": json_of(result)}
     if pieces := [_piece(one) for one in result.parts if not isinstance(one, Text)]:
         response["response"] = {"output": result.text}
         response["parts"] = pieces

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolshape.bodies import as_json, member, plain, with_ids
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
-from toolshape.provider import Choice, Facts, Provider, Reading, Said, unsayable
+from toolshape.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
 from toolshape.providers import gemini
+from toolshape.values import append_text, as_json
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
@@ -52,11 +53,7 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     steps = member(body, "steps")
-    calls = [
-        WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
-        for step in steps
-        if member(step, "type") == "function_call"
-    ]
+    calls = [_call(step) for step in steps if member(step, "type") == "function_call"]
     sent, calls = with_ids(
         [_sendable(step) for step in plain(steps)],
         calls,
@@ -66,43 +63,52 @@ def read(body: Any) -> Reading | None:
     return Reading(sent, calls, member(body, "status"))
 
 
+def _call(step: Any) -> WireCall:
+    return WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
+
+
 def _sendable(step: JsonObject) -> JsonObject:
     """Arguments that were cut off are text, and go back inside an object."""
     text = step.get("arguments")
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """A step starts, its arguments arrive as pieces of JSON text, and it stops."""
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
-    at = event.get("index", -1)
+    places: dict[Any, int] = body.setdefault("x-places", {})
+    positions: dict[int, int] = body.setdefault("x-calls", {})
+    at = places.get(event.get("index"), -1)
     if kind == "error":
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
     elif kind == "step.start":
+        places[event.get("index")] = len(steps)
+        if event["step"].get("type") == "function_call":
+            positions[len(steps)] = len(positions)
         steps.append(dict(event["step"]))
         if steps[-1].get("type") == "function_call" and not steps[-1].get("arguments"):
             steps[-1]["arguments"] = ""
     elif kind == "step.delta" and 0 <= at < len(steps):
         _join(steps[at], event["delta"])
-    elif kind == "step.stop" and 0 <= at < len(steps) and steps[at].get("type") == "function_call":
+    elif kind == "step.stop" and at in positions:
         if isinstance(steps[at]["arguments"], str):
             steps[at]["arguments"] = as_json(steps[at]["arguments"] or "{}")
-        return (sum(step.get("type") == "function_call" for step in steps[:at]),)
+        return [(positions[at], _call(steps[at]))]
     return ()
 
 
 def _join(step: JsonObject, delta: JsonObject) -> None:
     """Arguments and texts arrive in pieces, a signature whole."""
     if isinstance(delta.get("arguments"), str) and isinstance(step.get("arguments"), str):
-        step["arguments"] += delta["arguments"]
+        append_text(step, "arguments", delta["arguments"])
     elif "signature" in delta:
         step["signature"] = delta["signature"]
     elif isinstance(delta.get("text"), str):
-        step.setdefault("content", [{"type": "text", "text": ""}])[-1]["text"] += delta["text"]
+        append_text(step.setdefault("content", [{"type": "text", "text": ""}])[-1], "text", delta["text"])
     elif delta.get("type") == "thought_summary":
         step.setdefault("summary", []).append(delta.get("content"))
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import rewrites
-from toolshape.bodies import as_json, copied, member, plain
+from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
 from toolshape.provider import Choice, Facts, NameRule, Read, Said, unsayable
 from toolshape.providers import openai
+from toolshape.values import as_json, copied
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -40,10 +41,14 @@ def read(body: Any) -> Read | None:
     response = openai.whole(body)
     if reading is None or response is body:
         return reading
-    message = response["choices"][0]["message"]
-    own = [openai.call(one) for one in member(message, "tool_calls") or ()]  # without an id it stays without
+    message = _with_objects(response["choices"][0]["message"])
+    own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
+    if own:
+        message["tool_calls"], own = with_ids(
+            message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True
+        )
     _, _, finish, cut, ends_in_call = reading
-    return [_with_objects(message)], own, finish, cut, ends_in_call
+    return [message], own, finish, cut, ends_in_call
 
 
 def _with_objects(message: Message) -> Message:
@@ -62,8 +67,8 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _message(result: Result) -> Message:
     message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
-    is_own = member(result.call.raw, "id") == result.call.id  # an id that we made up is none of the model's
-    return {**message, "tool_call_id": result.call.id} if is_own else message
+    has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if has_own else message
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

@@ -5,17 +5,17 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from toolshape import rewrites, rules, structure
-from toolshape.bodies import as_json, member
+from toolshape import rules, structure
+from toolshape.bodies import json_of, member
 from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
-from toolshape.lens import compose, inlined
+from toolshape.lens import compose, inlined_but_recursion
 from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 from toolshape.rules import cited
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.
-INLINED = (inlined(rewrites.recursion_kept),)
+INLINED = (inlined_but_recursion,)
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -102,10 +102,9 @@ def _result(result: Result, *, any_value: bool) -> Message:
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]
         return message
-    value = result.text if isinstance(result.value, str) else as_json(result.text)
-    is_itself = isinstance(result.value, str) or not isinstance(value, str)  # and no text made of a value
-    if result.error is None and is_itself and (any_value or isinstance(value, dict)):
-        message["structuredContent"] = value
+    is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
+    if result.error is None and is_told and (any_value or isinstance(json_of(result), dict)):
+        message["structuredContent"] = json_of(result)
     return message
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from toolshape import rewrites, rules, structure
 from toolshape.arrows import in_object
-from toolshape.bodies import member, plain
+from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
-from toolshape.lens import PATH, Change, Place, everywhere, inlined
+from toolshape.lens import MARKS, Change, Place, everywhere, inlined
 from toolshape.parts import Image, encoded
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import openai
 from toolshape.rules import cited
+from toolshape.values import append_text
 
 # The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
@@ -37,7 +38,7 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
     changes = {
         name: rewrites.of_a_form(inner, Place(path=name, keyword="properties", resolve=at.resolve))
         for name, inner in node.get("properties", {}).items()
-        if isinstance(inner, dict) and inner.keys() - {PATH, *CLIENT_KEYWORDS}
+        if isinstance(inner, dict) and inner.keys() - {*MARKS, *CLIENT_KEYWORDS}
     }
     if not changes:
         return None
@@ -94,33 +95,41 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     message = member(body, "message")
-    calls = [
-        WireCall(
-            member(call, "id") or "",
-            member(member(call, "function"), "name") or "",
-            member(member(call, "function"), "arguments"),
-            call,
+    calls = [_call(one) for one in member(message, "tool_calls") or ()]
+    sent = plain(message)
+    if any(call.id and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+        told, calls = with_ids(
+            plain(sent["tool_calls"]),
+            calls,
+            lambda _: True,
+            lambda one, call_id: {**one, "id": call_id},
+            leaves_out=True,
         )
-        for call in member(message, "tool_calls") or ()
-    ]
-    return Reading([plain(message)], calls, member(body, "done_reason"))
+        sent = {**sent, "tool_calls": told}
+    return Reading([sent], calls, member(body, "done_reason"))
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def _call(call: Any) -> WireCall:
+    function = member(call, "function")
+    return WireCall(member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
+
+
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Calls come whole; several chunks may each carry some."""
     message = body.setdefault("message", {"role": "assistant", "content": ""})
     said = event.get("message") or {}
     for key in ("content", "thinking"):
         if said.get(key):
-            message[key] = message.get(key, "") + said[key]
-    calls = [*message.get("tool_calls", ()), *(said.get("tool_calls") or ())]
-    if calls:
-        message["tool_calls"] = calls
+            message.setdefault(key, "")
+            append_text(message, key, said[key])
+    begun = len(message.get("tool_calls", ()))
+    if said.get("tool_calls"):
+        message.setdefault("tool_calls", []).extend(said["tool_calls"])
     if event.get("error"):
         body["done_reason"] = "error"
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
-    return range(len(calls))
+    return list(enumerate(map(_call, said.get("tool_calls") or ()), begun))
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
@@ -137,8 +146,8 @@ def _message(result: Result) -> Message:
     message: Message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
     if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
         message["images"] = images
-    is_own = member(result.call.raw, "id") == result.call.id  # an id that we made up is none of the model's
-    return {**message, "tool_call_id": result.call.id} if is_own else message
+    has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if has_own else message
 
 
 OLLAMA = Provider(

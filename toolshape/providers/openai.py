@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import member, plain, with_ids
+from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall, new_record
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
-from toolshape.provider import Choice, Facts, NameRule, Provider, Read, Reading, Said
+from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
 from toolshape.rules import cited
+from toolshape.values import append_text
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in
@@ -99,7 +100,7 @@ def read(body: Any) -> Read | None:
             calls = []
             for one in message["tool_calls"]:
                 call_id, function = one["id"], one["function"]
-                if not call_id:
+                if not (type(call_id) is str and call_id and call_id.isascii()):
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
@@ -130,7 +131,7 @@ def _read_any(body: Any) -> Reading | None:
     if len(calls) < len(found):
         real = [one for one, read_one in zip(assistant["tool_calls"], found, strict=True) if read_one in calls]
         assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
-    if any(not one.id for one in calls) and assistant.get("tool_calls"):
+    if not all(is_plain_id(one.id) for one in calls) and assistant.get("tool_calls"):
         sent = [plain(one) for one in assistant["tool_calls"]]
         sent, calls = with_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
@@ -142,12 +143,15 @@ def _without_calls(message: Message) -> Message:
     return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
-    """A call is complete when the next one begins, or the response ends."""
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+    """A call is complete when the response ends, or before, when the next one begins and its text is a whole object.
+
+    Fragments of several calls may come in turns: that another has begun says nothing of what is not whole.
+    """
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
-    body.setdefault("x-indexes", [])
+    places: dict[Any, int] = body.setdefault("x-places", {})
     calls = choice["message"].get("tool_calls", [])
-    begun = len(calls)
+    begun, finish = len(calls), None
     if event.get("error") and not event.get("choices"):
         choice["finish_reason"] = "error"
     for one in event.get("choices") or ():
@@ -158,13 +162,33 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
             if key != "tool_calls":
                 _join(choice["message"], key, value)
         for part in delta.get("tool_calls") or ():
-            _join_call(body["x-indexes"], calls, part)
+            _join_call(places, calls, part)
         if calls:
             choice["message"]["tool_calls"] = calls
         if one.get("finish_reason"):
-            choice["finish_reason"] = one["finish_reason"]
-            return range(len(calls)) if one["finish_reason"] != "length" else range(max(len(calls) - 1, 0))
-    return range(len(calls) - 1) if len(calls) > begun else ()
+            choice["finish_reason"] = finish = one["finish_reason"]
+    if finish is not None:
+        return _at_the_end(choice["message"], is_cut=finish == "length")
+    before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
+    return [(at, call(calls[at])) for at in before if _is_whole(calls[at]["function"]["arguments"])]
+
+
+def _at_the_end(message: Message, *, is_cut: bool) -> list[Completed]:
+    """The calls of a response that has ended; the last may be cut off where it has no room for more."""
+    calls, legacy = message.get("tool_calls") or (), message.get("function_call")
+    if not calls and isinstance(legacy, dict) and legacy.get("name"):
+        calls = [legacy]
+    return [(at, call(one)) for at, one in enumerate(calls) if not (is_cut and at == len(calls) - 1)]
+
+
+def _is_whole(arguments: Any) -> bool:
+    """Whether nothing can come after these: they are an object, or the whole text of one."""
+    if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
+        return isinstance(arguments, dict)
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 _WHOLE = ("role", "id", "name", "type")
@@ -175,20 +199,23 @@ def _join(message: Message, key: str, value: Any) -> None:
     if value is None or key in _WHOLE:
         message[key] = before if value is None else value
     elif isinstance(before, str) and isinstance(value, str):
-        message[key] = before + value
+        append_text(message, key, value)
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
-        had = before if isinstance(before, dict) else {}
-        message[key] = {part: f"{had.get(part) or ''}{value.get(part) or ''}" for part in ("name", "arguments")}
+        if not isinstance(before, dict):
+            before = message[key] = {"name": "", "arguments": ""}
+        for part in ("name", "arguments"):
+            if isinstance(value.get(part), str):
+                append_text(before, part, value[part])
     elif isinstance(before, list) and isinstance(value, list):
-        message[key] = [*before, *value]
+        before.extend(value)
     else:
-        message[key] = value
+        message[key] = list(value) if isinstance(value, list) else value
 
 
-def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) -> None:
+def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
     """Fragments belong to one call by their index; a gateway may give all calls one, and an id each."""
     index, function = part.get("index"), part.get("function") or {}
-    at = len(indexes) - 1 - indexes[::-1].index(index) if index in indexes and index is not None else -1
+    at = -1 if index is None else places.get(index, -1)
     begun = calls[at]["function"]["name"] if at >= 0 else ""
     is_new_id = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
     is_other = function.get("name") and (is_new_id or (begun and function["name"] != begun))
@@ -197,7 +224,7 @@ def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) ->
     if at < 0 and not part.get("id") and not function.get("name"):
         return  # a gateway's call that is none
     if at < 0 or is_other:
-        indexes.append(index)
+        places[index] = len(calls)
         kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
         arguments = function.get("arguments")
         made = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
@@ -206,9 +233,8 @@ def _join_call(indexes: list[Any], calls: list[JsonObject], part: JsonObject) ->
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
-    before = call["function"]["arguments"]
-    if isinstance(function.get("arguments"), str) and isinstance(before, str):
-        call["function"]["arguments"] = before + function["arguments"]
+    if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
+        append_text(call["function"], "arguments", function["arguments"])
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
@@ -242,7 +268,7 @@ def encode(results: Sequence[Result]) -> list[Message]:
     answers: list[Message] = []
     shown: list[JsonObject] | None = None
     for result in results:
-        call, _, error, _, _, text, _, parts = result
+        call, _, error, _, _, text, _, parts, _ = result
         if error is not None or "Error [" in text:
             text = content(result)
         raw = call.raw

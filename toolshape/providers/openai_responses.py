@@ -8,8 +8,9 @@ from typing import Any
 from toolshape.bodies import member, padded, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
-from toolshape.provider import Choice, Facts, Reading, Said
+from toolshape.provider import Choice, Completed, Facts, Reading, Said
 from toolshape.providers import openai
+from toolshape.values import append_text
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -46,6 +47,11 @@ def _is_call(item: Any) -> bool:
     return isinstance(kind, str) and kind in _ARGUMENTS
 
 
+def _call(item: Any) -> WireCall:
+    arguments = member(item, _ARGUMENTS[member(item, "type")])
+    return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
+
+
 def recognises(body: Any) -> bool:
     return whole(body) is not None
 
@@ -57,13 +63,7 @@ def read(body: Any) -> Reading | None:
         return None
     output = member(body, "output")
     # Two ids: results are linked by call_id, never by id.
-    calls = [
-        WireCall(
-            member(item, "call_id") or "", member(item, "name"), member(item, _ARGUMENTS[member(item, "type")]), item
-        )
-        for item in output
-        if member(item, "type") in _ARGUMENTS
-    ]
+    calls = [_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
     sent, calls = with_ids(
@@ -72,32 +72,36 @@ def read(body: Any) -> Reading | None:
     return Reading(sent, calls, why or member(body, "status"))
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Items arrive by their place; each is sent once more, whole, when it is done."""
     kind = str(event.get("type", ""))
     output = body.setdefault("output", [])
+    positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
         given = event["response"].get("output") or output
         whole_output = given if _calls_in(given) >= _calls_in(output) else output  # what was announced is kept
         body.update({**event["response"], "output": whole_output})
-        return range(_calls_in(whole_output)) if kind == "response.completed" else ()
+        return list(enumerate(map(_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
     if kind == "error":
         body["status"] = "failed"
     at = event.get("output_index", len(output) - 1)
     if kind in ("response.output_item.added", "response.output_item.done"):
         padded(output, at, lambda: {"type": "unknown"})
         output[at] = dict(event["item"])
-        is_done = kind.endswith("done") and output[at].get("type") in _ARGUMENTS
-        return (_calls_in(output[:at]),) if is_done else ()
+        if not _is_call(output[at]):
+            return ()
+        position = positions.setdefault(at, len(positions))
+        return [(position, _call(output[at]))] if kind.endswith("done") else ()
     if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
         key = _ARGUMENTS.get(output[at].get("type", ""), "arguments")
-        output[at][key] = output[at].get(key, "") + event.get("delta", "")
+        output[at].setdefault(key, "")
+        append_text(output[at], key, event.get("delta", ""))
     return ()
 
 
 def _calls_in(output: Sequence[JsonObject]) -> int:
-    return sum(item.get("type") in _ARGUMENTS for item in output)
+    return sum(map(_is_call, output))
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import member, plain, with_ids
+from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec
-from toolshape.provider import Choice, Reading, Said
+from toolshape.provider import Choice, Completed, Reading, Said
 from toolshape.providers import openai, openai_vendors
+from toolshape.values import append_text
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
 _OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
@@ -58,7 +59,7 @@ def read(body: Any) -> Reading | None:
     told = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai.call(call) for call in told if call.get("type") in _OWN]
     assistant = plain(message)
-    if not all(call.id for call in calls):
+    if not all(is_plain_id(call.id) for call in calls):
         told, calls = with_ids(
             told, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}
         )
@@ -74,21 +75,26 @@ def _either(node: Any, name: str, camel: str) -> Any:
     return member(node, camel) if found is None else found
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[int]:
+def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Calls come whole, in deltas of the output."""
     outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
     message = outputs[0]["message"]
+    done: list[Completed] = []
     for output in event.get("outputs") or ():
         delta = output.get("delta") or {}
         if delta.get("tool_calls"):
-            message["tool_calls"] = [*message.get("tool_calls", ()), *delta["tool_calls"]]
+            message.setdefault("tool_calls", []).extend(delta["tool_calls"])
+            for call in delta["tool_calls"]:
+                if call.get("type") in _OWN:
+                    done.append((body.get("x-calls", 0), openai.call(call)))
+                    body["x-calls"] = body.get("x-calls", 0) + 1
         for key in ("content", "reasoning_content", "encrypted_content"):
             if delta.get(key):
-                message[key] = message.get(key, "") + delta[key]
+                message.setdefault(key, "")
+                append_text(message, key, delta[key])
         if output.get("finish_reason"):
             outputs[0]["finish_reason"] = output["finish_reason"]
-    reading = read(body)
-    return range(len(reading.calls)) if reading else ()
+    return done
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

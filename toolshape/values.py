@@ -1,0 +1,193 @@
+"""JSON text in, values out, and back: what a value cannot hold of its text (repeated keys, digits) is kept beside it."""
+
+import json
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "UnreadableError",
+    "WrittenFloat",
+    "WrittenObject",
+    "append_text",
+    "as_json",
+    "copied",
+    "first_repeated",
+    "read_json",
+    "single",
+    "write_json",
+    "written",
+]  # fmt: skip
+
+
+class UnreadableError(ValueError):
+    """A text is no JSON that says one thing: ``rule`` and ``location`` say why."""
+
+    def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = ()) -> None:
+        self.rule = rule
+        self.location = location
+        super().__init__(message)
+
+
+class WrittenFloat(float):
+    """A number and its text: a float cannot hold every decimal."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> "Self":
+        """Read the number and keep its text."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __reduce__(self) -> tuple[type["WrittenFloat"], tuple[str]]:
+        return WrittenFloat, (self.text,)
+
+    def is_whole(self) -> bool:
+        """Whether the float holds all the digits that were written."""
+        return Decimal(self.text) == Decimal(repr(float(self)))
+
+
+class WrittenObject(dict[str, Any]):
+    """An object whose text says more than a dict holds: somewhere in it a key comes twice, or a number has more digits.
+
+    ``pairs`` are its members as they were written.
+    """
+
+    __slots__ = ("pairs",)
+    pairs: list[tuple[str, Any]]
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def __reduce__(self) -> tuple[type["WrittenObject"], tuple[list[tuple[str, Any]]]]:
+        return WrittenObject, (self.pairs,)
+
+
+def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
+    """The value of a JSON text; what it says and a plain value would not is kept in ``WrittenObject`` and ``WrittenFloat``.
+
+    Args:
+        text: The text.
+        keeps_keys: Whether keys that come twice are kept; the last counts otherwise.
+
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It is nested deeper than Python reads.
+    """
+    hook = _object if keeps_keys else None
+    try:
+        return json.loads(text, object_pairs_hook=hook, parse_float=_float)
+    except ValueError as error:
+        if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+            raise
+        return json.loads(text, object_pairs_hook=hook, parse_float=_float, parse_int=_integer)
+
+
+def as_json(text: str) -> Any:
+    """The value that a text says; a text that is no JSON, or says what JSON has no word for, is itself."""
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_float=_finite,
+            parse_int=_integer,
+            parse_constant=_no_json,
+        )
+    except (ValueError, RecursionError):
+        return text
+
+
+def write_json(value: Any) -> str:
+    """The text of a JSON value, with all that ``read_json`` kept."""
+    if isinstance(value, WrittenFloat):
+        return value.text
+    if isinstance(value, dict):
+        pairs = value.pairs if isinstance(value, WrittenObject) else value.items()
+        return "{" + ",".join([f"{json.dumps(key)}:{write_json(item)}" for key, item in pairs]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(write_json, value)) + "]"
+    return json.dumps(value)
+
+
+def written(value: Any) -> Any:
+    """Arguments as they are to be read: those whose text says more than their value as that text, others as they are."""
+    return write_json(value) if type(value) is WrittenObject else value
+
+
+def single(value: Any) -> Any:
+    """A value as it is, if no key in it came twice.
+
+    Raises:
+        UnreadableError: One did.
+    """
+    location = first_repeated(value)
+    if location is not None:
+        raise UnreadableError("the key comes twice", rule="repeated_key", location=location)
+    return value
+
+
+def first_repeated(value: Any, location: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
+    """Where the first key stands that came more than once; ``None`` where none did."""
+    if isinstance(value, WrittenObject) and len(value) < len(value.pairs):
+        seen: set[str] = set()
+        for key, _ in value.pairs:
+            if key in seen:
+                return (*location, key)
+            seen.add(key)
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = (first_repeated(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
+    return next((one for one in found if one is not None), None)
+
+
+def copied(node: Any) -> Any:
+    """A deep copy of JSON, so that no caller can change what another is given."""
+    if isinstance(node, dict):
+        return {key: copied(value) for key, value in node.items()}
+    return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def append_text(holder: Any, key: Any, piece: Any) -> None:
+    """Add a piece to a text, or to bytes, that arrives in pieces, in time that grows with the piece alone.
+
+    What nobody else holds is extended in its place: ``holder`` lets go of it first.
+    """
+    text = holder[key]
+    holder[key] = None
+    text += piece
+    holder[key] = text
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    says_more = len(value) < len(pairs) or any(map(_is_marked, value.values()))
+    return WrittenObject(pairs) if says_more else value
+
+
+def _is_marked(value: Any) -> bool:
+    return any(map(_is_marked, value)) if type(value) is list else type(value) in (WrittenObject, WrittenFloat)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    return number if repr(number) == text else WrittenFloat(text)
+
+
+def _integer(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python reads
+        return WrittenFloat(text)
+
+
+def _finite(text: str) -> float:
+    return _float(text) if math.isfinite(float(text)) else _no_json(text)
+
+
+def _no_json(word: str) -> Any:
+    raise ValueError(word)
