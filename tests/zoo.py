@@ -559,3 +559,225 @@ def many_optionals(
 @case({"x": {"items": [{"kids": []}]}, "n": "x"}, ({"items": [{"kids": []}]}, "x"))
 def free_beside_named(x: dict[str, list[dict[str, Any]]], n: str = "n"):
     return x, n
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(validate_by_alias=False, validate_by_name=True)
+    v: int = Field(alias="V")
+
+
+class ByBoth(BaseModel):
+    model_config = ConfigDict(validate_by_alias=True, validate_by_name=True)
+    v: int = Field(alias="V")
+
+
+class ByPath(BaseModel):
+    v: int = Field(validation_alias=pydantic.AliasPath("p", "q"))
+    w: int = Field(2, validation_alias=pydantic.AliasChoices("one", "other"))
+
+
+@dataclasses.dataclass
+class SetByItself:
+    a: int
+    b: int = dataclasses.field(init=False, default=7)
+
+
+class TaggedCat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int = 9
+
+
+class TaggedDog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    name: str
+
+
+class Short(NamedTuple):
+    a: int
+    b: str = "x"
+    c: Optional[int] = None
+
+
+class Behind(BaseModel):
+    m: dict[int, int] = {}
+    d: dict[Literal[1, 2], datetime.date] = {}
+    s: set[int] = set()
+    t: tuple[int, datetime.date] | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def pre(cls, value: Any) -> Any:
+        return value
+
+
+class OfTuples(enum.Enum):
+    PAIR = (1, 2)
+    SET = frozenset({"a", "b", "c"})
+    NONE = None
+    EXACT = decimal.Decimal("1.50")
+
+
+class Rights(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class ManyRights(enum.IntFlag):
+    A, B, C, D, E, F, G = (2**index for index in range(7))
+
+
+class Numbered(enum.Enum):
+    ONE = 1
+    TWO = 2
+
+
+class Plus(BaseModel):
+    op: Literal["plus"]
+    args: list["Term"]
+
+
+class Minus(BaseModel):
+    op: Literal["minus"]
+    arg: "Term"
+
+
+class Leaf(BaseModel):
+    op: Literal["leaf"]
+    value: int
+
+
+Term = Annotated[Union[Plus, Minus, Leaf], Field(discriminator="op")]
+Plus.model_rebuild()
+Minus.model_rebuild()
+
+
+@dataclasses.dataclass
+class Sets:
+    tags: set[str] = dataclasses.field(default_factory=lambda: {"c", "a", "b"})
+
+
+@case({"x": {"v": 1}}, ByName(v=1))
+def fields_by_name(x: ByName):
+    return x
+
+
+@case({"x": {"V": 2}}, ByBoth(V=2))
+def fields_by_both(x: ByBoth):
+    return x
+
+
+@case({"x": 1, "y": {"v": 2, "one": 3}}, (1, ByPath(p={"q": 2}, one=3)))
+def aliased_by_a_path(x: Annotated[int, Field(validation_alias=pydantic.AliasPath("p", "q"))], y: ByPath):
+    return x, y
+
+
+@case({"x": {"a": 1}}, SetByItself(1))
+def set_by_itself(x: SetByItself):
+    return x
+
+
+@case({"x": {"lives": 3}, "y": {"kind": "dog", "name": "a"}}, (TaggedCat(lives=3), TaggedDog(name="a")))
+def tags_with_defaults(
+    x: Annotated[TaggedCat | TaggedDog, Field(discriminator="kind")],
+    y: Annotated[TaggedCat | TaggedDog, Field(discriminator="kind")] | None = None,
+):
+    return x, y
+
+
+@case({"p": [1], "q": [[1, "b", 3]]}, (Short(1), [Short(1, "b", 3)]))
+def short_tuples(p: Short, q: list[Short] = []):
+    return p, q
+
+
+@case(
+    {"x": {"m": {"1": 2}, "d": {"1": "2026-01-02"}, "s": [1], "t": [1, "2026-01-02"]}},
+    Behind(m={1: 2}, d={1: datetime.date(2026, 1, 2)}, s={1}, t=(1, datetime.date(2026, 1, 2))),
+)
+def behind_a_validator(x: Behind):
+    return x
+
+
+@case(
+    {"x": [1, 2], "y": ["a", "b", "c"], "z": "1.50", "n": 1},
+    (OfTuples.PAIR, OfTuples.SET, OfTuples.EXACT, Numbered.ONE),
+)
+def odd_enums(x: OfTuples, y: OfTuples, z: OfTuples, n: Literal[Numbered.ONE]):
+    return x, y, z, n
+
+
+@case({"x": 3, "y": 64, "z": [0]}, (Rights.READ | Rights.WRITE, ManyRights.G, [Rights(0)]))
+def flags(x: Rights, y: ManyRights, z: list[Rights] = []):
+    return x, y, z
+
+
+@case(
+    {
+        "n": {"1": 1}, "b": {"true": 1}, "f": {"1.5": 1}, "o": {"7": 1}, "l": {"1": 1, "a": 2}, "e": {"1": 1}, "t": {"[1, 2]": 1},
+        "c": {"a": 2}, "d": {"1": {"2": 3}}, "r": {"3": 1},
+    },
+    (
+        {1: 1}, {True: 1}, {1.5: 1}, {7: 1}, {1: 1, "a": 2}, {Level.LOW: 1}, {OfTuples.PAIR: 1},
+        collections.Counter({"a": 2}), {1: {2: 3}}, {Rights.READ | Rights.WRITE: 1},
+    ),
+)  # fmt: skip
+def keys_of_every_kind(
+    n: collections.OrderedDict[int, int],
+    b: dict[bool, int],
+    f: Mapping[float, int],
+    o: dict[Optional[int], int],
+    l: dict[Literal[1, "a"], int],
+    e: dict[Level, int],
+    t: dict[OfTuples, int],
+    c: collections.Counter[str],
+    d: collections.defaultdict[int, dict[int, int]],
+    r: dict[Rights, int],
+):
+    return n, b, f, o, l, e, t, c, d, r
+
+
+@case({"order": None, "size": "1", "x": None}, (None, "1", None))
+def nulls_and_choices(
+    order: Literal["asc", "desc", None] = "asc",
+    size: Literal[1, "auto"] | str = "auto",  # noqa: PYI051 - the text 1 is another value than the number
+    x: Optional[int] = Field(default_factory=lambda: 7),
+):
+    return order, size, x
+
+
+@case({"e": {"op": "minus", "arg": {"op": "plus", "args": [{"op": "leaf", "value": 1}]}}}, None)
+def mutually_recursive(e: Term):
+    assert e.arg.args[0].value == 1
+
+
+@case({"x": '{"a": 1}', "y": '[1, {"b": null}]'}, ({"a": 1}, [1, {"b": None}]))
+def json_in_text(x: pydantic.Json[dict[str, int]], y: pydantic.Json = None):
+    return x, y
+
+
+@case({"x": []}, ((), Sets({"a", "b", "c"})))
+def nothing_and_sets(x: tuple[()] = (), y: Sets = Sets()):
+    return x, y
+
+
+@case({"a": 1}, "int")
+@functools.singledispatch
+def dispatching(a: int):
+    return "int"
+
+
+class Dispatching:
+    @functools.singledispatchmethod
+    def dispatching_method(self, a: int, b: int = 2):
+        return a + b
+
+
+case({"a": 1}, 3)(Dispatching().dispatching_method)
+
+
+@case({"tags": ["a"], "loose": {"b": 1}}, (["a"], {"b": 1}))
+def after_validators(
+    tags: Annotated[list[str], pydantic.AfterValidator(lambda tags: tags or None)],
+    loose: Annotated[dict[str, int], pydantic.BeforeValidator(lambda value: value)] = {},
+    n: Annotated[int, pydantic.AfterValidator(lambda n: n or None)] = 3,
+):
+    return tags, loose

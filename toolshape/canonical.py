@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -103,19 +104,27 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._of_class(schema["cls"], said) if "cls" in schema else said
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
+            return self.handle_invalid_for_json_schema(schema, "an enum without members")
         said = super().generate_inner(schema)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
             _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(said)))
         if schema["type"] in MAPS and self.mode == "validation":
             return self._with_keys(schema, said)
+        if "$ref" not in said or schema["type"] == "named-tuple":
+            found = self.resolve_ref_schema(said)
+            if found.get("type") == "array" and not found.keys() & {"items", "prefixItems"}:
+                found["items"] = {}  # an array says what it holds
         return said
 
     def _with_keys(self, schema: Node, said: JsonSchemaValue) -> JsonSchemaValue:
         """A map that says which texts are its keys."""
         patterns = said.pop("patternProperties", None)
         if patterns:
-            [(pattern, values)] = patterns.items()
-            return {**said, "additionalProperties": values, "propertyNames": {"pattern": pattern}}
+            [(_, values)] = patterns.items()
+            keys = self.generate_inner(schema["keys_schema"])
+            names = {key: value for key, value in keys.items() if key in ("pattern", "minLength", "maxLength")}
+            return {**said, "additionalProperties": values, "propertyNames": names}
         rule = key_rule(schema.get("keys_schema"), self.core_definitions)
         if rule.schema is None:
             return said
@@ -130,7 +139,9 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
         said = super().tuple_schema(schema)
-        return said if schema["items_schema"] else {**said, "items": {}}  # an array says what it holds
+        if "variadic_item_index" not in schema:
+            said["minItems"] = said["maxItems"] = len(schema["items_schema"])
+        return said
 
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
         said = super().json_or_python_schema(schema)
@@ -149,6 +160,8 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         said = super().default_schema(schema)
+        if said.get("default") is not None and self.mode == "validation" and _is_json_text(schema["schema"]):
+            said["default"] = json.dumps(said["default"])
         if "default" in said and said["default"] is None and not _may_be_null(schema["schema"]):
             del said["default"]
         return said
@@ -193,9 +206,18 @@ def _as_choices(schema: Node, said: JsonSchemaValue) -> None:
     else:
         said.pop("enum", None)
         said |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
+    if said.get("type") == "array":
+        said.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
         bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
         said.setdefault("description", f"The sum of: {bits}.")
+
+
+def _is_json_text(schema: Mapping[str, Any]) -> bool:
+    """Whether the node wants a text that holds JSON, where its default is what that says."""
+    while schema["type"] == "nullable":
+        schema = schema["schema"]
+    return bool(schema["type"] == "json")
 
 
 _NULLABLE_TYPES = frozenset(

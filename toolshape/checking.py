@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator, from_json, to_json
+from pydantic_core import ErrorDetails, SchemaValidator, from_json, to_json
 
 from toolshape.coercion import Wanted, WantedAt
 from toolshape.cores import Node
@@ -13,7 +13,7 @@ from toolshape.faults import Fault, Location
 from toolshape.mending import WORK_OF_FAULT, Checker, InvalidError, mended_at_once, standing_at
 from toolshape.payload import mended
 from toolshape.reading import read
-from toolshape.refusals import OF_FIELDS, bounded, faults_of, is_same, told_of
+from toolshape.refusals import KEY, OF_FIELDS, bounded, faults_of, is_same, told_of
 from toolshape.terms import Terms, Validated
 from toolshape.validation import Validation
 from toolshape.values import WrittenFloat, read_json, single, write_json
@@ -22,7 +22,7 @@ from toolshape.wanted import compile_wanted
 __all__ = ["compile_slowly"]
 
 _WORK_OF_STEP = 3
-_MOST_AT_ONCE = 100  # errors; more are looked at with care for what that costs
+_LONGEST_AT_ONCE = 10_000  # characters; what is longer is looked at with care for what that costs
 
 
 def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, ValueError | None], Validated]:
@@ -55,7 +55,7 @@ def _at_once(
     validation: Validation, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
-    if error.error_count() > _MOST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
+    if len(text) > _LONGEST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
         return None
     try:
         value = from_json(text.encode())
@@ -65,7 +65,7 @@ def _at_once(
         return None
     errors = error.errors(include_url=False, include_context=False)
     refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
-    if any(type(found) is float for _, found in refused):  # of which the text may say more
+    if float in [type(found) for _, found in refused]:  # of which the text may say more
         value = read_json(text, keeps_keys=False)
     made = mended_at_once(value, refused, wanted, rules, _parsed) if len(refused) == len(errors) else None
     if not made:
@@ -128,51 +128,73 @@ def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
-        found = _laxly(validation, error, text, value, wanted) if validation.lax else None
-        if found is None:  # what is told is what is wrong strictly
+        if not validation.lax:
             raise _refusal(error, value, wanted=wanted) from error
-        model = found
+        model = _laxly(validation, error, text, value, wanted)
     reserved = [key for key in model.__pydantic_extra__ or () if key in validation.reserved]
     if reserved:
         raise InvalidError([Fault((key,), (key,), None, "reserved", "unknown field") for key in reserved])
     return model
 
 
-def _laxly(
-    validation: Validation, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt
-) -> BaseModel | None:
+def _laxly(validation: Validation, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt) -> BaseModel:
     """Behind the author's own validators pydantic wants dates, not their texts: what it refused there may be right.
 
     Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is
-    validated laxly. ``None`` where that is not right either.
+    validated laxly.
 
     Raises:
-        InvalidError: What is wrong is inside of such places, where it may be mended.
+        InvalidError: Something is wrong all the same; what is inside of such a place may be mended.
     """
-    refused: list[tuple[Wanted, Location, InvalidError]] = []
+    wrong: list[ErrorDetails] = []
+    inside: list[tuple[Wanted, Location, InvalidError]] = []
     for error in bounded(strictly):
-        is_of_keys = error["loc"][-1:] == ("[key]",)
-        at = error["loc"][:-2] if is_of_keys else error["loc"]
-        place = wanted(at)
-        if place is None or place.part is None or error["type"] in ("missing", "extra_forbidden", "value_error"):
-            return None
-        standing = standing_at(value, place.location)
-        seen = standing if is_of_keys or place.steps < len(at) else error["input"]
+        found = _part_of(error, value, wanted)
+        if found is None:
+            wrong.append(error)
+            continue
+        place, part, at, seen, standing = found
         try:
-            place.part().check(seen)
+            assert place.part is not None  # noqa: S101 - as it was found
+            part().check(seen)
         except InvalidError as inner:
-            if not is_same(standing, seen):  # a value of the author's
-                return None
-            refused.append((place, at[: place.steps], inner))
-    if refused:
-        faults = [one for place, at, inner in refused for one in _outside(place, at, inner.faults)]
-        raise InvalidError(
-            faults, lambda: [one for place, at, inner in refused for one in _outside(place, at, inner.told())]
+            if is_same(standing, seen):
+                inside.append((place, at, inner))
+            else:  # a value of the author's
+                wrong.append(error)
+    if wrong or inside:
+        faults = [one for place, at, inner in inside for one in _outside(place, at, inner.faults)]
+        refusal = InvalidError(
+            [*faults_of(wrong, value, wanted), *faults],
+            lambda: [
+                *told_of(wrong, value, wanted),
+                *(one for place, at, inner in inside for one in _outside(place, at, inner.told())),
+            ],
         )
+        refusal.__cause__ = strictly
+        raise refusal
     try:
         return cast("BaseModel", validation.model.__pydantic_validator__.validate_json(text))
-    except (ValidationError, ValueError):
+    except ValidationError as error:
+        raise _refusal(error, value, wanted=wanted) from error
+
+
+def _part_of(
+    error: ErrorDetails, value: Any, wanted: WantedAt
+) -> tuple[Wanted, Callable[[], Any], Location, Any, Any] | None:
+    """The place that an error is about, if it is one that can be validated by itself.
+
+    Returns:
+        The place, what validates it, its location as pydantic names it, what the validator saw there, and what the model wrote.
+    """
+    is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
+    at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
+    place = wanted(at)
+    if place is None or place.part is None or error["type"] in ("missing", "extra_forbidden", "value_error"):
         return None
+    standing = standing_at(value, place.location)
+    seen = standing if is_of_keys or place.steps < len(at) else error["input"]
+    return place, place.part, at[: place.steps], seen, standing
 
 
 def _outside(place: Wanted, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:

@@ -35,7 +35,7 @@ def choices_of(node: Node) -> Choices:
     if node["type"] == "literal":
         expected = list(node["expected"])
         values = [json_of_choice(one.value if isinstance(one, enum.Enum) else one) for one in expected]
-        return Choices(values, expected, not any(isinstance(one, enum.Enum) for one in expected))
+        return Choices(values, expected, all(type(one) in _SCALARS for one in expected))
     cls, members = node["cls"], list(node["members"])
     if issubclass(cls, enum.Flag):
         return _of_flag(cls, members)
@@ -90,7 +90,9 @@ def looked_up(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
         texts: The members by the keys that mean them, where keys are read.
     """
     listed = ", ".join(map(as_text, choices.values))
-    found = texts or {as_text(value): one for value, one in zip(choices.values, choices.members, strict=True)}
+    pairs = list(zip(choices.values, choices.members, strict=True))
+    whole = {as_text(int(value)): one for value, one in pairs if type(value) is float and value.is_integer()}
+    found = texts or {**whole, **{as_text(value): one for value, one in pairs}}  # 1 is as good as 1.0
 
     def find(value: Any) -> Any:
         if any(type(value) is type(member) and value == member for member in choices.members):

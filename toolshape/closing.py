@@ -94,7 +94,7 @@ def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> N
 
 
 def _closed_typed_dict(node: Node) -> Node:
-    if not _sets_extra(node):
+    if not _sets_extra(node) and "extras_schema" not in node:
         return {**node, "extra_behavior": "forbid"}
     return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
 
@@ -185,7 +185,7 @@ def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
     if not any(isinstance(one, (bool, int, float)) for one in choices):
         return None
     types = {type(one) for one in choices}
-    refused = {kind for kind in (bool, float) if kind not in types}
+    refused = {kind for kind in (bool, float) if kind not in types} | ({int} if not types & {int, float} else set())
     return lambda value: type(value) not in refused
 
 

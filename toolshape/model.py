@@ -1,8 +1,10 @@
 """A signature in; the pydantic model that makes the schema and validates the call out."""
 
 import functools
+import threading
 import types
 import typing
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
@@ -10,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
+from pydantic.warnings import ArbitraryTypeWarning
 
 from toolshape import docstrings
 from toolshape.annotations import description_of, unpacked
@@ -191,12 +194,22 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
 
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
-    hints = typing.get_type_hints(typed_dict, include_extras=True)
+    origin: Any = typing.get_origin(typed_dict) or typed_dict
+    given = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
+    hints = typing.get_type_hints(origin, include_extras=True)
     found: dict[str, tuple[Any, bool]] = {}
     for key, hint in hints.items():
         bare, is_required = _bare(hint)
-        found[key] = bare, key in typed_dict.__required_keys__ if is_required is None else is_required
+        found[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
     return found
+
+
+def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
+    """An annotation of a generic class, its parameters filled in."""
+    if hint in given:
+        return given[hint]
+    parameters = [one for one in getattr(hint, "__parameters__", ()) if one in given]
+    return _generic(hint, tuple(given[one] for one in parameters)) if parameters else hint
 
 
 def _bare(hint: Any) -> tuple[Any, bool | None]:
@@ -242,12 +255,19 @@ def _closed_base() -> type[BaseModel]:
     return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
+_NO_TYPE = threading.Lock()  # what becomes of a warning is one thing for all threads
+
+
 def _model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
 ) -> tuple[type[BaseModel], JsonSchema, list[str]]:
-    model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
-    if not model.__pydantic_complete__:
-        model.model_rebuild()
+    with _NO_TYPE, warnings.catch_warnings():
+        # What is no type would be taken for anything, of which pydantic only warns.
+        warnings.simplefilter("error", ArbitraryTypeWarning)
+        warnings.filterwarnings("ignore", "TypedDict class")  # one that says itself what else it holds
+        model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
+        if not model.__pydantic_complete__:
+            model.model_rebuild()
     schema, skipped = generate(model.__pydantic_core_schema__, "validation")
     schema.pop("title", None)
     return model, schema, skipped

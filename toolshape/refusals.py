@@ -14,8 +14,10 @@ from toolshape.feedback import meant
 from toolshape.mending import TooMuchWrongError, alike, has
 from toolshape.values import as_json
 
-__all__ = ["OF_FIELDS", "bounded", "faults_of", "is_same", "told_of"]
+__all__ = ["KEY", "OF_FIELDS", "bounded", "faults_of", "is_same", "told_of"]
 
+KEY = "[key]"
+"""The step of pydantic's locations that says that a key is meant, not what stands there."""
 _MOST_ERRORS = 10_000  # those of all branches of a union among them
 _MOST_STEPS = 500_000  # of the places that they name, all together
 _DEEPEST_TOLD = 8  # unions in unions; what is deeper is told of the union that it is in
@@ -96,7 +98,7 @@ def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any, are
         return Fault(at, location, None, "refused", "it is refused")
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
-    if at and at[-1] == "[key]":
+    if KEY in at:
         return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
         tag = str(place.tag_in(found))
@@ -114,7 +116,7 @@ def _is_of_model(
         names = () if place is None else (*place.fields(), *place.tags)
         is_known = last in names or (place is not None and "array" in place.kinds)
         return is_known and isinstance(found, list if isinstance(last, int) else dict)
-    if last == "[key]":
+    if KEY in error["loc"]:
         return bool(location) and seen == location[-1]
     if rule == "unknown" and (not location or location[-1] != last):
         return False

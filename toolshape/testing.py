@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from pydantic import ValidationError
-
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.described import SchemaDefinition
 from toolshape.errors import CallError
 from toolshape.lens import Change, Lens, Place, everywhere
+from toolshape.model_values import values_for
 from toolshape.provider import Provider, get
 from toolshape.showing import Shown, show
 from toolshape.slips import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
@@ -220,6 +219,9 @@ def check_provider(
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
     """Check that a tool is *true*: what its canonical schema admits, its model accepts, and the other way round.
 
+    Values are drawn from both sides: such as the schema admits, and such as the types of the model may take, by every name
+    that a field has.
+
     What no keyword of JSON Schema can say (validators in code, texts of a form that has no format) is no fault of the
     tool's, and breaks this law all the same.
 
@@ -236,6 +238,9 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     laws = _Laws(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
+    if not isinstance(made.definition, SchemaDefinition):
+        drawn = values_for(made.definition.model.__pydantic_core_schema__)
+        _profile(examples)(given(drawn)(laws.true))()
 
 
 def check_slips(
@@ -350,6 +355,7 @@ class _Laws:
 
     def __post_init__(self) -> None:
         self.canonical: JsonSchema = self.tool.definition.schema
+        self.takes = self.tool.compile_validate(Terms(self.tool.name, frozenset()))
         self.admitted = Draft202012Validator(self.canonical)
         self.showable = Draft202012Validator(in_2020_12(self.shown.lens.schema))
         losses = self.shown.lens.losses
@@ -397,8 +403,8 @@ class _Laws:
         if isinstance(definition, SchemaDefinition):
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
-            model = definition.model.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
-        except ValidationError:
+            model, _ = self.takes(json.dumps(value))
+        except CallError:
             return None
         return {"fields": model.__dict__, "extra": model.__pydantic_extra__}
 

@@ -100,13 +100,13 @@ def read(body: Any) -> Read | None:
             calls = []
             for one in message["tool_calls"]:
                 call_id, function = one["id"], one["function"]
-                if not (type(call_id) is str and call_id and call_id.isascii()):
+                if not call_id or not call_id.isascii():
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
                 if calls and "function_call" not in message:
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)
 
