@@ -138,4 +138,5 @@ def test_the_schemas_that_mcp_requires():
             "anything",
             "recursive_map",
             "mutual",
+            "mutually_recursive",
         )

@@ -120,7 +120,7 @@ GEMINI = [
     ("provider", "events", "complete_at", "values"),
     [
         ("openai", CHAT, [4, 6], ["a 0", "none 1"]),
-        ("anthropic", ANTHROPIC, [8, 10], ["a 0", "none 0"]),
+        ("anthropic", ANTHROPIC, [8, 11], ["a 0", "none 0"]),  # of an empty text the end of the response tells
         ("gemini", GEMINI, [4, 5], ["ab 2", "none 0"]),
     ],
 )

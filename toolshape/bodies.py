@@ -7,9 +7,10 @@ from typing import Any
 
 from toolshape.calls import JsonObject, Result, WireCall
 from toolshape.errors import ResponseError
-from toolshape.values import as_json, read_json
+from toolshape.values import as_json, is_whole, read_json
 
 __all__ = [
+    "held",
     "is_plain_id",
     "json_of",
     "made_up_id",
@@ -17,6 +18,7 @@ __all__ = [
     "opened",
     "padded",
     "plain",
+    "released",
     "seed_of",
     "sendable_id",
     "with_ids",
@@ -76,6 +78,23 @@ def json_of(result: Result) -> Any:
     return result.text if is_text else as_json(result.text)
 
 
+def held(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
+    """A call of a stream whose end was told: complete, if its text is whole; else it waits for how the response ends.
+
+    A response that has no room for more tells the end of what it cut off.
+    """
+    if not isinstance(text, str) or is_whole(text):
+        return [(position, call)]
+    body.setdefault("x-held", []).append((position, call))
+    return []
+
+
+def released(body: JsonObject, *, is_early: bool) -> list[tuple[int, WireCall]]:
+    """The calls that waited, once the response has ended; none of them, where it ended before its time."""
+    waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
+    return [] if is_early else waiting
+
+
 def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
     """Make room for an item at an index that a stream names, in a list that grows by one or a few.
 
@@ -109,7 +128,7 @@ def with_ids(
         return list(items), list(calls)
     found = [
         call
-        if is_plain_id(call.id) or (leaves_out and not call.id)
+        if is_plain_id(call.id) or (leaves_out and call.id in ("", None))
         else call._replace(id=sendable_id(call.id) or made_up_id(seed_of(call.raw), at))
         for at, call in enumerate(calls)
     ]
@@ -134,9 +153,11 @@ def sendable_id(given: Any) -> str:
 
 
 def seed_of(call: Any) -> bytes:
-    """What the id of a call is made of, beside its position in the response: the call as it came."""
+    """What the id of a call is made of, beside its position in the response: the call as it came, but for its id."""
     try:
-        text = json.dumps(plain(call), sort_keys=True, default=str)
+        node = plain(call)
+        named = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
+        text = json.dumps(named, sort_keys=True, default=str)
     except (ValueError, TypeError, RecursionError):  # what is no JSON has no text; its calls still differ by position
         text = type(call).__name__
     return hashlib.sha256(text.encode(errors="replace")).digest()

@@ -1,6 +1,7 @@
 """A pydantic model in, canonical JSON Schema out: 2020-12, closed, without generated titles, in signature order."""
 
 import dataclasses
+import functools
 import inspect
 import json
 import math
@@ -8,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum, Flag
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_jsonable_python
 
@@ -48,9 +49,8 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """
     generator = _CanonicalSchema(by_alias=True)
     generator.core_definitions = definitions_of(schema)
-    if mode == "serialization":
-        return generator.generate(schema, mode), generator.skipped
-    return without_secret_defaults(generator.generate(rebuilt(schema, _by_own_names), mode)), generator.skipped
+    shown = rebuilt(schema, _by_own_names) if mode == "validation" else schema
+    return without_secret_defaults(generator.generate(shown, mode)), generator.skipped
 
 
 def takes_no_alias(config: Node | None) -> bool:
@@ -170,6 +170,8 @@ class _CanonicalSchema(GenerateJsonSchema):
         """Write a default as JSON, or raise what the generator reads as "leave it out"."""
         if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
             return dft
+        if _holds_marked(dft):
+            raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
         try:
             encoded = to_jsonable_python(_ordered(dft, self.by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
         except Exception as error:
@@ -242,6 +244,25 @@ def _is_sayable(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_sayable, value.values()))
     return all(map(_is_sayable, value)) if isinstance(value, list) else value != _MASK
+
+
+def _holds_marked(value: Any) -> bool:
+    """Whether a default holds an object of a class of which a field is marked as secret, whatever it is written as."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_marked, value.values()))
+    if isinstance(value, (list, tuple, deque, AbstractSet)):
+        return any(map(_holds_marked, value))
+    is_record = isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return is_record and _is_marked(cast("Any", type(value)))
+
+
+@functools.lru_cache(maxsize=256)
+def _is_marked(cls: type[Any]) -> bool:
+    try:
+        text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
+    except Exception:  # it has no schema; what its values say is written all the same
+        return False
+    return '"writeOnly": true' in text
 
 
 _MASK = str(SecretStr("secret"))

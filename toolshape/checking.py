@@ -190,7 +190,10 @@ def _part_of(
     is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
     place = wanted(at)
-    if place is None or place.part is None or error["type"] in ("missing", "extra_forbidden", "value_error"):
+    if place is None or place.part is None:
+        return None
+    is_in_union = bool(place.branches) and place.steps < len(at)  # which is validated whole
+    if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error") and not is_in_union:
         return None
     standing = standing_at(value, place.location)
     seen = standing if is_of_keys or place.steps < len(at) else error["input"]

@@ -68,7 +68,13 @@ class Collector:
             raise ResponseError("nothing has come of the stream that is a response", body=self._response)
         assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
         cut = frozenset(range(len(calls))) - self._complete
+        ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
         return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._routes)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Collector cannot be pickled: it holds a stream that is not over; pickle its calls, or results"
+        )
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
         """Feed a whole stream, giving each call when it is complete; then close."""

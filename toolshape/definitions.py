@@ -39,10 +39,20 @@ def define(
         DefinitionError: It cannot be read, its schema is none, or the function does not take its arguments.
     """
     try:
+        return _defined(given, choose, name, frame)
+    except RecursionError as error:
+        problem = Problem(path="", rule="too_large", message="it is nested too deeply to be read")
+        raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
+
+
+def _defined(
+    given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
+) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
+    try:
         foreign = read(given, name=name)
     except ForeignError as error:
         raise DefinitionError(tool=error.name, location="a definition", problems=error.problems) from error
-    except (UnsayableError, RecursionError) as error:
+    except UnsayableError as error:
         problem = Problem(path="", rule="too_large", message=str(error))
         raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
     function = choose(foreign.entry_name or foreign.name)

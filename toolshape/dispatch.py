@@ -3,7 +3,6 @@
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from time import perf_counter
 from types import CoroutineType
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ from toolshape.running import NOTHING_INJECTED, SETTLED, collected, completed, l
 
 __all__ = ["Plan", "call_of"]
 
+_ENDS_EARLY = frozenset({"refusal", "error"})
 _MOST_HINTS = 10  # of a response, for names that nobody has
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
@@ -50,7 +50,8 @@ class Plan:
         assistant, wires, finish_raw, cut, ends_in_call = reading
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
-            if finish == "length" and ends_in_call:
+            is_text = isinstance(wires[-1][2], (str, bytes))  # of which an end tells whether it is one
+            if ends_in_call and (finish == "length" or (finish in _ENDS_EARLY and is_text)):
                 cut |= {len(wires) - 1}
             finish = "tool_calls" if finish == "stop" else finish
         calls: list[Call] = []
@@ -86,6 +87,11 @@ class Plan:
         results.finish, results.finish_raw, results.encode = finish, finish_raw, provider.encode
         results.carries, plan._ready, plan._is_plain = provider.carries, ready, is_plain
         return plan
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
+        )
 
     def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
@@ -149,22 +155,9 @@ class Plan:
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         threads = loops().threads()
-        works = [
-            self._answer(one, inject)
-            if one[2].is_async or one[2].timeout is None
-            else self._in_turn(threads, one, inject)
-            for one in open_calls
-        ]
-        await loops().all_of(works)
+        await loops().all_of([self._answer(ready, inject, threads) for ready in open_calls])
 
-    async def _in_turn(
-        self, threads: AbstractAsyncContextManager[Any], ready: Ready, inject: Mapping[str, Any]
-    ) -> None:
-        """Answer a call that takes a thread of its own, once one is free; its time begins then."""
-        async with threads:
-            await self._answer(ready, inject)
-
-    async def _answer(self, ready: Ready, inject: Mapping[str, Any]) -> None:
+    async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: Any = None) -> None:
         position, call, route, model, coercions = ready
         started = perf_counter()
         try:
@@ -174,7 +167,7 @@ class Plan:
                 if type(value) not in SETTLED:
                     value = collected(route.kind, value)
             else:
-                value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout)
+                value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout, threads)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
@@ -240,8 +233,8 @@ def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
             text.encode()  # half a surrogate pair cannot be sent
         else:
             text, is_text = route.write(value)
-            if route.is_framed:
-                text, is_text = route.framed(text), None
+            if route.is_framed and (framed := route.framed(text)) is not text:
+                text, is_text = framed, None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything

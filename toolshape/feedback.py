@@ -74,9 +74,10 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
     if fault.rule == "inexact" and isinstance(fault.found, dict):
         return Problem(path=path, rule="inexact_keys", message=_INEXACT_KEYS)
-    expected = "decimal number" if fault.rule.startswith("decimal_") else expected_of(nodes)
+    names_secret = is_secret and any(node.keys() & {"const", "enum"} for node in nodes)
+    expected = "decimal number" if fault.rule.startswith("decimal_") else "" if names_secret else expected_of(nodes)
     if not expected:
-        message = fault.otherwise or f"it breaks {fault.rule}"
+        message = "it is refused" if names_secret else fault.otherwise or f"it breaks {fault.rule}"
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
     got = f"{kind_of(fault.found)} that is not shown" if is_secret else shown(fault.found)
     return Problem(path=path, rule=fault.rule, expected=expected, got=got)
@@ -139,6 +140,8 @@ def _lines(value: Any, at: Location, said: Mapping[str, str], secrets: Secrets, 
     label = f"{shown(at[-1])}: " if at and isinstance(at[-1], str) else ""
     comment = f"  // {said[path]}" if path in said else ""
     inside = [one for one in said if one != path and (not path or one.startswith((f"{path}.", f"{path}[")))]
+    if inside and not isinstance(value, (dict, list)):  # in a text that holds JSON
+        comment = "  // " + "; ".join(f"{one[len(path) :].lstrip('.')}: {said[one]}" for one in inside)
     if not isinstance(value, (dict, list)) or not inside:
         text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else shown(value)
         yield f"{indent}{label}{text}{comma}{comment}"

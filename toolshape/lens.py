@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.arrows import Arrow, Dropped, chained, in_array, in_object, in_others
 from toolshape.calls import JsonSchema, Loss
-from toolshape.matching import apart, belonging
+from toolshape.matching import apart, belonging, tell_apart
 from toolshape.recursion import groups_of, name_of, references, referring
 
 __all__ = [
@@ -467,6 +467,10 @@ class _Walk:
 
     def look_alike(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
         """Report branches that cannot be told apart once they are rewritten."""
+        if not any(branch.back for branch in branches) or tell_apart(
+            [one.after for one in branches], self.resolve_after
+        ):
+            return
         for second, branch in enumerate(branches):
             for first, other in enumerate(branches[:second]):
                 changes = branch.back or other.back

@@ -77,24 +77,44 @@ async def all_of(works: Sequence[Awaitable[Any]]) -> None:
 
 
 async def run_async(
-    kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], timeout: float | None
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    timeout: float | None,
+    threads: asyncio.Semaphore | None = None,
 ) -> Any:
     """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
 
     Raises:
-        TimedOutError: ``timeout`` seconds are over. An async tool has been asked to stop and is not waited for; a
+        TimedOutError: ``timeout`` seconds are over, or no thread was free for so long. An async tool has been asked to stop and is not waited for; a
             thread cannot be stopped and goes on unseen.
     """
-    work = _work(kind, invoke, model, inject, can_be_left=timeout is not None)
-    return await (work if timeout is None else _within(timeout, work))
+    if timeout is None:
+        return await _work(kind, invoke, model, inject)
+    if is_async(kind):
+        return await _within(timeout, _work(kind, invoke, model, inject))
+    turns = threads or asyncio.Semaphore(1)
+    try:
+        await asyncio.wait_for(turns.acquire(), timeout)
+    except asyncio.TimeoutError:
+        raise TimedOutError from None
+    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release))
 
 
-async def _work(kind: Kind, invoke: Invoke, model: BaseModel, inject: Mapping[str, Any], *, can_be_left: bool) -> Any:
+async def _work(
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    *,
+    left: Callable[[], None] | None = None,
+) -> Any:
     def call() -> Any:
         value = invoke(model, inject)
         return value if is_asynchronous(value) else collected(kind, value)
 
-    value = call() if is_async(kind) else await _in_thread(call, can_be_left=can_be_left)
+    value = call() if is_async(kind) else await _in_thread(call, left)
     return await settled(kind, value) if is_asynchronous(value) else value
 
 
@@ -129,8 +149,9 @@ async def _within(seconds: float, work: Awaitable[Any]) -> Any:
     return _released(task.result())
 
 
-async def _in_thread(work: Callable[[], Any], *, can_be_left: bool) -> Any:
-    if not can_be_left:
+async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
+    """Run it in a thread; in one of its own, which says when it is over, where nobody may be waiting any more."""
+    if left is None:
         return _released(await asyncio.to_thread(_captured, work))
     # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
     loop = asyncio.get_running_loop()
@@ -138,6 +159,7 @@ async def _in_thread(work: Callable[[], Any], *, can_be_left: bool) -> Any:
     context = contextvars.copy_context()
 
     def deliver(outcome: _Outcome) -> None:
+        left()
         if not future.done():
             future.set_result(outcome)
 

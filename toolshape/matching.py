@@ -1,6 +1,7 @@
 """Which branch of a union a value belongs to, and whether two branches can be told apart at all."""
 
 import functools
+import json
 import math
 import re
 import sys
@@ -12,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import sre_parse as re_parser
 
-__all__ = ["apart", "belonging", "fits", "is_bounded", "same"]
+__all__ = ["apart", "belonging", "fits", "is_bounded", "same", "tell_apart"]
 
 Resolve: TypeAlias = Callable[[Any], Any]
 
@@ -221,6 +222,36 @@ def apart(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
     return _Apart(resolve).apart(one, other, depth)
 
 
+def tell_apart(branches: Sequence[Any], resolve: Resolve) -> bool:
+    """Whether a field that all branches require, or what they are themselves, has other values in each: that is seen at once."""
+    resolved = [resolve(branch) for branch in branches]
+    others = [one for one in resolved if not (isinstance(one, dict) and one.get("type") == "null")]
+    each = [_values_by_name(one) for one in others]
+    if len(others) + 1 < len(resolved) or (
+        len(others) < len(resolved) and any("null" in one.get("", ()) for one in each)
+    ):
+        return False
+    names = set(each[0]).intersection(*each[1:]) if each else set[str]()
+    return any(
+        len(set[str]().union(*(one[name] for one in each))) == sum(len(one[name]) for one in each) for name in names
+    )
+
+
+def _values_by_name(schema: Any) -> dict[str, set[str]]:
+    """The few values that a value, or a field of it that is required, can have; by the field's name."""
+    if not isinstance(schema, dict):
+        return {}
+    found: dict[str, Any] = {"": schema}
+    required = schema.get("required", ()) if _asked_only(schema, "object") else ()
+    found |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
+    listed = {name: _values(inner) or [] for name, inner in found.items()}
+    return {name: {json.dumps(one, sort_keys=True) for one in values} for name, values in listed.items() if values}
+
+
+def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
+    return "type" in schema and _asked(schema) == {name}
+
+
 class _Apart:
     """One comparison of two schemas."""
 
@@ -272,7 +303,9 @@ class _Apart:
         return both_have_some and self.apart(first, second, depth - 1)
 
 
-def _values(schema: Mapping[str, Any]) -> list[Any] | None:
+def _values(schema: Any) -> list[Any] | None:
+    if not isinstance(schema, dict):
+        return None
     return [schema["const"]] if "const" in schema else schema.get("enum")
 
 

@@ -99,12 +99,16 @@ def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any, are
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
     if KEY in at:
-        return Fault(at, location, found, rule, "this is not one of the keys that are taken here")
+        said = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
+        return Fault(at, location, found, rule, said)
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
         tag = str(place.tag_in(found))
         is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
         return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
     return Fault(at, location, found, rule, _message(error, rule), error["msg"])
+
+
+_NO_KEY = "this is not one of the keys that are taken here"
 
 
 def _is_of_model(

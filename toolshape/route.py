@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.near_names import NameIndex
-from toolshape.parts import File, Part, Text, as_text, named
+from toolshape.parts import File, Image, Part, Text, as_text, named
 from toolshape.running import is_async
 from toolshape.shape import Shape
 from toolshape.signature import Kind
@@ -62,13 +62,30 @@ class Route:
         for one in cut:
             if isinstance(one, Text):
                 shown.append(Text(self._marked(one.text)))
-            elif isinstance(one, File) and self.is_untrusted:
-                is_text = one.media_type.startswith("text/")
-                data = self._marked(one.data.decode(errors="replace")).encode() if is_text and one.data else one.data
-                shown += [Text(self._marked(named(one))), replace(one, name=f"file-{len(shown) + 1}", data=data)]
+            elif self.is_untrusted:
+                shown.append(Text(self._marked(named(one))))
+                if not one.url:  # nobody goes where somebody else's text leads
+                    shown.append(self._anonymous(one, len(shown)))
+            elif isinstance(one, File):
+                shown.append(replace(one, data=self._cut_file(one)))
             else:
                 shown.append(one)
         return self._marked(as_text(cut)), tuple(shown)
+
+    def _anonymous(self, part: Image | File, number: int) -> Part:
+        """A part that says nothing of its own beside its data, and what is text in these only in a mark."""
+        is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
+        media_type = part.media_type.lower() if is_type else "application/octet-stream"
+        if isinstance(part, Image):
+            return replace(part, media_type=media_type)
+        is_text = media_type.startswith("text/")
+        data = self._marked(self._cut_file(part).decode(errors="replace")).encode() if is_text else part.data
+        return replace(part, name=f"file-{number}", media_type=media_type, data=data)
+
+    def _cut_file(self, part: File) -> bytes:
+        if not part.media_type.lower().startswith("text/") or self.longest_result is None:
+            return part.data
+        return self._cut(part.data.decode(errors="replace")).encode()
 
     def _cut(self, text: str) -> str:
         longest = self.longest_result

@@ -124,6 +124,8 @@ def _tried(
         lens = compose(passes)(schema)
     except UnsayableError as error:
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
+    except RecursionError:
+        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be shown")]
     return lens, refusals(provider, lens.schema, is_strict=is_strict)
 
 

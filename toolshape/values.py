@@ -16,6 +16,7 @@ __all__ = [
     "as_json",
     "copied",
     "first_repeated",
+    "is_whole",
     "read_json",
     "single",
     "write_json",
@@ -65,6 +66,11 @@ class WrittenObject(dict[str, Any]):
         super().__init__(pairs)
         self.pairs = pairs
 
+    def __setitem__(self, key: str, value: Any) -> None:
+        kept = [pair for pair in self.pairs if pair[0] != key]
+        self.pairs = [*kept, (key, value)]
+        super().__setitem__(key, value)
+
     def __reduce__(self) -> tuple[type["WrittenObject"], tuple[list[tuple[str, Any]]]]:
         return WrittenObject, (self.pairs,)
 
@@ -81,6 +87,7 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
         RecursionError: It is nested deeper than Python reads.
     """
     hook = _object if keeps_keys else None
+    text = text.removeprefix("\ufeff") if isinstance(text, str) else text
     try:
         return json.loads(text, object_pairs_hook=hook, parse_float=_float)
     except ValueError as error:
@@ -150,6 +157,16 @@ def copied(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def is_whole(arguments: Any) -> bool:
+    """Whether nothing can come after these: they are an object, or the whole text of one."""
+    if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
+        return isinstance(arguments, dict)
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def append_text(holder: Any, key: Any, piece: Any) -> None:

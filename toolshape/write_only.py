@@ -53,7 +53,22 @@ def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) ->
         return True
     if not isinstance(node, dict):
         return False
+    if any(keyword in node and _is_marked_in(node[keyword]) for keyword in _LOOKED_THROUGH):
+        return True
     return any(_holds_secret(part, inner, definitions, depth - 1) for part, inner in _inside(value, node, definitions))
+
+
+_LOOKED_THROUGH = (
+    "patternProperties", "unevaluatedProperties", "unevaluatedItems", "if", "then", "else", "dependentSchemas", "contains",
+    "contentSchema", "not", "propertyNames",
+)  # fmt: skip
+
+
+def _is_marked_in(node: Any) -> bool:
+    """Whether there is a mark anywhere in a part of a schema of which nobody knows which values it is about."""
+    if isinstance(node, dict):
+        return is_secret(node) or any(map(_is_marked_in, node.values()))
+    return any(map(_is_marked_in, node)) if isinstance(node, list) else False
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:

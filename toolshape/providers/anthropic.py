@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import member, plain, with_ids
+from toolshape.bodies import held, member, plain, released, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
 from toolshape.parts import Image, Part, Text, encoded
@@ -148,15 +148,20 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
     elif kind == "content_block_stop" and 0 <= at < len(content):
-        if isinstance(content[at].get("input"), str):
-            content[at]["input"] = as_json(content[at]["input"] or "{}")
+        text = content[at].get("input")
+        if isinstance(text, str):
+            content[at]["input"] = as_json(text or "{}")
         if at in positions:
-            return [(positions[at], _call(content[at]))]
+            return held(body, positions[at], _call(content[at]), text)
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
+        return released(body, is_early=body.get("stop_reason") in _EARLY)
     elif kind == "error":
         body["stop_reason"] = "error"
     return ()
+
+
+_EARLY = ("max_tokens", "model_context_window_exceeded", "refusal")
 
 
 def _begun(block: JsonObject) -> JsonObject:

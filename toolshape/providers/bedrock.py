@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rules
-from toolshape.bodies import json_of, member, padded, with_ids
+from toolshape.bodies import held, json_of, member, padded, released, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
 from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
@@ -123,11 +123,15 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         _join(content[at], delta.get("delta", {}))
     elif stop is not None and "toolUse" in content[at]:
         use = content[at]["toolUse"]
-        if isinstance(use["input"], str):
-            use["input"] = as_json(use["input"] or "{}")
+        text = use["input"]
+        if isinstance(text, str):
+            use["input"] = as_json(text or "{}")
         if at in positions:
-            return [(positions[at], _call(content[at]))]
-    return ()
+            return held(body, positions[at], _call(content[at]), text)
+    return released(body, is_early=stop_reason in _EARLY) if stop_reason else ()
+
+
+_EARLY = ("max_tokens", "model_context_window_exceeded", "guardrail_intervened", "content_filtered", "error")
 
 
 def _stop_reason(event: JsonObject) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolshape import rewrites, rules, structure
-from toolshape.bodies import member, plain
+from toolshape.bodies import held, member, plain, released
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
 from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
@@ -101,7 +101,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     elif kind == "tool-call-delta":
         append_text(calls[at]["function"], "arguments", said["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":
-        return [(at, openai.call(calls[at]))]
+        return held(body, at, openai.call(calls[at]), calls[at]["function"]["arguments"])
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(said.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):
@@ -110,6 +110,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
+        return released(body, is_early=body["finish_reason"] in ("MAX_TOKENS", "ERROR", "TIMEOUT"))
     return ()
 
 

@@ -13,7 +13,7 @@ from toolshape.lens import MARKS, Change, Place, Rule, each, everywhere, inlined
 from toolshape.parts import File, Image, Text, encoded
 from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.rules import cited
-from toolshape.values import append_text
+from toolshape.values import append_text, read_json, write_json
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
@@ -157,7 +157,7 @@ def read(body: Any) -> Reading | None:
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
     assistant = [plain(content)] if content is not None and member(content, "parts") else []
-    if any(call.id and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         sent, calls = with_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
@@ -167,7 +167,8 @@ def read(body: Any) -> Reading | None:
 
 def _call(part: Any) -> WireCall:
     call = function_call(part)
-    return WireCall(member(call, "id") or "", member(call, "name") or "", member(call, "args"), part)
+    call_id = member(call, "id")
+    return WireCall("" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part)
 
 
 def _with_id(part: JsonObject, call_id: str) -> JsonObject:
@@ -190,8 +191,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         for key in ("finishReason", "finish_reason"):
             if one.get(key):
                 candidate["finishReason"] = one[key]
-                if body.get("x-open") and one[key] != "MAX_TOKENS":
-                    done.append((body["x-calls"] - 1, _call(body.pop("x-open"))))
+                done = done if one[key] != "MAX_TOKENS" else []
     return done
 
 
@@ -210,16 +210,24 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     for piece in call.get("partialArgs") or ():
         _put(opened["functionCall"].setdefault("args", {}), piece)
     body["x-open"] = opened if call.get("willContinue") else None
-    return [] if call.get("willContinue") else [(body["x-calls"] - 1, _call(opened))]
+    if call.get("willContinue"):
+        return []
+    if "args" in opened["functionCall"]:  # numbers came by themselves: what they say is kept in the whole
+        opened["functionCall"]["args"] = read_json(write_json(opened["functionCall"]["args"]))
+    return [(body["x-calls"] - 1, _call(opened))]
 
 
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 def _put(arguments: JsonObject, piece: JsonObject) -> None:
     """Put a value at its JSON path; texts arrive in pieces."""
-    found = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|\"([^\"]*)\")\]", piece["jsonPath"])
-    steps = [int(index) if index else name or quoted or other for name, index, quoted, other in found]
+    found = _STEP.findall(piece["jsonPath"])
+    steps = [
+        int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted or other)
+        for name, index, quoted, other in found
+    ]
     value = next((piece[key] for key in _VALUES if key in piece), None)
     value = None if "nullValue" in piece else value
     place: Any = arguments
@@ -251,7 +259,7 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _response(result: Result) -> JsonObject:
     response: JsonObject = {"name": result.call.wire_name}
-    if member(function_call(result.call.raw), "id"):  # an id that we made up is none of the model's
+    if member(function_call(result.call.raw), "id") not in (None, ""):  # an id that we made up is none of the model's
         response["id"] = result.call.id
     if result.error is not None:
         response["response"] = {"error": result.text}

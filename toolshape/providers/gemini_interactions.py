@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolshape.bodies import member, plain, with_ids
+from toolshape.bodies import held, member, plain, released, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
@@ -85,6 +85,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
+        return released(body, is_early=body.get("status") not in ("completed", "requires_action"))
     elif kind == "step.start":
         places[event.get("index")] = len(steps)
         if event["step"].get("type") == "function_call":
@@ -95,9 +96,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     elif kind == "step.delta" and 0 <= at < len(steps):
         _join(steps[at], event["delta"])
     elif kind == "step.stop" and at in positions:
-        if isinstance(steps[at]["arguments"], str):
-            steps[at]["arguments"] = as_json(steps[at]["arguments"] or "{}")
-        return [(positions[at], _call(steps[at]))]
+        text = steps[at]["arguments"]
+        if isinstance(text, str):
+            steps[at]["arguments"] = as_json(text or "{}")
+        return held(body, positions[at], _call(steps[at]), text)
     return ()
 
 

@@ -39,8 +39,13 @@ def read(body: Any) -> Read | None:
     """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
     reading = openai.read(body)
     response = openai.whole(body)
-    if reading is None or response is body:
-        return reading
+    if reading is None:
+        return None
+    if response is body:  # of the router, which links results by their ids
+        [sent], calls, finish, cut, ends_in_call = reading
+        told = member(sent, "tool_calls") or ()
+        again = [openai.call(one) for one in told] if len(told) == len(calls) else calls
+        return [sent], again, finish, cut, ends_in_call
     message = _with_objects(response["choices"][0]["message"])
     own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
     if own:

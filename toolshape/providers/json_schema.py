@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from toolshape.bodies import with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 
@@ -36,12 +37,16 @@ def recognises(body: Any) -> bool:
 def read(body: Any) -> Reading | None:
     if not recognises(body):
         return None
-    calls = body if isinstance(body, list) else [body]
-    read_calls = [
+    records = body if isinstance(body, list) else [body]
+    calls = [
         WireCall(call.get("id") or f"call_{index}", call["name"], call["arguments"], call)
-        for index, call in enumerate(calls)
+        for index, call in enumerate(records)
     ]
-    return Reading(list(calls), read_calls, None)
+    named = [
+        record if record.get("id") else {**record, "id": call.id} for record, call in zip(records, calls, strict=True)
+    ]
+    sent, calls = with_ids(named, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
+    return Reading(sent, calls, None)
 
 
 def say(calls: Sequence[Said]) -> list[Message]:

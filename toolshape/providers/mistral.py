@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape import rules
 from toolshape.calls import JsonObject, Message, Result
-from toolshape.provider import Facts, NameRule, Read
+from toolshape.provider import Completed, Facts, NameRule, Read
 from toolshape.providers import openai, openai_vendors
 from toolshape.rules import cited
 
@@ -21,6 +21,10 @@ def read(body: Any) -> Read | None:
         return reading
     nameless = [{**call, "id": "" if call.get("id") == "null" else call["id"]} for call in message["tool_calls"]]
     return openai.read({"choices": [{"message": {**message, "tool_calls": nameless}, "finish_reason": finish}]})
+
+
+def fold(body: JsonObject, event: JsonObject) -> list[Completed]:
+    return [(at, call._replace(id="") if call.id == "null" else call) for at, call in openai.fold(body, event)]
 
 
 def encode(results: Sequence[Result]) -> list[Message]:
@@ -46,6 +50,7 @@ MISTRAL = replace(
         *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
     ),
     read=read,
+    fold=fold,
     carries=frozenset(),
     encode=encode,
     facts=Facts(

@@ -97,7 +97,7 @@ def read(body: Any) -> Reading | None:
     message = member(body, "message")
     calls = [_call(one) for one in member(message, "tool_calls") or ()]
     sent = plain(message)
-    if any(call.id and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         told, calls = with_ids(
             plain(sent["tool_calls"]),
             calls,
@@ -111,7 +111,10 @@ def read(body: Any) -> Reading | None:
 
 def _call(call: Any) -> WireCall:
     function = member(call, "function")
-    return WireCall(member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
+    call_id = member(call, "id")
+    return WireCall(
+        "" if call_id is None else call_id, member(function, "name") or "", member(function, "arguments"), call
+    )
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -129,7 +132,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["done_reason"] = "error"
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
-    return list(enumerate(map(_call, said.get("tool_calls") or ()), begun))
+    new = list(enumerate(map(_call, said.get("tool_calls") or ()), begun))
+    return new if event.get("done_reason") != "length" else new[:-1]
 
 
 def say(calls: Sequence[Said]) -> list[Message]:
@@ -146,7 +150,7 @@ def _message(result: Result) -> Message:
     message: Message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
     if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
         message["images"] = images
-    has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
+    has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's
     return {**message, "tool_call_id": result.call.id} if has_own else message
 
 

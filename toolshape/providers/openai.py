@@ -14,7 +14,7 @@ from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
 from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
 from toolshape.rules import cited
-from toolshape.values import append_text
+from toolshape.values import append_text, is_whole
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in
@@ -168,27 +168,18 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if one.get("finish_reason"):
             choice["finish_reason"] = finish = one["finish_reason"]
     if finish is not None:
-        return _at_the_end(choice["message"], is_cut=finish == "length")
+        return _at_the_end(choice["message"], is_early=FINISHES.get(finish, "stop") not in ("stop", "tool_calls"))
     before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
-    return [(at, call(calls[at])) for at in before if _is_whole(calls[at]["function"]["arguments"])]
+    return [(at, call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
 
 
-def _at_the_end(message: Message, *, is_cut: bool) -> list[Completed]:
-    """The calls of a response that has ended; the last may be cut off where it has no room for more."""
+def _at_the_end(message: Message, *, is_early: bool) -> list[Completed]:
+    """The calls of a response that has ended; those that are whole, where it ended before its time."""
     calls, legacy = message.get("tool_calls") or (), message.get("function_call")
     if not calls and isinstance(legacy, dict) and legacy.get("name"):
         calls = [legacy]
-    return [(at, call(one)) for at, one in enumerate(calls) if not (is_cut and at == len(calls) - 1)]
-
-
-def _is_whole(arguments: Any) -> bool:
-    """Whether nothing can come after these: they are an object, or the whole text of one."""
-    if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
-        return isinstance(arguments, dict)
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
+    found = [(at, call(one)) for at, one in enumerate(calls)]
+    return [(at, one) for at, one in found if not is_early or is_whole(one.arguments)]
 
 
 _WHOLE = ("role", "id", "name", "type")
@@ -215,7 +206,8 @@ def _join(message: Message, key: str, value: Any) -> None:
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
     """Fragments belong to one call by their index; a gateway may give all calls one, and an id each."""
     index, function = part.get("index"), part.get("function") or {}
-    at = -1 if index is None else places.get(index, -1)
+    by_id = ("id", part.get("id")) if part.get("id") else None
+    at = places.get(by_id, places.get(index, -1) if index is not None else -1)
     begun = calls[at]["function"]["name"] if at >= 0 else ""
     is_new_id = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
     is_other = function.get("name") and (is_new_id or (begun and function["name"] != begun))
@@ -225,6 +217,8 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         return  # a gateway's call that is none
     if at < 0 or is_other:
         places[index] = len(calls)
+        if by_id is not None:
+            places[by_id] = len(calls)
         kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
         arguments = function.get("arguments")
         made = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
@@ -232,6 +226,8 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         return
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
+    if index is not None:  # what comes next without an id is its
+        places[index] = at
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
     if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
         append_text(call["function"], "arguments", function["arguments"])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import member, padded, plain, with_ids
+from toolshape.bodies import held, member, padded, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
 from toolshape.provider import Choice, Completed, Facts, Reading, Said
@@ -69,7 +69,8 @@ def read(body: Any) -> Reading | None:
     sent, calls = with_ids(
         sent, calls, lambda item: item.get("type") in _ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
     )
-    return Reading(sent, calls, why or member(body, "status"))
+    cut = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
+    return Reading(sent, calls, why or member(body, "status"), cut)
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -92,7 +93,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if not _is_call(output[at]):
             return ()
         position = positions.setdefault(at, len(positions))
-        return [(position, _call(output[at]))] if kind.endswith("done") else ()
+        if not kind.endswith("done") or output[at].get("status") == "incomplete":
+            return ()
+        call = _call(output[at])
+        return held(body, position, call, call.arguments)
     if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
         key = _ARGUMENTS.get(output[at].get("type", ""), "arguments")
         output[at].setdefault(key, "")
