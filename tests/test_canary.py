@@ -1,5 +1,6 @@
 """Secrets planted wherever they could leak from reach no model: not in a line, not in the annotated JSON."""
 
+import dataclasses
 import functools
 import json
 import logging
@@ -7,7 +8,19 @@ import os
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, Secret, SecretBytes, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    Json,
+    Secret,
+    SecretBytes,
+    SecretStr,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from toolshape import CallError, Injected, Registry, Tool, ToolError, tool
@@ -197,3 +210,142 @@ def test_a_tool_error_of_a_validator_is_for_the_model():
 
     [result] = Registry([f]).dispatch({"name": "f", "arguments": {"x": 1}})
     assert (result.text, result.error.code, result.error.retryable) == ("Only on weekdays.", "tool_error", True)
+
+
+class Customer(BaseModel):
+    ssn: int
+    name: str = ""
+
+    @model_validator(mode="after")
+    def known(self) -> "Customer":
+        raise ValueError(f"{CANARY} is not known")
+
+
+def looked_up(value: Any) -> Any:
+    """A row of the database, held to a model of the server's own."""
+    Customer.model_validate({"ssn": CANARY})
+    return value
+
+
+def looked_up_whole(value: Any) -> Any:
+    Customer.model_validate({"ssn": 5, "name": CANARY})
+    return value
+
+
+def lacking(value: Any) -> Any:
+    Customer.model_validate({CANARY: 1, "name": CANARY})
+    return value
+
+
+def replaced(value: Any) -> Any:
+    return CANARY
+
+
+def replaced_by_a_row(value: Any) -> Any:
+    return {"ssn": CANARY, "rows": [CANARY], CANARY: 1}
+
+
+class Row(BaseModel):
+    ssn: int
+    rows: list[int] = []
+
+
+class Rowed(BaseModel):
+    row: Row
+
+    @model_validator(mode="before")
+    @classmethod
+    def load(cls, value: Any) -> Any:
+        return {"row": {"ssn": CANARY, "rows": [CANARY, 1]}}
+
+
+FETCHING = [
+    Annotated[str, AfterValidator(looked_up)],
+    Annotated[str, AfterValidator(looked_up_whole)],
+    Annotated[dict[str, Any], AfterValidator(looked_up)],
+    Annotated[dict[str, Any], AfterValidator(looked_up_whole)],
+    Annotated[dict[str, Any], AfterValidator(lacking)],
+    Annotated[str, BeforeValidator(looked_up)],
+    Annotated[int, BeforeValidator(replaced)],
+    Annotated[Row, BeforeValidator(replaced_by_a_row)],
+    Annotated[dict[str, int], BeforeValidator(replaced_by_a_row)],
+    Annotated[list[int], BeforeValidator(lambda _: [CANARY, 1])],
+    Annotated[int, WrapValidator(lambda value, handler: handler(CANARY))],
+    Rowed,
+    Annotated[int, BeforeValidator(replaced)] | None,
+    Annotated[int, BeforeValidator(replaced)] | list[int],
+    list[Annotated[int, BeforeValidator(replaced)]],
+    dict[str, Annotated[int, BeforeValidator(replaced)]],
+    dict[Annotated[int, BeforeValidator(replaced)], int],
+    Json[Annotated[int, BeforeValidator(replaced)]],
+]
+SENT = ["7", 7, {"name": "a"}, {"row": {"ssn": 1}}, [7, 8], {"7": 7}, "[7]"]
+
+
+@pytest.mark.parametrize("feedback", ["lines", "json"])
+@pytest.mark.parametrize("annotation", FETCHING, ids=range(len(FETCHING)))
+def test_what_a_validator_fetched_is_told_to_nobody(annotation, feedback, caplog):
+    """Values of the server's, and the names in them, stay where they are; where the model was wrong itself, it is told."""
+    caplog.set_level(logging.CRITICAL, logger="toolshape")
+
+    def f(x): ...
+
+    f.__annotations__["x"] = annotation
+    refused = 0
+    for strict in (False, True):
+        bound = Registry([tool(f)], feedback=feedback).bind("openai", strict=strict)
+        for sent in SENT:
+            arguments = json.dumps({"x": sent})
+            call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+            results = bound.dispatch({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]})
+            refused += not results.ok
+            for told in (results[0].text, json.dumps(results.messages), json.dumps(bound.export())):
+                assert CANARY not in told
+    assert refused
+
+
+class Marked(BaseModel):
+    token: Annotated[str, Field(json_schema_extra={"writeOnly": True})] = CANARY
+    renamed: Annotated[
+        str, Field(json_schema_extra={"writeOnly": True}, validation_alias="in", serialization_alias="out")
+    ] = CANARY
+
+
+@dataclasses.dataclass
+class Record:
+    marked: Marked = dataclasses.field(default_factory=Marked)
+
+
+def defaults_of_secrets(
+    one: Annotated[str, Field(json_schema_extra={"writeOnly": True})] = CANARY,
+    two: Marked = Marked(),
+    three: list[Marked] = [Marked()],
+    four: Record = Record(),
+    five: Any = Marked(),
+    six: SecretStr = SecretStr(CANARY),
+    seven: dict[str, Marked] = {"a": Marked()},
+    eight: Json[Marked] | None = None,
+) -> Marked:
+    return two
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai", "anthropic", "gemini-openapi", "mcp", "huggingface", "cohere", "ollama", "json-schema"]
+)
+def test_no_default_of_a_secret_is_exported(provider):
+    """Wherever it stands, and of what a result may hold."""
+    for strict in (False, True) if provider in ("openai", "anthropic", "cohere") else (False,):
+        assert CANARY not in json.dumps(Registry([defaults_of_secrets]).export(provider, strict=strict))
+    secret = {"type": "string", "writeOnly": True, "default": CANARY}
+    schema = {
+        "type": "object",
+        "properties": {
+            "pin": secret,
+            "login": {"type": "object", "properties": {"pin": secret}, "default": {"pin": CANARY}},
+            "free": {"type": "object", "patternProperties": {"^p": secret}, "default": {"pin": CANARY}},
+            "kind": {"type": "string", "const": "a", "default": "a"},
+        },
+    }
+    made = Tool.from_definition({"name": "t", "parameters": schema})
+    assert CANARY not in json.dumps(Registry([made]).export(provider))
+    assert made.input_schema["properties"]["kind"]["default"] == "a"

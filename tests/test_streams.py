@@ -275,3 +275,156 @@ def test_odd_fields_of_events():
         assert [call.id for call in fed(Registry([note]), "openai", [before, text])[1]] == ["c0", "c1"]
     lines = "not json\n" + "".join(f"{json.dumps(event)}\n" for event in CHAT)
     assert [call.id for call in fed(Registry([note]), "openai", [lines])[1]] == ["c0", "c1"]
+
+
+WIPED = []
+
+
+@tool
+def wipe(path: str = "/", n: int = 7) -> str:
+    WIPED.append((path, n))
+    return path
+
+
+def begun(index, arguments="", **more):
+    return chat(tool_calls=[part(index, arguments, id=f"c{index}", name="wipe", **more)])
+
+
+def ended(reason):
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+OPEN_CALL = [
+    {"functionCall": {"name": "wipe", "willContinue": True}},
+    {
+        "functionCall": {
+            "partialArgs": [{"jsonPath": "$.path", "stringValue": "/tm", "willContinue": True}],
+            "willContinue": True,
+        }
+    },
+]
+CUT_OFF = {
+    "nothing of two": ("openai", [begun(0), begun(1)]),
+    "one of two in turns": ("openai", [begun(0), begun(1), chat(tool_calls=[part(0, '{"n"')])]),
+    "for its length": ("openai", [begun(0), begun(1), ended("length")]),
+    "filtered": ("openai", [begun(0), ended("content_filter")]),
+    "an error": ("openai", [begun(0), {"error": {"message": "x"}, "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}]),
+    "filtered, legacy": ("openai", [chat(function_call={"name": "wipe", "arguments": ""}), ended("content_filter")]),
+    "model_length": ("mistral", [begun(0), ended("model_length")]),
+    "responses": (
+        "openai-responses",
+        [
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "function_call", "call_id": "c", "name": "wipe", "arguments": ""}},
+            {"type": "response.output_item.done", "output_index": 0, "item": {"type": "function_call", "call_id": "c", "name": "wipe", "arguments": "", "status": "incomplete"}},
+        ],
+    ),
+    "gemini": ("gemini", [{"candidates": [{"content": {"parts": [one]}}]} for one in OPEN_CALL]),
+    "gemini, unsafe": (
+        "gemini",
+        [*({"candidates": [{"content": {"parts": [one]}}]} for one in OPEN_CALL), {"candidates": [{"finishReason": "SAFETY"}]}],
+    ),
+    "anthropic": (
+        "anthropic",
+        [ANTHROPIC[0], {**ANTHROPIC[5], "index": 0, "content_block": {**BLOCK, "name": "wipe"}}, {"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_nothing_runs_of_a_call_that_was_cut_off(name):
+    """Not with its defaults, not with half of its arguments; no such call is given as complete."""
+    provider, events = CUT_OFF[name]
+    WIPED.clear()
+    collector = Registry([wipe]).bind(provider).collector()
+    assert [call for event in events for call in collector.feed(event)] == []
+    assert len(collector.close()) in (1, 2)
+    assert {result.error.code for result in collector.plan().run()} == {"truncated_arguments"}
+    assert WIPED == []
+
+
+def test_calls_in_turns():
+    """Fragments of several calls, by their index or their id."""
+    events = [begun(0), begun(1), chat(tool_calls=[part(1, '{"n":3}'), part(0, '{"n":2}')])]
+    collector = Registry([wipe]).bind("openai").collector()
+    assert [call for event in events for call in collector.feed(event)] == []
+    given = collector.feed(ended("tool_calls"))
+    assert [call.arguments for call in given] == [{"n": 2}, {"n": 3}]
+    by_id = [
+        chat(tool_calls=[{"id": one, "function": {"name": "wipe", "arguments": ""}}]) for one in ("a", "b")
+    ] + [chat(tool_calls=[{"id": one, "function": {"arguments": text}}]) for one, text in (("a", '{"n"'), ("b", '{"n":5}'), ("a", ":4}"))]  # fmt: skip
+    _, calls = fed(Registry([wipe]), "openai", [*by_id, ended("tool_calls")])
+    assert [(call.id, call.arguments) for call in calls] == [("a", {"n": 4}), ("b", {"n": 5})]
+    two = [
+        {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": {"id": f"c{index}", "function": {"name": "wipe", "arguments": ""}}}}}
+        for index in (0, 1)
+    ]  # fmt: skip
+    deltas = [
+        {
+            "type": "tool-call-delta",
+            "index": index,
+            "delta": {"message": {"tool_calls": {"function": {"arguments": text}}}},
+        }
+        for index, text in ((1, '{"n"'), (0, '{"n":2}'), (1, ":3}"))
+    ]
+    ends = [{"type": "tool-call-end", "index": index} for index in (1, 0)]
+    _, calls = fed(Registry([wipe]), "cohere", [*two, *deltas, *ends])
+    assert sorted((call.id, call.arguments["n"]) for call in calls) == [("c0", 2), ("c1", 3)]
+
+
+def test_a_legacy_call_without_arguments():
+    """It is complete when the response ends."""
+    events = [chat(function_call={"name": "wipe", "arguments": ""}), ended("function_call")]
+    collector, calls = fed(Registry([wipe]), "openai", events)
+    assert [call.wire_name for call in calls] == ["wipe"]
+    assert collector.plan().run()[0].value == "/"
+
+
+def test_an_event_that_is_broken_is_told():
+    """Something of the stream is lost: nobody knows what."""
+    collector = Registry([wipe]).bind("openai").collector()
+    collector.feed(begun(0, '{"n":'))
+    with pytest.raises(ResponseError, match="no JSON"):
+        collector.feed('data: {"choices": [\n\n')
+    assert collector.close() != []
+
+
+def test_what_came_by_paths_keeps_its_digits():
+    """As in a whole object."""
+    from decimal import Decimal
+
+    def pay(amount: Decimal, n: int = 1) -> str:
+        return str(amount)
+
+    for path, number, told in (
+        ("$.amount", "1.50", "1.50"),
+        ("$['amount']", "0.1234567890123456789", "0.1234567890123456789"),
+    ):
+        pieces = (
+            f'{{"functionCall":{{"partialArgs":[{{"jsonPath":"{path}","numberValue":{number}}}],"willContinue":true}}}}'
+        )
+        parts = ['{"functionCall":{"name":"pay","willContinue":true}}', pieces, '{"functionCall":{}}']
+        text = "".join(f'data: {{"candidates":[{{"content":{{"parts":[{one}]}}}}]}}\n\n' for one in parts)
+        collector, _ = fed(Registry([pay]), "gemini", [text])
+        assert collector.plan().run()[0].value == told
+
+
+ODD_IDS = {
+    "openai": ("choices", lambda i: {"choices": [{"message": {"role": "assistant", "tool_calls": [{"id": i, "type": "function", "function": {"name": "wipe", "arguments": "{}"}}]}}]}, lambda turn: (turn[0]["tool_calls"][0]["id"], turn[1]["tool_call_id"])),
+    "anthropic": ("content", lambda i: {"type": "message", "role": "assistant", "content": [{"type": "tool_use", "id": i, "name": "wipe", "input": {}}]}, lambda turn: (turn[0]["content"][0]["id"], turn[1]["content"][0]["tool_use_id"])),
+    "gemini": ("candidates", lambda i: {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": i, "name": "wipe", "args": {}}}]}}]}, lambda turn: (turn[0]["parts"][0]["functionCall"]["id"], turn[1]["parts"][0]["functionResponse"]["id"])),
+    "ollama": ("message", lambda i: {"done": True, "message": {"role": "assistant", "tool_calls": [{"id": i, "function": {"name": "wipe", "arguments": {}}}]}}, lambda turn: (turn[0]["tool_calls"][0]["id"], turn[1]["tool_call_id"])),
+    "bedrock": ("output", lambda i: {"output": {"message": {"role": "assistant", "content": [{"toolUse": {"toolUseId": i, "name": "wipe", "input": {}}}]}}}, lambda turn: (turn[0]["content"][0]["toolUse"]["toolUseId"], turn[1]["content"][0]["toolResult"]["toolUseId"])),
+    "json-schema": ("name", lambda i: {"id": i, "name": "wipe", "arguments": {}}, lambda turn: (turn[0]["id"], turn[1]["id"])),
+    "huggingface": ("choices", lambda i: {"choices": [{"message": {"role": "assistant", "tool_calls": [{"id": i, "type": "function", "function": {"name": "wipe", "arguments": "{}"}}]}}]}, lambda turn: (turn[0]["tool_calls"][0]["id"], turn[1]["tool_call_id"])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [5, 0, "\ud800", "é"])
+@pytest.mark.parametrize("provider", ODD_IDS)
+def test_odd_ids_match(provider, given):
+    """What the assistant's message says and what answers it is one text."""
+    _, made, ids = ODD_IDS[provider]
+    results = Registry([wipe]).bind(provider).dispatch(made(given))
+    called, answered = ids(results.turn)
+    assert called == answered == results[0].call.id
+    assert isinstance(called, str)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypedDict, cast, get_args
 
 from toolshape import provider as providers
@@ -44,7 +43,7 @@ class Options(NamedTuple):
     tags: frozenset[str] = frozenset()
     effects: frozenset[Effect] = frozenset()
     examples: tuple[JsonObject, ...] = ()
-    providers: Mapping[str, JsonObject] = MappingProxyType({})
+    providers: Mapping[str, JsonObject] = {}
     verbatim: bool = False
 
 

@@ -12,6 +12,7 @@ from toolshape.write_only import is_secret
 __all__ = ["Secrets", "along", "child_of", "fields_of", "nodes_at"]
 
 _MOST_NODES = 50
+_MOST_LOOKED_AT = 500
 _DEEPEST = 16  # unions and references that lead to no place
 
 
@@ -31,14 +32,21 @@ def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
 
 
 def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
-    """A node and the branches that it consists of, references followed."""
-    node = resolve(node)
-    if not isinstance(node, dict) or not depth:
-        return []
-    branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in node.get(key, ())]
-    inner = [found for branch in branches for found in _open(branch, resolve, depth - 1)]
-    rest = {key: value for key, value in node.items() if key not in ("anyOf", "oneOf", "allOf")}
-    return [node, *inner] if not branches or rest.keys() & _SAYS_SOMETHING else inner
+    """A node and the branches that it consists of, references followed: as many as can be told of."""
+    found: list[JsonSchema] = []
+    waiting, looked_at = [(node, depth)], 0
+    while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:
+        one, left = waiting.pop()
+        looked_at += 1
+        one = resolve(one)
+        if not isinstance(one, dict) or not left:
+            continue
+        branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in one.get(key, ())]
+        rest = {key: value for key, value in one.items() if key not in ("anyOf", "oneOf", "allOf")}
+        if not branches or rest.keys() & _SAYS_SOMETHING:
+            found.append(one)
+        waiting += [(branch, left - 1) for branch in reversed(branches)]
+    return found
 
 
 _SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum", "const", "additionalProperties"})

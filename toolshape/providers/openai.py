@@ -175,11 +175,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 def _at_the_end(message: Message, *, is_early: bool) -> list[Completed]:
     """The calls of a response that has ended; those that are whole, where it ended before its time."""
-    calls, legacy = message.get("tool_calls") or (), message.get("function_call")
-    if not calls and isinstance(legacy, dict) and legacy.get("name"):
-        calls = [legacy]
-    found = [(at, call(one)) for at, one in enumerate(calls)]
-    return [(at, one) for at, one in found if not is_early or is_whole(one.arguments)]
+    found, legacy = list(map(call, message.get("tool_calls") or ())), message.get("function_call")
+    if not found and isinstance(legacy, dict) and legacy.get("name"):
+        found = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
+    return [(at, one) for at, one in enumerate(found) if not is_early or is_whole(one.arguments)]
 
 
 _WHOLE = ("role", "id", "name", "type")
