@@ -122,6 +122,8 @@ def mended_at_once(
         if mend is None:
             return None
         rule, after = mend
+        if after is OMIT and not _can_be_left_out(value, location):
+            return None
         _put([value], location, after)
         made.append(new_record(Coercion, (path_of(location), rule, found, None if after is OMIT else after)))
     return made
@@ -213,6 +215,8 @@ def _with_best(
     mender = mender.at(wanted)
     if mend := proposal(found, wanted, mender.rules, mender.parse, item):
         rule, after = mend
+        if after is OMIT and not _can_be_left_out(holder[0], wanted.location):
+            return []
         _put(holder, wanted.location, after)
         kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
         return [Coercion(path_of(place), rule, found, kept)]
@@ -282,6 +286,12 @@ def has(value: Any, step: int | str) -> bool:
     if isinstance(value, list):
         return isinstance(step, int) and step < len(value)
     return isinstance(value, dict) and step in value
+
+
+def _can_be_left_out(value: Any, location: Location) -> bool:
+    """Whether nothing else moves when what stands there is left out: of an array, that is the last item."""
+    around = standing_at(value, location[:-1])
+    return not isinstance(around, list) or location[-1] == len(around) - 1
 
 
 def _put(holder: list[Any], location: Location, after: Any) -> None:

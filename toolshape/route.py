@@ -63,7 +63,8 @@ class Route:
             if isinstance(one, Text):
                 shown.append(Text(self._marked(one.text)))
             elif self.is_untrusted:
-                shown.append(Text(self._marked(named(one))))
+                if one.url or isinstance(one, File):
+                    shown.append(Text(self._marked(named(one))))
                 if not one.url:  # nobody goes where somebody else's text leads
                     shown.append(self._anonymous(one, len(shown)))
             elif isinstance(one, File):

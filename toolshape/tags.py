@@ -27,9 +27,10 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
             return next((found for name in names if (found := getattr(value, name, None)) is not None), None)
         if given := [name for name in names if name in value]:
             return value[given[0]]
-        fitting = [
-            tag for tag, ways in optional.items() for fields in ways if _has_the_fields(value, fields, definitions)
+        ways = [
+            (tag, fields) for tag, every in optional.items() for fields in every if _requires_no_more(value, fields)
         ]
+        fitting = [tag for tag, fields in ways if _fits(value, fields, definitions)] or [tag for tag, _ in ways]
         return fitting[0] if len(fitting) == 1 else None
 
     return {**node, "discriminator": tag_of, "metadata": {**node.get("metadata", {}), TAGS: names}}
@@ -93,11 +94,15 @@ def _fields_of(node: Node, definitions: Definitions) -> list[dict[str, tuple[boo
     return [found]
 
 
-def _has_the_fields(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> bool:
+def _requires_no_more(value: dict[str, Any], fields: _Fields) -> bool:
+    return all(name in value for name, (is_required, _) in fields.items() if is_required)
+
+
+def _fits(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> bool:
     is_known = _OPEN in fields or value.keys() <= fields.keys()
-    are_there = all(name in value for name, (is_required, _) in fields.items() if is_required)
-    given = [(item, fields[name][1]) for name, item in value.items() if name in fields]
-    return is_known and are_there and all(_may_be(item, node, definitions) for item, node in given)
+    return is_known and all(
+        _may_be(item, fields[name][1], definitions) for name, item in value.items() if name in fields
+    )
 
 
 def _may_be(value: Any, node: Node, definitions: Definitions) -> bool:
