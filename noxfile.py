@@ -107,6 +107,13 @@ def corpora(session: nox.Session) -> None:
 
 
 @nox.session(python="3.11")
+def bodies(session: nox.Session) -> None:
+    # The same calls through every provider, as text, as objects and as streams: 200,000 cases.
+    session.install("--editable", ".[schema,repair,testing]", "pytest")
+    session.run("python", "-m", "pytest", "tests/test_bodies.py", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
+
+
+@nox.session(python="3.11")
 def fuzz(session: nox.Session) -> None:
     # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
     session.install("--editable", ".[schema,repair]", "atheris")

@@ -171,7 +171,7 @@ def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
             inside: Any = as_json(found)
             found = inside if has(inside, step) else found
         if has(found, step):
-            found = found[step]
+            found = cast("Any", found)[step]
             steps.append(step)
     return tuple(steps), found
 

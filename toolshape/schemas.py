@@ -17,6 +17,7 @@ from toolshape.faults import Fault, Location
 from toolshape.feedback import meant
 from toolshape.forks import DEEPEST, forks, is_too_deep, unions_recur
 from toolshape.lens import Change, Place, everywhere, resolver
+from toolshape.matching import is_bounded
 from toolshape.mending import Checker, InvalidError, TooMuchWrongError
 from toolshape.payload import mended
 from toolshape.places import child_of
@@ -48,6 +49,9 @@ def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
             if not _is_pattern(pattern):
                 message = f"the pattern {pattern!r} is none that Python knows: it is shown, not checked"
                 found.append(Finding(path=at.path, rule="unchecked", message=message))
+        if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
+            message = "unevaluatedProperties is shown, not checked: a pattern beside it may take any time"
+            found.append(Finding(path=at.path, rule="unchecked", message=message))
 
     everywhere(look, constraints=True)(schema)
     return tuple(found)
@@ -55,6 +59,11 @@ def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
 
 def _patterns(node: JsonSchema) -> list[str]:
     return [node["pattern"]] if "pattern" in node else []
+
+
+def _is_unbounded(pattern: str) -> bool:
+    """Whether Python, which looks for it beside ``unevaluatedProperties``, may take whatever time."""
+    return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
 
 
 def _is_pattern(pattern: str) -> bool:
@@ -72,9 +81,13 @@ def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a r
     return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
 
 
-def _checkable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+def _checkable(node: JsonSchema, at: Place) -> Change | None:
     """Without patterns that Python does not know; a field that one of them may name is not held to be unknown."""
     patterns = node.get("patternProperties", {})
+    if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
+        return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
+            node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
+        )
     known = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
     if all(map(_is_pattern, _patterns(node))) and len(known) == len(patterns):
         return None
