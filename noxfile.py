@@ -8,7 +8,7 @@ import nox
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
-LOWEST = ["pydantic==2.13.1", "json5==0.12.0", "docstring-parser==0.17.0"]
+LOWEST = ["pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0"]
 BESIDE_LOWEST = [
     "anthropic", "botocore", "groq", "llguidance", "mcp", "mistralai", "ollama", "openai", "pytest", "sybil",
 ]  # fmt: skip

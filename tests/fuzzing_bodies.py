@@ -122,8 +122,11 @@ def bound_of(provider: str) -> Any:
 
 
 def says_otherwise(provider: str, calls: Sequence[rendering.Call]) -> bool:
-    """Whether an empty array is the form of an empty map, where maps are shown as pairs."""
-    return provider == "ollama" and any(re.search(r'"[mk]":\s*\[', text) for *_, text in calls)
+    """Whether a provider is shown another form, in which this says something else.
+
+    To Ollama maps are shown as pairs, of which there may be none, and a Decimal as JSON text, which may be null.
+    """
+    return provider == "ollama" and any(re.search(r'"[mk]":\s*\[|"d":\s*"', text) for *_, text in calls)
 
 
 def known(provider: str, expected: Sequence[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:

@@ -713,11 +713,11 @@ def flags(x: Rights, y: ManyRights, z: list[Rights] = []):
 @case(
     {
         "n": {"1": 1}, "b": {"true": 1}, "f": {"1.5": 1}, "o": {"7": 1}, "l": {"1": 1, "a": 2}, "e": {"1": 1}, "t": {"[1, 2]": 1},
-        "c": {"a": 2}, "d": {"1": {"2": 3}}, "r": {"3": 1},
+        "c": {"a": 2}, "d": {"1": 2}, "r": {"3": 1},
     },
     (
         {1: 1}, {True: 1}, {1.5: 1}, {7: 1}, {1: 1, "a": 2}, {Level.LOW: 1}, {OfTuples.PAIR: 1},
-        collections.Counter({"a": 2}), {1: {2: 3}}, {Rights.READ | Rights.WRITE: 1},
+        collections.Counter({"a": 2}), {1: 2}, {Rights.READ | Rights.WRITE: 1},
     ),
 )  # fmt: skip
 def keys_of_every_kind(
@@ -729,7 +729,7 @@ def keys_of_every_kind(
     e: dict[Level, int],
     t: dict[OfTuples, int],
     c: collections.Counter[str],
-    d: collections.defaultdict[int, dict[int, int]],
+    d: collections.defaultdict[int, int],
     r: dict[Rights, int],
 ):
     return n, b, f, o, l, e, t, c, d, r
