@@ -1,6 +1,5 @@
 """A response's calls in, planned; run, and their results out. One body, two drivers."""
 
-import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -12,7 +11,7 @@ from pydantic import BaseModel
 from toolshape.bodies import made_up_id, seed_of, sendable_id
 from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall, new_record
 from toolshape.errors import CallError, Problem
-from toolshape.outcomes import OwnCancellationError, as_call_error, hidden, is_cancellation, refusal
+from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
 from toolshape.parts import Part, parts_of
 from toolshape.provider import Provider, Read
 from toolshape.receiving import sendable_name
@@ -139,8 +138,11 @@ class Plan:
         if len(claimed) != 1:
             await self._drive(claimed, inject)
             return self.results
-        with contextlib.suppress(OwnCancellationError):  # which reads as cancelled
-            await loops().alone(self._answer(claimed[0], inject))
+        task = loops().begun(self._answer(claimed[0], inject))
+        if not task.done():
+            await loops().over(task)
+        if not task.cancelled():  # by itself, which reads as cancelled
+            task.result()
         return self.results
 
     def _refuse_running_loop(self) -> None:

@@ -15,7 +15,7 @@ from toolshape.outcomes import OwnCancellationError, TimedOutError
 from toolshape.running import collected, is_async, is_asynchronous
 from toolshape.signature import Kind
 
-__all__ = ["all_of", "alone", "finished", "is_running", "run", "run_async", "settled", "threads"]
+__all__ = ["all_of", "alone", "begun", "finished", "is_running", "over", "run", "run_async", "settled", "threads"]
 
 _MOST_THREADS = 32
 
@@ -44,17 +44,26 @@ async def alone(work: Coroutine[Any, Any, Any]) -> Any:
         OwnCancellationError: It was cancelled by itself.
         CancelledError: We were cancelled; it has been, too.
     """
-    task = _task_of(work)
+    task = begun(work)
     if not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait({task})
-            raise
+        await over(task)
     if task.cancelled():
         raise OwnCancellationError
     return task.result()
+
+
+async def over(task: asyncio.Task[Any]) -> None:
+    """Wait until a task is over; it is cancelled if we are.
+
+    Raises:
+        CancelledError: We were cancelled.
+    """
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait({task})
+        raise
 
 
 def threads() -> asyncio.Semaphore:
@@ -62,7 +71,8 @@ def threads() -> asyncio.Semaphore:
     return asyncio.Semaphore(_MOST_THREADS)
 
 
-def _task_of(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+def begun(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """A task of its own for the work; from Python 3.12 on it has run as far as its first wait."""
     loop = asyncio.get_running_loop()
     if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
         return asyncio.Task(work, loop=loop, eager_start=True)
