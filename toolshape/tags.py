@@ -30,7 +30,7 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
         ways = [
             (tag, fields) for tag, every in optional.items() for fields in every if _requires_no_more(value, fields)
         ]
-        fitting = [tag for tag, fields in ways if _fits(value, fields, definitions)] or [tag for tag, _ in ways]
+        fitting = [tag for tag, fields in ways if _fits(value, fields, definitions)] or _nearest(value, ways)
         return fitting[0] if len(fitting) == 1 else None
 
     return {**node, "discriminator": tag_of, "metadata": {**node.get("metadata", {}), TAGS: names}}
@@ -92,6 +92,12 @@ def _fields_of(node: Node, definitions: Definitions) -> list[dict[str, tuple[boo
             field["schema"],
         )
     return [found]
+
+
+def _nearest(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
+    """Of branches that a value does not fit, those that know the most of it: what is wrong is told of the only one."""
+    unknown = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
+    return [tag for count, tag in unknown if count == min(unknown, key=lambda pair: pair[0])[0]]
 
 
 def _requires_no_more(value: dict[str, Any], fields: _Fields) -> bool:
