@@ -368,3 +368,18 @@ def test_a_whole_float_is_mended_for_definitions_too():
     schema = {"type": "object", "properties": {"x": {"enum": [1, 2]}}}
     made = Tool.from_definition({"name": "take", "parameters": schema}, lambda x=None: x)
     assert answer(made, '{"x": 1.0}') == (1, "integral_float")
+
+
+def test_null_beside_a_choice_that_is_spelt_so():
+    """Two things may be meant by the text: none is taken."""
+    from typing import Literal
+
+    from toolshape import CallError, tool
+
+    def f(x: Literal["NULL", "ALL"] | None) -> str | None:
+        return x
+
+    with pytest.raises(CallError):
+        tool(f).call('{"x": "null"}')
+    assert tool(f).call('{"x": "all"}') == "ALL"
+    assert tool(f).call('{"x": null}') is None

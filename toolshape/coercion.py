@@ -213,7 +213,8 @@ def _from_text(found: str, wanted: Wanted, parse: Parse) -> list[Mend]:
     elif len(found) <= _LONGEST_NUMBER:
         mends = _from_word(found, wanted)
     if wanted.nullable and found in _NULLS:
-        mends.append(("null_text", None))
+        # A choice that is spelt "NULL" may be meant as well as null: that would be a guess.
+        return [] if any(rule == "enum_case" for rule, _ in mends) else [*mends, ("null_text", None)]
     return mends
 
 
