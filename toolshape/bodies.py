@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from toolshape.calls import JsonObject, Result, WireCall
+from toolshape.calls import EARLY, Finish, JsonObject, Result, WireCall
 from toolshape.errors import ResponseError
 from toolshape.values import as_json, is_whole, read_json
 
@@ -89,10 +89,10 @@ def held(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tup
     return []
 
 
-def released(body: JsonObject, *, is_early: bool) -> list[tuple[int, WireCall]]:
+def released(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
     """The calls that waited, once the response has ended; none of them, where it ended before its time."""
     waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
-    return [] if is_early else waiting
+    return [] if finish in EARLY else waiting
 
 
 def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:

@@ -8,6 +8,7 @@ from toolshape.errors import CallError
 from toolshape.parts import Part, Text
 
 __all__ = [
+    "EARLY",
     "Call",
     "Coercion",
     "Effect",
@@ -29,6 +30,7 @@ JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 Message: TypeAlias = dict[str, Any]
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
+EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})  # what was being written may be cut off
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
 
 new_record = tuple.__new__

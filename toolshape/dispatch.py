@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.bodies import made_up_id, seed_of, sendable_id
-from toolshape.calls import Call, Coercion, Finish, Result, Results, WireCall, new_record
+from toolshape.calls import EARLY, Call, Coercion, Finish, Result, Results, WireCall, new_record
 from toolshape.errors import CallError, Problem
 from toolshape.outcomes import as_call_error, hidden, is_cancellation, refusal
 from toolshape.parts import Part, parts_of
@@ -20,7 +20,6 @@ from toolshape.running import NOTHING_INJECTED, SETTLED, collected, completed, l
 
 __all__ = ["Plan", "call_of"]
 
-_ENDS_EARLY = frozenset({"refusal", "error"})
 _MOST_HINTS = 10  # of a response, for names that nobody has
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
@@ -50,7 +49,7 @@ class Plan:
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
             is_text = isinstance(wires[-1][2], (str, bytes))  # of which an end tells whether it is one
-            if ends_in_call and (finish == "length" or (finish in _ENDS_EARLY and is_text)):
+            if ends_in_call and finish in EARLY and (finish == "length" or is_text):
                 cut |= {len(wires) - 1}
             finish = "tool_calls" if finish == "stop" else finish
         calls: list[Call] = []

@@ -1,13 +1,13 @@
 """Anthropic Messages. Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
 from toolshape.bodies import held, member, plain, released, with_ids
-from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.lens import Place, everywhere, inlined
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
@@ -155,13 +155,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             return held(body, positions[at], _call(content[at]), text)
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
-        return released(body, is_early=body.get("stop_reason") in _EARLY)
+        return released(body, FINISHES.get(str(body.get("stop_reason")), "other"))
     elif kind == "error":
         body["stop_reason"] = "error"
     return ()
-
-
-_EARLY = ("max_tokens", "model_context_window_exceeded", "refusal")
 
 
 def _begun(block: JsonObject) -> JsonObject:
@@ -225,6 +222,15 @@ def _piece(part: Part) -> JsonObject:
     return {"type": "document", "source": source, "title": part.name}
 
 
+FINISHES: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+    "error": "error",
+}
 ANTHROPIC = Provider(
     name="anthropic",
     family="anthropic",
@@ -259,15 +265,7 @@ ANTHROPIC = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    finishes={
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "tool_use": "tool_calls",
-        "max_tokens": "length",
-        "model_context_window_exceeded": "length",
-        "refusal": "refusal",
-        "error": "error",
-    },
+    finishes=FINISHES,
     fold=fold,
     carries=frozenset({"image", "file"}),
     say=say,

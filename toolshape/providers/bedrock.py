@@ -1,12 +1,12 @@
 """AWS Bedrock Converse. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape import rules
 from toolshape.bodies import held, json_of, member, padded, released, with_ids
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
 from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import anthropic
@@ -128,10 +128,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             use["input"] = as_json(text or "{}")
         if at in positions:
             return held(body, positions[at], _call(content[at]), text)
-    return released(body, is_early=stop_reason in _EARLY) if stop_reason else ()
-
-
-_EARLY = ("max_tokens", "model_context_window_exceeded", "guardrail_intervened", "content_filtered", "error")
+    return released(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
 
 
 def _stop_reason(event: JsonObject) -> Any:
@@ -196,6 +193,18 @@ def _piece(part: Part) -> JsonObject:
     return {"document": {"format": kind, "name": name, "source": {"bytes": part.data}}}
 
 
+FINISHES: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "refusal",
+    "content_filtered": "refusal",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
+    "error": "error",
+}
 BEDROCK = Provider(
     name="bedrock",
     family="bedrock",
@@ -215,18 +224,7 @@ BEDROCK = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    finishes={
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "tool_use": "tool_calls",
-        "max_tokens": "length",
-        "model_context_window_exceeded": "length",
-        "guardrail_intervened": "refusal",
-        "content_filtered": "refusal",
-        "malformed_model_output": "error",
-        "malformed_tool_use": "error",
-        "error": "error",
-    },
+    finishes=FINISHES,
     fold=fold,
     carries=frozenset({"image", "file"}),
     say=say,

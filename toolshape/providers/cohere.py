@@ -1,12 +1,12 @@
 """Cohere v2 chat. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape import rewrites, rules, structure
 from toolshape.bodies import held, member, plain, released
-from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec
 from toolshape.lens import everywhere, inlined
 from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
 from toolshape.providers import openai
@@ -110,7 +110,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
-        return released(body, is_early=body["finish_reason"] in ("MAX_TOKENS", "ERROR", "TIMEOUT"))
+        return released(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
 
 
@@ -124,6 +124,14 @@ def encode(results: Sequence[Result]) -> list[Message]:
     return [{"role": "tool", "tool_call_id": result.call.id, "content": openai.content(result)} for result in results]
 
 
+FINISHES: Mapping[str, Finish] = {
+    "COMPLETE": "stop",
+    "STOP_SEQUENCE": "stop",
+    "TOOL_CALL": "tool_calls",
+    "MAX_TOKENS": "length",
+    "ERROR": "error",
+    "TIMEOUT": "error",
+}
 COHERE = Provider(
     name="cohere",
     family="cohere",
@@ -149,14 +157,7 @@ COHERE = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    finishes={
-        "COMPLETE": "stop",
-        "STOP_SEQUENCE": "stop",
-        "TOOL_CALL": "tool_calls",
-        "MAX_TOKENS": "length",
-        "ERROR": "error",
-        "TIMEOUT": "error",
-    },
+    finishes=FINISHES,
     fold=fold,
     say=say,
     encode=encode,

@@ -1,10 +1,10 @@
 """Google Gemini, Interactions. Types read in google-genai 3.3.0 on 2026-11-20."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape.bodies import held, member, plain, released, with_ids
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
 from toolshape.providers import gemini
@@ -85,7 +85,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
-        return released(body, is_early=body.get("status") not in ("completed", "requires_action"))
+        return released(body, FINISHES.get(str(body["status"]), "error"))
     elif kind == "step.start":
         places[event.get("index")] = len(steps)
         if event["step"].get("type") == "function_call":
@@ -140,6 +140,14 @@ def _piece(part: Part) -> JsonObject:
     return {"type": kind, "mime_type": part.media_type, **where}
 
 
+FINISHES: Mapping[str, Finish] = {
+    "completed": "stop",
+    "requires_action": "tool_calls",
+    "incomplete": "length",
+    "budget_exceeded": "length",
+    "failed": "error",
+    "cancelled": "error",
+}
 GEMINI_INTERACTIONS = Provider(
     name="gemini-interactions",
     family="gemini-interactions",
@@ -153,14 +161,7 @@ GEMINI_INTERACTIONS = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    finishes={
-        "completed": "stop",
-        "requires_action": "tool_calls",
-        "incomplete": "length",
-        "budget_exceeded": "length",
-        "failed": "error",
-        "cancelled": "error",
-    },
+    finishes=FINISHES,
     fold=fold,
     carries=frozenset({"image", "file"}),
     say=say,

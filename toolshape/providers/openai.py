@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape import limits, rewrites, rules, structure
 from toolshape.bodies import is_plain_id, member, plain, with_ids
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall, new_record
+from toolshape.calls import EARLY, Finish, JsonObject, Message, Result, Spec, WireCall, new_record
 from toolshape.errors import ResponseError
 from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
@@ -168,17 +168,17 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if one.get("finish_reason"):
             choice["finish_reason"] = finish = one["finish_reason"]
     if finish is not None:
-        return _at_the_end(choice["message"], is_early=FINISHES.get(finish, "stop") not in ("stop", "tool_calls"))
+        return _at_the_end(choice["message"], FINISHES.get(str(finish), "other"))
     before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
     return [(at, call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
 
 
-def _at_the_end(message: Message, *, is_early: bool) -> list[Completed]:
+def _at_the_end(message: Message, finish: Finish) -> list[Completed]:
     """The calls of a response that has ended; those that are whole, where it ended before its time."""
     found, legacy = list(map(call, message.get("tool_calls") or ())), message.get("function_call")
     if not found and isinstance(legacy, dict) and legacy.get("name"):
         found = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
-    return [(at, one) for at, one in enumerate(found) if not is_early or is_whole(one.arguments)]
+    return [(at, one) for at, one in enumerate(found) if finish not in EARLY or is_whole(one.arguments)]
 
 
 _WHOLE = ("role", "id", "name", "type")
