@@ -25,7 +25,7 @@ from timing import Effort, Spread, fitted_exponent, seconds_of_each, spread_of
 
 import toolshape
 from toolshape import Registry, Tool, tool
-from toolshape.provider import Provider, get
+from toolshape.wire.provider import Provider, get
 
 __all__ = ["definition_rows", "export_rows", "growth_rows", "import_rows", "memory_rows"]
 

@@ -14,11 +14,11 @@ from typing_extensions import TypeAliasType
 from work import calls_in, growth
 
 from toolshape import DefinitionError, Registry, Tool, tool
-from toolshape.lens import Change, everywhere
-from toolshape.limits import sizes
-from toolshape.matching import apart, fits, is_bounded
-from toolshape.near_names import NameIndex
-from toolshape.recursion import groups_of
+from toolshape.dispatch.similar_names import NameIndex
+from toolshape.schema.lens import Change, everywhere
+from toolshape.schema.limits import sizes
+from toolshape.schema.recursion import groups_of
+from toolshape.schema.union_branches import apart, fits, is_bounded
 
 Json = TypeAliasType("Json", "dict[str, Json] | list[Json] | str | int | None")
 Json.__value__  # resolved where it stands

@@ -9,13 +9,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, Ty
 from zoo import CASES, Line, Tree
 
 from toolshape import CallError, Coerce, tool
-from toolshape.checking import compile_slowly
-from toolshape.closing import closed
-from toolshape.coercion import chosen_rules
-from toolshape.counting import compile_key_count
-from toolshape.model import Definition
-from toolshape.terms import Terms
-from toolshape.validation import validation_of
+from toolshape.core_schema.key_count import compile_key_count
+from toolshape.core_schema.tighten import closed
+from toolshape.function.model import Definition
+from toolshape.validation.coercion import chosen_rules
+from toolshape.validation.fast_path import validation_of
+from toolshape.validation.pydantic_checker import compile_slowly
+from toolshape.validation.settings import Terms
 
 
 class Plain(BaseModel):

@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
-from toolshape.dialects import read
-from toolshape.provider import get
-from toolshape.showing import show
+from toolshape.definitions.formats import read
+from toolshape.wire.export import show
+from toolshape.wire.provider import get
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FORMS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from toolshape import tool
-from toolshape.docstrings import read
+from toolshape.function.docstrings import read
 
 
 class Desk:

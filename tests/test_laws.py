@@ -9,14 +9,17 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from zoo import CASES
 
-from toolshape import CallError, Registry, Tool, lens, rewrites, structure
-from toolshape.lens import Change, everywhere
-from toolshape.provider import available, get
+from toolshape import CallError, Registry, Tool
 from toolshape.providers import ollama
-from toolshape.showing import Shown, show
-from toolshape.terms import Terms
-from toolshape.testing import LawBrokenError, check_provider, check_shape, check_tool, values
+from toolshape.schema import constrained as structure
+from toolshape.schema import lens, rewrites
+from toolshape.schema.lens import Change, everywhere
+from toolshape.testing import LawBrokenError, check_provider, check_tool, values
+from toolshape.testing.laws import check_shape
 from toolshape.tool import as_tool
+from toolshape.validation.settings import Terms
+from toolshape.wire.export import Shown, show
+from toolshape.wire.provider import available, get
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 # What a provider has no strict form for, however it is rewritten: the budget of Claude's grammar.

@@ -20,12 +20,12 @@ from typing_extensions import TypeAliasType
 from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
-from toolshape.coercion import chosen_rules
-from toolshape.nulls import admitting_nulls
-from toolshape.provider import get
-from toolshape.showing import show
-from toolshape.terms import Terms
-from toolshape.validation import compile_validate, validation_of
+from toolshape.core_schema.null_defaults import admitting_nulls
+from toolshape.validation.coercion import chosen_rules
+from toolshape.validation.fast_path import compile_validate, validation_of
+from toolshape.validation.settings import Terms
+from toolshape.wire.export import show
+from toolshape.wire.provider import get
 
 Maybe = TypeAliasType("Maybe", Optional[int])
 

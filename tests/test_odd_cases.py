@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from zoo import Line, Open, Point
 
 from toolshape import CallError, DefinitionError, Injected, Registry, ToolError, UsageError, tool
-from toolshape.docstrings import read
+from toolshape.function.docstrings import read
 
 
 def dispatch(function: Any, arguments: Any = None, **options: Any):
@@ -499,7 +499,8 @@ def test_unknown_methods_of_registries_are_errors_of_use():
 
 def test_exports_are_made_once(monkeypatch):
     """The second export of an unchanged registry rewrites nothing; a thousand tools are linear work."""
-    from toolshape import lens, showing
+    from toolshape.schema import lens
+    from toolshape.wire import export as showing
 
     visits = []
     visit = lens._Walk.visit

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, create_model
 from rows import ROWS
 
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
-from toolshape.budget import Candidate, relaxed
-from toolshape.provider import Budget, available, get
+from toolshape.wire.provider import Budget, available, get
+from toolshape.wire.strict_budget import Candidate, relaxed
 
 A, B, C = (tool(name=name)(lambda x: x) for name in "abc")
 THREE = Registry([A, B, C])
@@ -401,7 +401,7 @@ def test_examples_are_shown_in_the_form_of_the_schema():
 
 def test_a_tool_that_is_refused_hides_nothing_of_the_set():
     """Both are told: the one tool's description, and that the others are too many."""
-    from toolshape.checks import check
+    from toolshape.compatibility import check
 
     tools = [tool(name=f"t{number}")(lambda x: x) for number in range(130)]
     long = tool(name="long", description="x" * 2000)(lambda: 1)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from shared import corpus
 
-from toolshape.provider import get
-from toolshape.showing import refusals
+from toolshape.wire.export import refusals
+from toolshape.wire.provider import get
 
 SURFACES = {
     "openai:openai-chat": "openai",

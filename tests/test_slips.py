@@ -14,10 +14,11 @@ from pydantic import BaseModel
 from shared import corpus
 from zoo import CASES, Line, Order
 
-from toolshape import Coerce, Registry, Tool, coercion, tool
-from toolshape.coercion import RULES
-from toolshape.slips import SlipKind
+from toolshape import Coerce, Registry, Tool, tool
 from toolshape.testing import SilentlyWrongError, Slip, check_slip, check_slips, slips
+from toolshape.testing.mistakes import SlipKind
+from toolshape.validation import coercion
+from toolshape.validation.coercion import RULES
 
 PAGE = Path(__file__).parents[1] / "docs" / "coercion.md"
 EVERY_RULE = dict.fromkeys(RULES, True)

@@ -8,8 +8,8 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry
-from toolshape.provider import available, get
 from toolshape.testing import check_provider
+from toolshape.wire.provider import available, get
 
 ACME = '''
 """Acme Models: lists of functions, arguments as pairs."""
@@ -17,8 +17,8 @@ ACME = '''
 from dataclasses import replace
 
 from toolshape.calls import WireCall
-from toolshape.provider import NameRule, Reading, get
-from toolshape.rules import cited, closed
+from toolshape.wire.provider import NameRule, Reading, get
+from toolshape.schema.checks import cited, closed
 
 
 def envelope(spec, strict):

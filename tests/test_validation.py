@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, Point, Tree
 
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
-from toolshape.coercion import RULES, chosen_rules
+from toolshape.validation.coercion import RULES, chosen_rules
 
 LONG = "x" * 500
 

@@ -1,11 +1,9 @@
 """Describe a function once; show it to every model provider, and carry every call home."""
 
-from toolshape.annotations import Injected
 from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Result, Results, Spec
-from toolshape.coercion import Coerce
-from toolshape.collecting import Collector
-from toolshape.dispatch import Plan
+from toolshape.dispatch.collector import Collector
+from toolshape.dispatch.plan import Plan
 from toolshape.errors import (
     CallError,
     DefinitionError,
@@ -16,9 +14,11 @@ from toolshape.errors import (
     ToolshapeError,
     UsageError,
 )
+from toolshape.function.annotations import Injected
 from toolshape.parts import File, Image, Text
 from toolshape.registry import Registry
 from toolshape.tool import Tool, tool
+from toolshape.validation.coercion import Coerce
 
 __all__ = [
     "Bound",

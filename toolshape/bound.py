@@ -6,19 +6,19 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from toolshape.bodies import made_up_id, seed_of
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
-from toolshape.collecting import Collector
-from toolshape.dispatch import Plan
+from toolshape.dispatch.collector import Collector
+from toolshape.dispatch.handler import Routes
+from toolshape.dispatch.plan import Plan
+from toolshape.dispatch.receive import reading_of
+from toolshape.dispatch.shape import Shape, shapes
 from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
-from toolshape.provider import Choice, Provider, Said, Strictness
-from toolshape.receiving import reading_of
+from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
-from toolshape.route import Routes
-from toolshape.running import NOTHING_INJECTED
-from toolshape.shape import Shape, shapes
+from toolshape.schema.values import copied
 from toolshape.tool import Tool
-from toolshape.values import copied
+from toolshape.wire.bodies import made_up_id, seed_of
+from toolshape.wire.provider import Choice, Provider, Said, Strictness
 
 __all__ = ["Bound"]
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolshape import checks
+from toolshape import compatibility as checks
 from toolshape.errors import ToolshapeError
 from toolshape.options import Options
-from toolshape.provider import Strictness, get
 from toolshape.registry import Registry
 from toolshape.report import table
 from toolshape.tool import Tool, as_tool, make_tool
+from toolshape.wire.provider import Strictness, get
 
 try:
     import click

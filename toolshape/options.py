@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, cast, get_args
 
-from toolshape import provider as providers
 from toolshape.calls import Effect, JsonObject
-from toolshape.coercion import chosen_rules
 from toolshape.errors import DefinitionError, Problem, did_you_mean
+from toolshape.validation.coercion import chosen_rules
+from toolshape.wire import provider as providers
 
 __all__ = ["Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
 

@@ -5,17 +5,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from toolshape.annotations import calling_frame
-from toolshape.bodies import opened
 from toolshape.bound import Bound
 from toolshape.calls import JsonObject, Results
-from toolshape.coercion import chosen_rules
-from toolshape.described import definitions
+from toolshape.definitions.record import definitions
 from toolshape.errors import DefinitionError, Problem, UsageError
+from toolshape.execution.run import NOTHING_INJECTED
+from toolshape.function.annotations import calling_frame
 from toolshape.options import ToolOptions, labels, options_of
-from toolshape.provider import Provider, Strictness, family_of, get
-from toolshape.running import NOTHING_INJECTED
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool
+from toolshape.validation.coercion import chosen_rules
+from toolshape.wire.bodies import opened
+from toolshape.wire.provider import Provider, Strictness, family_of, get
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -19,23 +19,23 @@ from typing import (
 
 from pydantic import BaseModel
 
-from toolshape import model as models
-from toolshape import output as outputs
-from toolshape import provider as providers
-from toolshape import showing
-from toolshape import signature as signatures
-from toolshape.annotations import calling_frame, signature
-from toolshape.binding import Invoke, compile_invoke
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
-from toolshape.coercion import chosen_rules
-from toolshape.described import Choose, SchemaDefinition, definitions
+from toolshape.definitions.record import Choose, SchemaDefinition, definitions
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
+from toolshape.execution.failures import as_call_error, refusal
+from toolshape.execution.run import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
+from toolshape.function import model as models
+from toolshape.function import output as outputs
+from toolshape.function import signature as signatures
+from toolshape.function.annotations import calling_frame, signature
+from toolshape.function.invoke import Invoke, compile_invoke
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.outcomes import as_call_error, refusal
-from toolshape.running import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
-from toolshape.terms import Terms, Validate
-from toolshape.validation import Validation, compile_validate, validation_of
-from toolshape.values import copied
+from toolshape.schema.values import copied
+from toolshape.validation.coercion import chosen_rules
+from toolshape.validation.fast_path import Validation, compile_validate, validation_of
+from toolshape.validation.settings import Terms, Validate
+from toolshape.wire import export as showing
+from toolshape.wire import provider as providers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

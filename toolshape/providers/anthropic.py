@@ -5,14 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import held, member, plain, released, with_ids
 from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
-from toolshape.lens import Place, everywhere, inlined
 from toolshape.parts import Image, Part, Text, encoded
-from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
-from toolshape.rules import cited
-from toolshape.values import append_text, as_json
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import limits, rewrites
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import Place, everywhere, inlined
+from toolshape.schema.values import append_text, as_json
+from toolshape.wire.bodies import held, member, plain, released, with_ids
+from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 

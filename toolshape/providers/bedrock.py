@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape import rules
-from toolshape.bodies import held, json_of, member, padded, released, with_ids
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, named
-from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import anthropic
-from toolshape.rules import cited
-from toolshape.values import append_text, as_json
+from toolshape.schema import checks as rules
+from toolshape.schema.checks import cited
+from toolshape.schema.values import append_text, as_json
+from toolshape.wire.bodies import held, json_of, member, padded, released, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape import rewrites, rules, structure
-from toolshape.bodies import held, member, plain, released
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec
-from toolshape.lens import everywhere, inlined
-from toolshape.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
 from toolshape.providers import openai
-from toolshape.rules import cited
-from toolshape.values import append_text, copied
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import rewrites
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import everywhere, inlined
+from toolshape.schema.values import append_text, copied
+from toolshape.wire.bodies import held, member, plain, released
+from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
 
 # Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
 # is written for response schemas, and taken to hold for strict_tools.

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules, structure
-from toolshape.bodies import is_plain_id, json_of, member, padded, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.errors import ResponseError
-from toolshape.lens import MARKS, Change, Place, Rule, each, everywhere, inlined
 from toolshape.parts import File, Image, Text, encoded
-from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
-from toolshape.rules import cited
-from toolshape.values import append_text, read_json, write_json
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import rewrites
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import MARKS, Change, Place, Rule, each, everywhere, inlined
+from toolshape.schema.values import append_text, read_json, write_json
+from toolshape.wire.bodies import is_plain_id, json_of, member, padded, plain, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 

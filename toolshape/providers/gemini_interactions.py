@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape.bodies import held, member, plain, released, with_ids
 from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
-from toolshape.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
 from toolshape.providers import gemini
-from toolshape.values import append_text, as_json
+from toolshape.schema.values import append_text, as_json
+from toolshape.wire.bodies import held, member, plain, released, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 

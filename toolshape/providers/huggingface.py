@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites
-from toolshape.bodies import member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec
-from toolshape.lens import everywhere, inlined
-from toolshape.provider import Choice, Facts, NameRule, Read, Said, unsayable
 from toolshape.providers import openai
-from toolshape.values import as_json, copied
+from toolshape.schema import rewrites
+from toolshape.schema.lens import everywhere, inlined
+from toolshape.schema.values import as_json, copied
+from toolshape.wire.bodies import member, plain, with_ids
+from toolshape.wire.provider import Choice, Facts, NameRule, Read, Said, unsayable
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form

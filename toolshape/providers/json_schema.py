@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape.bodies import with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
+from toolshape.wire.bodies import with_ids
+from toolshape.wire.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from toolshape import rules, structure
-from toolshape.bodies import json_of, member
 from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
-from toolshape.lens import compose, inlined_but_recursion
 from toolshape.parts import File, Image, Part, Text, encoded
-from toolshape.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
-from toolshape.rules import cited
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import compose, inlined_but_recursion
+from toolshape.wire.bodies import json_of, member
+from toolshape.wire.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rules
 from toolshape.calls import JsonObject, Message, Result
-from toolshape.provider import Completed, Facts, NameRule, Read
 from toolshape.providers import openai, openai_vendors
-from toolshape.rules import cited
+from toolshape.schema import checks as rules
+from toolshape.schema.checks import cited
+from toolshape.wire.provider import Completed, Facts, NameRule, Read
 
 
 def read(body: Any) -> Read | None:

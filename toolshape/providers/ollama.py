@@ -4,16 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import rewrites, rules, structure
-from toolshape.arrows import in_object
-from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
-from toolshape.lens import MARKS, Change, Place, everywhere, inlined
 from toolshape.parts import Image, encoded
-from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 from toolshape.providers import openai
-from toolshape.rules import cited
-from toolshape.values import append_text
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import rewrites
+from toolshape.schema.arrows import in_object
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import MARKS, Change, Place, everywhere, inlined
+from toolshape.schema.values import append_text
+from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 
 # The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape import limits, rewrites, rules, structure
-from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import EARLY, Finish, JsonObject, Message, Result, Spec, WireCall, new_record
 from toolshape.errors import ResponseError
-from toolshape.lens import everywhere
 from toolshape.parts import Image, Text, data_url
-from toolshape.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
-from toolshape.rules import cited
-from toolshape.values import append_text, is_whole
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import limits, rewrites
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import everywhere
+from toolshape.schema.values import append_text, is_whole
+from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import held, member, padded, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
-from toolshape.provider import Choice, Completed, Facts, Reading, Said
 from toolshape.providers import openai
-from toolshape.values import append_text
+from toolshape.schema.values import append_text
+from toolshape.wire.bodies import held, member, padded, plain, with_ids
+from toolshape.wire.provider import Choice, Completed, Facts, Reading, Said
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
-from toolshape import rewrites, rules, structure
 from toolshape.calls import JsonObject
-from toolshape.lens import everywhere, inlined
-from toolshape.provider import Budget, Choice, unsayable
 from toolshape.providers import openai
-from toolshape.rules import cited
+from toolshape.schema import checks as rules
+from toolshape.schema import constrained as structure
+from toolshape.schema import rewrites
+from toolshape.schema.checks import cited
+from toolshape.schema.lens import everywhere, inlined
+from toolshape.wire.provider import Budget, Choice, unsayable
 
 _FACTS = openai.OPENAI.facts
 # What they take in strict form is documented nowhere: "auto" stays lenient, True is rewritten as for OpenAI. Nor do they

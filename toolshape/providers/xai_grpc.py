@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.bodies import is_plain_id, member, plain, with_ids
 from toolshape.calls import JsonObject, Message, Result, Spec
-from toolshape.provider import Choice, Completed, Reading, Said
 from toolshape.providers import openai, openai_vendors
-from toolshape.values import append_text
+from toolshape.schema.values import append_text
+from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
+from toolshape.wire.provider import Choice, Completed, Reading, Said
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
 _OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")

@@ -1,0 +1,185 @@
+"""A closed core schema in; what validates in one parse arguments whose nulls mean "left out", and then forgets them."""
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from pydantic_core import SchemaValidator
+
+from toolshape.core_schema.key_count import KEYLESS, KeyCount, UntoldError, compile_key_count
+from toolshape.core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
+from toolshape.schema.arrows import Dropped
+
+__all__ = ["Nulled", "admitting_nulls"]
+
+Forget: TypeAlias = Callable[[Any], None]
+
+
+class Nulled(NamedTuple):
+    """A model's validator that takes null for every field with a default that does not admit it.
+
+    ``count_keys`` counts the keys of what it made, nulls included; ``forget`` puts the defaults in their place.
+    """
+
+    validate_json: Callable[..., Any]
+    count_keys: KeyCount
+    forget: Forget
+
+
+def admitting_nulls(core: Node, dropped: Dropped) -> Nulled | None:
+    """Compile it.
+
+    Args:
+        core: The core schema.
+        dropped: Of which objects the lens drops which fields; both must see the same ones.
+
+    Returns:
+        ``None`` where a place is of a kind whose nulls cannot be forgotten afterwards.
+    """
+    definitions = definitions_of(core)
+    seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()
+    try:
+        opened = rebuilt(core, lambda node, _: _opened(node, definitions, seen))
+        forget = _forget(core, definitions, frozenset())
+    except UntoldError:
+        return None
+    count_keys = compile_key_count(opened)
+    if forget is None or count_keys is None or frozenset(seen) != dropped:
+        return None
+    validator = cast("Any", SchemaValidator)(opened, _use_prebuilt=False)
+    return Nulled(validator.validate_json, count_keys, forget)
+
+
+def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
+    """A node whose fields with defaults take null; which these are is put on record."""
+    if node["type"] != "model-fields":
+        return node
+    fields = node["fields"]
+    shown = {name: field.get("validation_alias", name) for name, field in fields.items()}
+    if not all(isinstance(one, str) for one in shown.values()):
+        raise UntoldError  # it has several names
+    dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
+    if not dropped:
+        return node
+    seen.add((tuple(shown.values()), frozenset(shown[name] for name in dropped)))
+    return {**node, "fields": {**fields, **{name: _nullable(fields[name]) for name in dropped}}}
+
+
+def _nullable(field: Node) -> Node:
+    default = field["schema"]
+    return {**field, "schema": {**default, "schema": {"type": "nullable", "schema": default["schema"]}}}
+
+
+def _is_dropped(field: Node, definitions: Definitions) -> bool:
+    """Whether null is dropped at a field: it has a default, and null is no value of its own."""
+    default = field["schema"]
+    return default["type"] == "default" and not _admits_null(default["schema"], definitions)
+
+
+_NEVER_NULL = frozenset({*KEYLESS, "model", "list", "dict", "set", "frozenset"})
+
+
+def _admits_null(node: Node, definitions: Definitions) -> bool:
+    kind = node["type"]
+    if kind in ("nullable", "none"):
+        return True
+    if CHOICES in node.get("metadata", {}):
+        return None in node["metadata"][CHOICES]
+    if kind in ("literal", "enum"):
+        given = node["expected"] if kind == "literal" else node["members"]
+        return any(getattr(one, "value", one) is None for one in given)
+    if kind in _NEVER_NULL:
+        return False
+    return _admits_null(_inside(node, definitions), definitions)
+
+
+_TOLD = frozenset(
+    {"definition-ref", "lax-or-strict", "json-or-python", "tagged-union", "definitions", "default", "model-field",
+     "nullable"}
+)  # fmt: skip
+
+
+def _inside(node: Node, definitions: Definitions) -> Node:
+    """What stands in a node of a kind behind which a null is nobody's business until it is forgotten.
+
+    A function of the author's is of no such kind: it may give ``None``, or another value, of its own.
+    """
+    inner = inside(node, definitions) if node["type"] in _TOLD else None
+    if inner is None:
+        raise UntoldError
+    return inner
+
+
+def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+    """What forgets the nulls in a value; it knows the kinds whose keys ``compile_key_count`` counts."""
+    kind = node["type"]
+    if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
+        return None
+    if kind in ("list", "dict", "set", "frozenset"):
+        item = node.get("values_schema" if kind == "dict" else "items_schema")
+        forget = None if item is None else _forget(item, definitions, seen)
+        return None if forget is None else _in_each(forget, in_values=kind == "dict")
+    if kind == "model":
+        if node.get("config", {}).keys() & _UNTOLD:
+            raise UntoldError
+        return _of_model(node["schema"], definitions, seen)
+    if kind == "function-after":
+        looks_around = node["function"]["type"] != "no-info"  # at the fields before it, which may be nulls
+        if looks_around or _forget(node["schema"], definitions, seen) is not None:
+            raise UntoldError
+        return None
+    if kind == "definition-ref":
+        if node["schema_ref"] in seen:
+            raise UntoldError  # it contains itself
+        seen |= {node["schema_ref"]}
+    return _forget(_inside(node, definitions), definitions, seen)
+
+
+_UNTOLD = frozenset({"validate_default", "validate_by_name", "populate_by_name"})
+
+
+def _in_each(forget: Forget, *, in_values: bool) -> Forget:
+    def forget_each(items: Any) -> None:
+        for item in items.values() if in_values else items:
+            if item is not None:
+                forget(item)
+
+    return forget_each
+
+
+def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+    if node["type"] != "model-fields":
+        raise UntoldError  # a validator of the author's looks at the fields
+    fields = node["fields"].items()
+    if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
+        raise UntoldError  # it looks at the fields before it
+    dropped = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
+    forgets = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
+    inner = [(name, forget) for name, forget in forgets if forget is not None]
+    if not dropped and not inner:
+        return None
+
+    def forget_model(model: Any) -> None:
+        values, given = model.__dict__, model.__pydantic_fields_set__
+        for name, default in dropped:
+            if values[name] is None and name in given:
+                values[name] = default()
+                given.discard(name)
+        for name, forget in inner:
+            if name in given and (value := values[name]) is not None:
+                forget(value)
+
+    return forget_model
+
+
+def _default(node: Node) -> Callable[[], Any]:
+    if node.get("validate_default") or node.get("on_error", "raise") != "raise":
+        raise UntoldError
+    if "default_factory" in node:
+        return cast("Callable[[], Any]", node["default_factory"])
+    default = node["default"]
+    try:
+        hash(default)
+    except Exception:  # as pydantic does: what has no hash is copied
+        return lambda: copy.deepcopy(default)
+    return lambda: default

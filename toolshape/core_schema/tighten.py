@@ -1,0 +1,244 @@
+"""A core schema in, one that refuses what pydantic would let through out: nothing is looked for at the time of a call.
+
+Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
+"""
+
+import functools
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+from pydantic_core import SchemaValidator, ValidationError, core_schema
+
+from toolshape.core_schema.enum_values import choices_of, looked_up
+from toolshape.core_schema.map_keys import NUMERIC, key_rule
+from toolshape.core_schema.nodes import (
+    CHOICES,
+    GATE,
+    MAPS,
+    NOT_SCHEMAS,
+    Definitions,
+    Node,
+    core_nodes,
+    definitions_of,
+    rebuilt,
+)
+from toolshape.core_schema.optional_tags import with_optional_tag
+from toolshape.function.json_schema import sets_extra, takes_no_alias
+from toolshape.schema.values import UnreadableError, read_json, single
+
+__all__ = ["closed", "is_finite", "take_in"]
+
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
+_DATES = frozenset({"date", "datetime", "time", "timedelta"})
+
+
+def take_in(model: type[BaseModel]) -> None:
+    """Make a model of ours refuse what it should; nothing else holds it yet.
+
+    Nested models bring validators of their own, which pydantic would take as they are (``_use_prebuilt``, since 2.13):
+    here they are compiled anew from the closed schema.
+    """
+    core = model.__pydantic_core_schema__
+    made = closed(core)
+    if made is not core:
+        holder = cast("Any", model)
+        holder.__pydantic_core_schema__ = made
+        holder.__pydantic_validator__ = cast("Any", SchemaValidator)(made, _use_prebuilt=False)
+
+
+def closed(schema: Any) -> Any:
+    """The same core schema, closed."""
+    return rebuilt(schema, functools.partial(_closed_node, definitions_of(schema)), _LEFT_ALONE)
+
+
+def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a line a hole
+    """One node whose children are closed already.
+
+    Args:
+        definitions: What references lead to, as it was.
+        node: The node.
+        config: The config of the model that it stands in.
+    """
+    match node["type"]:
+        case "model-fields" | "typed-dict" if isinstance(node["fields"], Mapping):
+            fields = {name: _by_shown_name(name, field, config) for name, field in node["fields"].items()}
+            same = all(fields[name] is field for name, field in node["fields"].items())
+            node = node if same else {**node, "fields": fields}
+            return _closed_typed_dict(node) if node["type"] == "typed-dict" else node
+        case "dataclass-args":
+            taken = [_by_shown_name(field["name"], field, config) for field in node["fields"]]
+            same = all(one is field for one, field in zip(taken, node["fields"], strict=True))
+            return node if same else {**node, "fields": taken}
+        case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
+            return {**node, "allow_inf_nan": False}
+        case "any":
+            return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
+        case "model" | "dataclass" if not node.get("root_model") and not _sets_extra(node):
+            return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
+        case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":
+            return {**node, "schema": _with_finite_extras(node["schema"])}
+        case "literal" | "enum" if not choices_of(node).is_plain:
+            return _looking_up(node)
+        case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
+            return _gated(node, exact)
+        case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
+            return _gated(node, exact)
+        case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
+            return _gated(node, _is_no_number)
+        case kind if kind in MAPS:
+            return _with_exact_keys(node, config, definitions)
+        case "json":
+            return _gated(node, _says_one_thing, "a key comes twice in this text, or it holds NaN or an infinity")
+        case "tagged-union" if not callable(node["discriminator"]):
+            return with_optional_tag(node, definitions)
+        case "generator":  # validated only when it is read, inside the tool
+            listed = core_schema.list_schema(
+                node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
+            )
+            return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
+        case _:
+            return node
+
+
+def _closed_typed_dict(node: Node) -> Node:
+    if not _sets_extra(node) and "extras_schema" not in node:
+        return {**node, "extra_behavior": "forbid"}
+    return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
+
+
+def _by_shown_name(name: str, field: Node, config: Node | None) -> Node:
+    """A field that is taken by the name that the canonical schema shows: an alias, or its own where that is a path."""
+    alias = field.get("validation_alias")
+    if alias is None or isinstance(alias, str):
+        return {**field, "validation_alias": name} if alias is not None and takes_no_alias(config) else field
+    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+    if any(len(path) == 1 and isinstance(path[0], str) for path in paths) and not takes_no_alias(config):
+        return field
+    return {**field, "validation_alias": name if takes_no_alias(config) else [[name], *paths]}
+
+
+def _looking_up(node: Node) -> Node:
+    """A choice whose values JSON writes otherwise than Python holds them."""
+    choices = choices_of(node)
+    outside = {key: node[key] for key in ("ref", "serialization") if key in node}
+    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
+    made = core_schema.no_info_plain_validator_function(looked_up(choices))
+    return {**made, **outside, "metadata": metadata}
+
+
+def _says_one_thing(text: Any) -> bool:
+    """Whether a JSON text has no key twice, and no number that JSON does not have; what is no JSON is not for us to say."""
+    try:
+        return not isinstance(text, str) or is_finite(single(read_json(text)))
+    except (UnreadableError, RecursionError):
+        return False
+    except ValueError:
+        return True
+
+
+def _sets_extra(node: Node) -> bool:
+    return "cls" in node and sets_extra(node["cls"])
+
+
+def _with_finite_extras(node: Node) -> Node:
+    """The fields of a model, inside its validators, with others that are JSON."""
+    if node["type"] not in ("model-fields", "typed-dict"):
+        return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
+    if "extras_schema" in node:
+        return node
+    return {**node, "extras_schema": core_schema.no_info_after_validator_function(_finite, core_schema.any_schema())}
+
+
+def _metadata(node: Node) -> dict[str, Any]:
+    return {"metadata": node["metadata"]} if "metadata" in node else {}
+
+
+def _gated(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
+    """The node behind a gate: a union of one branch, whose discriminator sees the JSON as it was written."""
+    error = ("inexact_json", message) if message else ("inexact", "not in this form")
+    outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
+    inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
+
+    def branch(value: Any) -> str | None:
+        return GATE if lets_through(value) else None
+
+    return {
+        "type": "json-or-python",
+        "json_schema": core_schema.tagged_union_schema(
+            {GATE: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
+        ),
+        "python_schema": inner,
+        **outside,
+    }
+
+
+def _finite(value: Any) -> Any:
+    if not is_finite(value):
+        raise ValueError("NaN and infinities are no JSON")
+    return value
+
+
+def is_finite(value: Any) -> bool:
+    """Whether JSON can say it: no NaN, no infinity, nowhere in it."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(is_finite, value.values()))
+    return all(map(is_finite, value)) if isinstance(value, list) else True
+
+
+def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
+    """Whether a value is of the type of a choice: Python takes ``true`` and ``1.0`` for ``1``."""
+    if not any(isinstance(one, (bool, int, float)) for one in choices):
+        return None
+    types = {type(one) for one in choices}
+    refused = {kind for kind in (bool, float) if kind not in types} | ({int} if not types & {int, float} else set())
+    return lambda value: type(value) not in refused
+
+
+def _is_no_number(value: Any) -> bool:
+    return not (isinstance(value, str) and re.fullmatch(NUMERIC, value, re.ASCII))
+
+
+def _is_json_object(value: Any) -> bool:
+    """Whether this is an object as it was written, and not what a validator of the author's made."""
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+_CHANGES = ("strip_whitespace", "to_lower", "to_upper")
+
+
+def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
+    """A map whose keys are what they become, one for one, and are written as JSON writes such values."""
+    rule = key_rule(node.get("keys_schema"), definitions)
+    if rule.read is not None:
+        node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
+    keys = node.get("keys_schema")
+    strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
+    if keys is not None and (
+        rule.converts or strips or any(one.get(name) for one in core_nodes(keys) for name in _CHANGES)
+    ):
+        whole = (
+            {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
+        )
+        return _gated(node, _key_gate(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
+    return node if rule.admits is None else _gated(node, _key_gate(rule.admits, None))
+
+
+def _key_gate(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
+    """Whether the keys of a JSON object are keys of a map, and no two of them become one."""
+
+    def lets_through(value: Any) -> bool:
+        if not _is_json_object(value):
+            return True
+        if admits is not None and not all(map(admits, value)):
+            return False
+        try:
+            return reader is None or len({reader.validate_strings(key) for key in value}) == len(value)
+        except (ValidationError, TypeError):  # the map itself says so
+            return True
+
+    return lets_through

@@ -1,0 +1,1 @@
+"""A definition that somebody else wrote in; what a tool is made of out."""

@@ -1,0 +1,323 @@
+"""Arguments held to a JSON Schema by a validator, with the problems and mends of a decorated tool. Needs jsonschema."""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from toolshape.calls import Finding, JsonSchema
+from toolshape.core_schema.tighten import is_finite
+from toolshape.definitions.jsonschema_keywords import Draft202012Validator, Validator, additional, asked_once
+from toolshape.errors import CallError, Problem
+from toolshape.schema.ambiguity import DEEPEST, forks, is_too_deep, unions_recur
+from toolshape.schema.lens import Change, Place, everywhere, resolver
+from toolshape.schema.union_branches import is_bounded
+from toolshape.schema.values import written
+from toolshape.validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
+from toolshape.validation.coercion import Wanted
+from toolshape.validation.faults import Fault, Location
+from toolshape.validation.feedback import meant
+from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
+from toolshape.validation.lookup import child_of
+from toolshape.validation.settings import Terms, Validate, Validated, taken_home
+from toolshape.validation.slow_path import mended
+
+__all__ = ["Places", "compile_validate", "schema_problems", "unchecked"]
+
+_MOST_ERRORS = 2_000
+_SLOWNESS = 40
+
+
+def schema_problems(schema: JsonSchema) -> list[Problem]:
+    """What the metaschema of 2020-12 has against a schema."""
+    errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
+    return [
+        Problem(path="/".join(map(str, error.absolute_path)), rule="not_a_schema", message=error.message[:200])
+        for error in errors
+    ]
+
+
+def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
+    """Patterns in a dialect of regular expressions that Python does not have; they are shown and not checked."""
+    found: list[Finding] = []
+
+    def look(node: JsonSchema, at: Place) -> None:
+        for pattern in (*_patterns(node), *node.get("patternProperties", ())):
+            if not _is_pattern(pattern):
+                message = f"the pattern {pattern!r} is none that Python knows: it is shown, not checked"
+                found.append(Finding(path=at.path, rule="unchecked", message=message))
+        if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
+            message = "unevaluatedProperties is shown, not checked: a pattern beside it may take any time"
+            found.append(Finding(path=at.path, rule="unchecked", message=message))
+
+    everywhere(look, constraints=True)(schema)
+    return tuple(found)
+
+
+def _patterns(node: JsonSchema) -> list[str]:
+    return [node["pattern"]] if "pattern" in node else []
+
+
+def _is_unbounded(pattern: str) -> bool:
+    """Whether Python, which looks for it beside ``unevaluatedProperties``, may take whatever time."""
+    return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Without what is negated and cannot be checked: leaving out a pattern there would mean its opposite."""
+    unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
+    dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
+    return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
+
+
+def _checkable(node: JsonSchema, at: Place) -> Change | None:
+    """Without patterns that Python does not know; a field that one of them may name is not held to be unknown."""
+    patterns = node.get("patternProperties", {})
+    if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
+        return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
+            node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
+        )
+    known = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
+    if all(map(_is_pattern, _patterns(node))) and len(known) == len(patterns):
+        return None
+    kept = {key: value for key, value in node.items() if key != "pattern" or _is_pattern(value)}
+    if len(known) < len(patterns):
+        kept = {key: value for key, value in kept.items() if key != "additionalProperties"}
+        kept["patternProperties"] = known
+    return Change(node=kept)
+
+
+def compile_validate(
+    schema: JsonSchema,
+    known: frozenset[str] | None,
+    never: frozenset[str],
+    switched: Mapping[str, Mapping[str, bool]],
+    terms: Terms,
+) -> Validate:
+    """Compile the way from what a model sent to valid arguments, as ``validation.compile_validate`` does for a model.
+
+    Args:
+        schema: The canonical schema of the arguments.
+        known: The names that the function takes; ``None``: any.
+        never: The names that no model may set.
+        switched: By name, the rules that the function's parameters switch.
+        terms: On what terms they are taken.
+    """
+    validator = Validator(_checkable_everywhere(schema))
+    checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
+    back, deepest, recurs = terms.back, DEEPEST if forks(schema) else None, unions_recur(schema)
+
+    def validate(arguments: Any) -> Validated:
+        arguments = written(arguments)
+        try:
+            home = arguments if back is None else taken_home(arguments, back)
+            is_text = isinstance(home, (str, bytes))
+            text = home if is_text else to_json(home)
+            value = from_json(text)
+            if recurs and is_too_deep(text, lambda: value):
+                problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+                raise CallError("malformed_arguments", tool=terms.name, problems=[problem])
+            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(home, value)):
+                return checker.check(value), ()
+        except (InvalidError, TooMuchWrongError, ValueError):
+            pass
+        return mended(checker, schema, terms, arguments, deepest=deepest)
+
+    return validate
+
+
+def _checkable_everywhere(schema: JsonSchema) -> JsonSchema:
+    sure = everywhere(_surely, constraints=True)(schema).schema
+    return everywhere(_checkable, constraints=True)(sure).schema
+
+
+def _repeats(text: str | bytes, value: Any) -> bool:
+    return not has_every_key(text, keys_in(value)) and repeats_key(text)
+
+
+def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str], value: Any) -> Any:
+    with asked_once():
+        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+    if len(errors) > _MOST_ERRORS:
+        raise TooMuchWrongError
+    faults = [fault for error in errors for fault in _faults(error)]
+    own: list[Fault] = []
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key in never:
+            own.append(Fault((key,), (key,), None, "reserved", "unknown field"))
+        elif known is not None and key not in known:
+            own.append(Fault((key,), (key,), item, "unknown"))
+    if not is_finite(value):
+        own += _not_finite(value, ())
+    if faults or own:
+        raise InvalidError([*faults, *own], lambda: [*(one for error in errors for one in _told(error)), *own])
+    return value
+
+
+def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
+    if isinstance(value, (dict, list)):
+        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, item in items:
+            yield from _not_finite(item, (*location, step))
+    elif not is_finite(value):
+        yield Fault(location, location, value, "finite_number", "expected a finite number")
+
+
+def _told(error: Any) -> Iterator[Fault]:
+    """What is wrong for a reader: of the branches of a union, that of the one that is meant."""
+    location = tuple(error.absolute_path)
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        branches: dict[int, list[Fault]] = {}
+        for one in error.context:
+            branches.setdefault(one.relative_schema_path[0], []).extend(_told(one))
+        told = meant(branches.values(), location)
+        yield from _faults(error) if told is None else told
+    else:
+        yield from _faults(error)
+
+
+def _faults(error: Any) -> Iterator[Fault]:
+    """The places that an error is about; what is wrong inside a union is the union's."""
+    location = tuple(error.absolute_path)
+    keyword, asked = str(error.validator), error.validator_value
+    if keyword == "required":
+        for name in asked:
+            if name not in error.instance:
+                yield Fault((*location, name), (*location, name), None, "missing")
+    elif keyword == "additionalProperties" and asked is False:
+        for key in additional(error.schema, error.instance):
+            yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
+    else:
+        yield Fault(location, location, error.instance, keyword)
+
+
+# --- what a place wants -------------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"string"}),
+    "integer": frozenset({"integer"}),
+    "number": frozenset({"number"}),
+    "boolean": frozenset({"boolean"}),
+    "array": frozenset({"array", "list"}),
+    "object": frozenset({"object"}),
+    "null": frozenset(),
+}
+
+
+class Places:
+    """The way from a place to what a schema wants there, in the words of the coercion rules.
+
+    Args:
+        schema: The schema.
+        validator: What validates against it; its branches are validated by parts of it.
+        switched: By name of a parameter, the rules that it switches.
+    """
+
+    def __init__(self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> None:
+        self.schema = schema
+        self.validator = validator
+        self.switched = switched
+        self.resolve = resolver(schema)
+        self.compiled: dict[int, tuple[Checker, ...]] = {}
+
+    def __call__(self, location: Location) -> Wanted | None:
+        """What is wanted at a place; ``None`` where nobody can tell."""
+        node, is_optional = self.resolve(self.schema), False
+        for index, step in enumerate(location):
+            node, is_nullable = _without_null(node, self.resolve)
+            if isinstance(node, dict) and _branches(node):
+                return self.asked(node, location[:index], is_optional, is_nullable)
+            if not isinstance(node, dict):
+                return None
+            is_optional = step in node.get("properties", ()) and step not in node.get("required", ())
+            node = self.resolve(child_of(node, step))
+        node, is_nullable = _without_null(node, self.resolve)
+        return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
+
+    def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Wanted:
+        """What a node asks for at its place."""
+        found = _asked(node)
+        branches = self.branches(node, found)
+        return Wanted(
+            location=location,
+            kinds=frozenset({"union"}) if branches else found.kinds,
+            choices=found.choices,
+            nullable=is_nullable or found.nullable,
+            has_default=is_optional,
+            switched=self.switched.get(str(location[0]), {}) if location else {},
+            fields=lambda: list(node.get("properties", ())),
+            branches=branches,
+            steps=len(location),
+        )
+
+    def branches(self, node: JsonSchema, found: "_Asked") -> tuple[Checker, ...]:
+        """What validates the branches of a union, but for that of null."""
+        parts = [one for one in _branches(node) if not _is_null(one, self.resolve)] or found.choices_of_types
+        if not parts:
+            return ()
+        key = id(node["type"] if found.choices_of_types else parts[0])  # of the schema itself, which stays
+        if key not in self.compiled:
+            self.compiled[key] = tuple(map(self.branch, parts))
+        return self.compiled[key]
+
+    def branch(self, node: JsonSchema) -> Checker:
+        """What validates one."""
+        definitions = self.validator.schema.get("$defs", {})
+        part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
+        whole = {**node, "$defs": self.schema.get("$defs", {})}
+        places = Places(whole, self.validator, {})
+        return Checker(functools.partial(_checked, part, None, frozenset()), places, slowness=_SLOWNESS)
+
+
+class _Asked(NamedTuple):
+    """What one node asks for by ``type``, ``enum`` and ``const``."""
+
+    kinds: frozenset[str]
+    choices: tuple[Any, ...]
+    nullable: bool
+    choices_of_types: list[JsonSchema]
+
+
+def _asked(node: JsonSchema) -> _Asked:
+    types = node.get("type", [])
+    names = [types] if isinstance(types, str) else list(types)
+    others = [name for name in names if name != "null"]
+    if "enum" in node or "const" in node:
+        options = node.get("enum", [node.get("const")])
+        choices = tuple(one for one in options if one is not None)
+        return _Asked(frozenset({"choice"}), choices, "null" in names or None in options, [])
+    several = [{**node, "type": name} for name in others] if len(others) > 1 else []
+    kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
+    return _Asked(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
+
+
+def _branches(node: JsonSchema) -> list[Any]:
+    branches: list[Any] = node.get("anyOf") or node.get("oneOf") or []
+    return branches
+
+
+def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
+    """A node without the branch of null, and whether it had one; the only other branch stands for it."""
+    is_nullable = False
+    while isinstance(node, dict) and (branches := _branches(node)):
+        others = [one for one in branches if not _is_null(one, resolve)]
+        is_nullable = is_nullable or len(others) < len(branches)
+        if len(others) != 1:
+            return node, is_nullable
+        node = resolve(others[0])
+    return node, is_nullable
+
+
+def _is_null(node: Any, resolve: Any) -> bool:
+    return isinstance(node, dict) and resolve(node).get("type") == "null"

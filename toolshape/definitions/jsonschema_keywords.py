@@ -1,0 +1,170 @@
+"""The validator of JSON Schema, with assertions that are as exact as a decorated tool's, in bounded time.
+
+Needs the extra ``schema``.
+"""
+
+import contextlib
+import contextvars
+import functools
+import re
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+try:
+    from jsonschema import Draft202012Validator
+    from jsonschema import ValidationError as SchemaError
+    from jsonschema.validators import extend
+except ImportError as error:
+    raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
+
+from toolshape.schema.union_branches import is_bounded
+from toolshape.validation.apply_coercions import TooMuchWrongError
+
+__all__ = ["Draft202012Validator", "Validator", "additional", "asked_once"]
+
+_MOST_REFUSED = 2_000  # parts of a value
+
+
+class _Asked:
+    """What has been asked of a value: the errors by reference and part, and how many parts have some."""
+
+    __slots__ = ("errors", "refused")
+
+    def __init__(self) -> None:
+        self.errors: dict[tuple[str, int], list[Any]] = {}
+        self.refused = 0
+
+
+_ASKED: contextvars.ContextVar[_Asked] = contextvars.ContextVar("toolshape_asked")
+
+
+@contextlib.contextmanager
+def asked_once() -> Generator[None]:
+    """Here what a reference leads to is asked of each part of a value once, however often the schema asks.
+
+    So the work grows with the schema and the value, not with the ways through the one to the other.
+    """
+    token = _ASKED.set(_Asked())
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
+    asked, key = _ASKED.get(), (reference, id(instance))
+    if key not in asked.errors:
+        asked.errors[key] = []  # a definition that is nothing but itself asks nothing more
+        found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
+        asked.errors[key] = found
+        asked.refused += bool(found)
+        if asked.refused > _MOST_REFUSED:
+            raise TooMuchWrongError
+        yield from found
+    elif asked.errors[key]:
+        first = asked.errors[key][0]
+        again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
+        yield SchemaError(first.message, **again)
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    """``3.0`` is no integer here, so that it is mended on record, as for a decorated tool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _enum(_validator: Any, options: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if not any(_same(instance, one) for one in options):
+        yield SchemaError(f"{instance!r} is none of the options")
+
+
+def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if not _same(instance, option):
+        yield SchemaError(f"{instance!r} is not the constant")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are written alike: ``1.0`` and ``true`` are not ``1``, as for a decorated tool."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _search(pattern)(instance):
+        yield SchemaError(f"{instance[:60]!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
+        for key, value in instance.items():
+            if _search(pattern)(key):
+                yield from validator.descend(value, inner, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    keys = additional(schema, instance) if isinstance(instance, dict) else []
+    if isinstance(asked, dict):
+        for key in keys:
+            yield from validator.descend(instance[key], asked, path=key)
+    elif not asked and keys:
+        yield SchemaError(f"{keys[0][:60]!r} is unknown")
+
+
+def additional(schema: Any, instance: Any) -> list[str]:
+    """The keys of an object that a schema neither names nor has a pattern for."""
+    known, searches = schema.get("properties", {}), [_search(one) for one in schema.get("patternProperties", ())]
+    return [key for key in instance if key not in known and not any(search(key) for search in searches)]
+
+
+@functools.lru_cache(maxsize=256)
+def _search(pattern: str) -> Callable[[str], bool]:
+    """Look for a pattern in time that grows with the text alone, where Rust's engine knows it; else as Python does.
+
+    What Python would take too long for is not checked.
+    """
+    try:
+        validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
+    except Exception:  # look-around and back-references, which take Python's engine
+        compiled = re.compile(pattern)
+        return lambda text: not is_bounded(pattern, text) or compiled.search(text) is not None
+    return lambda text: _is_valid(validator, text)
+
+
+def _is_valid(validator: SchemaValidator, text: str) -> bool:
+    try:
+        return validator.isinstance_python(text)
+    except ValueError:  # half a surrogate pair
+        return False
+
+
+def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """As the standard has it, in one go over the items."""
+    if unique and isinstance(instance, list) and len({_key(item) for item in instance}) < len(instance):
+        yield SchemaError("items that are not unique")
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, dict):
+        return frozenset((key, _key(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(map(_key, value))
+    return (isinstance(value, bool), value)
+
+
+Validator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {
+        "$ref": _ref,
+        "enum": _enum,
+        "const": _const,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique,
+    },
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)

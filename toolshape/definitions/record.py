@@ -1,0 +1,51 @@
+"""``SchemaDefinition``: what is known of a tool that somebody else described. It is read in ``definitions``."""
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
+from toolshape.function.invoke import Invoke, Layout
+from toolshape.function.output import Output
+from toolshape.function.signature import Kind
+
+__all__ = ["Choose", "SchemaDefinition", "definitions"]
+
+Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
+"""What answers the calls of a tool, by the name in its definition."""
+
+
+class SchemaDefinition(NamedTuple):
+    """A tool that somebody else described, and the function that answers it, if there is one.
+
+    It has what ``model.Definition`` has for a decorated function, but for a pydantic model. ``known`` are the names
+    that the function takes (``None``: any), ``never`` those that no model may set, ``switched`` the coercion rules that
+    its parameters switch.
+    """
+
+    name: str
+    title: str | None
+    description: str
+    location: str
+    kind: Kind
+    schema: JsonSchema
+    output: Output
+    layout: Layout
+    invoke: Invoke
+    known: frozenset[str] | None
+    never: frozenset[str]
+    switched: Mapping[str, Mapping[str, bool]]
+    findings: tuple[Finding, ...]
+    entry: JsonObject
+    is_strict: bool | None
+    effects: frozenset[Effect]
+    examples: tuple[JsonObject, ...]
+    keys: Mapping[str, JsonObject]
+    verbatim: Verbatim | None
+
+
+def definitions() -> types.ModuleType:
+    """What reads definitions, once there is one to be read."""
+    from toolshape.definitions import build as loaded  # noqa: PLC0415 - all dialects, which most imports would pay for in vain
+
+    return loaded

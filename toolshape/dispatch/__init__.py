@@ -1,0 +1,1 @@
+"""A response in; its calls planned, run and answered out."""

@@ -1,0 +1,96 @@
+"""A stream in, each call as soon as it is complete out; at the end a plan of them all, each validated there and once."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from toolshape.calls import Call, JsonObject
+from toolshape.dispatch.handler import Routes
+from toolshape.dispatch.plan import Plan, call_of
+from toolshape.dispatch.receive import folded, reading_of
+from toolshape.errors import ResponseError
+from toolshape.wire.provider import Provider, recognised
+from toolshape.wire.stream_events import Decoder
+
+__all__ = ["Collector"]
+
+
+class Collector:
+    """The calls of one streamed response.
+
+    ``plan`` is the plan of what has come so far, as of a response that did not stream; a call in it that was cut off is
+    answered as ``truncated_arguments``.
+    """
+
+    __slots__ = ("_complete", "_decoder", "_provider", "_response", "_routes")
+
+    def __init__(self, provider: Provider, routes: Routes) -> None:
+        self._provider = provider
+        self._routes = routes
+        self._decoder = Decoder()
+        self._complete: set[int] = set()
+        self._response: JsonObject = {}
+
+    def feed(self, chunk: Any) -> list[Call]:
+        """Take one more piece of the stream.
+
+        Args:
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes (server-sent events,
+                JSON lines), split anywhere.
+
+        Returns:
+            The calls that are complete with it.
+
+        Raises:
+            ResponseError: It is no event of this provider's; what came before it is kept.
+        """
+        return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
+
+    def close(self) -> list[Call]:
+        """Say that the stream has ended, at its end or before.
+
+        Returns:
+            The calls that were not complete; where the stream was cut, these are cut off.
+        """
+        found = [call for event in self._decoder.rest() for call in self._folded(event)]
+        if not recognised(self._provider, self._response):
+            return found
+        _, wires, *_ = reading_of(self._provider, self._response)
+        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
+        return found + [call_of(self._provider.name, self._routes, at, wire) for at, wire in left]
+
+    def plan(self) -> Plan:
+        """The calls so far, validated and not run; see ``Bound.plan``.
+
+        Raises:
+            ResponseError: Nothing has come that is a response.
+        """
+        if not self._response or not recognised(self._provider, self._response):
+            raise ResponseError("nothing has come of the stream that is a response", body=self._response)
+        assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
+        cut = frozenset(range(len(calls))) - self._complete
+        ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
+        return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._routes)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Collector cannot be pickled: it holds a stream that is not over; pickle its calls, or results"
+        )
+
+    def over(self, stream: Iterable[Any]) -> Iterator[Call]:
+        """Feed a whole stream, giving each call when it is complete; then close."""
+        for chunk in stream:
+            yield from self.feed(chunk)
+        yield from self.close()
+
+    async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Call]:
+        """The same for an asynchronous stream."""
+        async for chunk in stream:
+            for call in self.feed(chunk):
+                yield call
+        for call in self.close():
+            yield call
+
+    def _folded(self, event: Any) -> list[Call]:
+        done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
+        self._complete.update(at for at, _ in done)
+        return [call_of(self._provider.name, self._routes, at, wire) for at, wire in done]

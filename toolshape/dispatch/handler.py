@@ -1,0 +1,130 @@
+"""``Route``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from toolshape.dispatch.shape import Shape
+from toolshape.dispatch.similar_names import NameIndex
+from toolshape.execution.run import is_async
+from toolshape.function.signature import Kind
+from toolshape.parts import File, Image, Part, Text, as_text, named
+
+__all__ = ["Route", "Routes"]
+
+
+class Route:
+    """The way of a tool's calls, compiled when the first one comes.
+
+    ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline.
+    ``is_framed``: what a model reads of a result is cut or marked. ``says_text``: a result that is a text is read as it
+    is. ``has_needs``: a call needs more than its arguments; ``is_plain``: it does not, nor a loop.
+    """
+
+    __slots__ = (
+        "back", "has_needs", "invoke", "is_async", "is_awaited", "is_framed", "is_plain", "is_untrusted", "kind",
+        "longest_result", "name", "says_text", "timeout", "tool", "validate", "wire_name", "write",
+    )  # fmt: skip
+    kind: Kind
+
+    def __init__(self, shape: Shape) -> None:
+        tool, definition = shape.tool, shape.tool.definition
+        self.tool = tool
+        self.name = shape.name
+        self.wire_name = shape.wire_name
+        self.back = shape.terms.back
+        self.kind = definition.kind
+        self.timeout = tool.timeout
+        self.is_async = is_async(definition.kind)
+        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
+        self.validate = tool.compile_validate(shape.terms)
+        self.invoke = tool.invoke
+        self.write: Callable[[Any], tuple[str, bool]] = tool.output.write
+        self.longest_result = tool.options.longest_result
+        self.is_untrusted = tool.options.untrusted
+        self.is_framed = self.is_untrusted or self.longest_result is not None
+        self.says_text = not self.is_framed and tool.output.says_text
+        self.has_needs = bool(definition.layout.injected) or tool.function is None
+        self.is_plain = not (self.has_needs or self.is_async)
+
+    def framed(self, text: str) -> str:
+        """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
+        return self._marked(self._cut(text))
+
+    def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
+        """Parts as the model is shown them, and the text that stands for them all where only texts pass.
+
+        The name of a file that is not to be trusted stands in a mark, as what is in a file of text does.
+        """
+        cut = tuple(Text(self._cut(one.text)) if isinstance(one, Text) else one for one in parts)
+        shown: list[Part] = []
+        for one in cut:
+            if isinstance(one, Text):
+                shown.append(Text(self._marked(one.text)))
+            elif self.is_untrusted:
+                if one.url or isinstance(one, File):
+                    shown.append(Text(self._marked(named(one))))
+                if not one.url:  # nobody goes where somebody else's text leads
+                    shown.append(self._anonymous(one, len(shown)))
+            elif isinstance(one, File):
+                shown.append(replace(one, data=self._cut_file(one)))
+            else:
+                shown.append(one)
+        return self._marked(as_text(cut)), tuple(shown)
+
+    def _anonymous(self, part: Image | File, number: int) -> Part:
+        """A part that says nothing of its own beside its data, and what is text in these only in a mark."""
+        is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
+        media_type = part.media_type.lower() if is_type else "application/octet-stream"
+        if isinstance(part, Image):
+            return replace(part, media_type=media_type)
+        is_text = media_type.startswith("text/")
+        data = self._marked(self._cut_file(part).decode(errors="replace")).encode() if is_text else part.data
+        return replace(part, name=f"file-{number}", media_type=media_type, data=data)
+
+    def _cut_file(self, part: File) -> bytes:
+        if not part.media_type.lower().startswith("text/") or self.longest_result is None:
+            return part.data
+        return self._cut(part.data.decode(errors="replace")).encode()
+
+    def _cut(self, text: str) -> str:
+        longest = self.longest_result
+        if longest is None or len(text) <= longest:
+            return text
+        return f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
+
+    def _marked(self, text: str) -> str:
+        if not self.is_untrusted:
+            return text
+        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)  # no end of the mark
+        return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
+
+
+class Routes:
+    """The ways of the calls of some shapes, by wire name: ``compiled`` has those that have been taken."""
+
+    __slots__ = ("_index", "compiled", "shapes")
+
+    def __init__(self, shapes: Mapping[str, Shape]) -> None:
+        self.shapes = shapes
+        self.compiled: dict[str, Route] = {}
+        self._index: tuple[tuple[str, ...], NameIndex] | None = None
+
+    @property
+    def index(self) -> tuple[tuple[str, ...], NameIndex]:
+        """The names there are, and what finds the one that is like another; made with the first that is unknown."""
+        if self._index is None:
+            names = tuple(self.shapes)
+            self._index = names, NameIndex(names)
+        return self._index
+
+    def find(self, wire_name: Any) -> Route | None:
+        """The way of a call, compiled now if it is the first; ``None`` if there is no such tool."""
+        shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
+        if shape is None:
+            return None
+        route = self.compiled.get(shape.wire_name)
+        if route is None:
+            route = self.compiled[shape.wire_name] = Route(shape)
+        return route

@@ -1,0 +1,244 @@
+"""A response's calls in, planned; run, and their results out. One body, two drivers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from types import CoroutineType
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from toolshape.calls import EARLY, Call, Coercion, Finish, Result, Results, WireCall, new_record
+from toolshape.dispatch.handler import Route, Routes
+from toolshape.dispatch.receive import sendable_name
+from toolshape.errors import CallError, Problem
+from toolshape.execution.failures import as_call_error, hidden, is_cancellation, refusal
+from toolshape.execution.run import NOTHING_INJECTED, SETTLED, collected, completed, loops, refuse_running_loop
+from toolshape.parts import Part, parts_of
+from toolshape.wire.bodies import made_up_id, seed_of, sendable_id
+from toolshape.wire.provider import Provider, Read
+
+__all__ = ["Plan", "call_of"]
+
+_MOST_HINTS = 10  # of a response, for names that nobody has
+_PLAIN = frozenset({str, int, float, bool, type(None), dict})
+
+
+Ready: TypeAlias = tuple[int, Call, Route, BaseModel, tuple[Coercion, ...]]
+"""A call that may run: its position, the call named home, its way, and its arguments, valid, with what was mended."""
+
+
+class Plan:
+    """The calls of one response, validated and not yet run.
+
+    ``calls`` are all of them; ``results`` has an answer for each at any time: what failed to validate is answered
+    already, what has not finished reads as ``cancelled``.
+    """
+
+    __slots__ = ("_answers", "_is_plain", "_ready", "calls", "results")
+    calls: list[Call]
+    results: Results
+    _answers: list[Result | None]
+    _ready: Sequence[Ready]
+    _is_plain: bool
+
+    @staticmethod
+    def of(provider: Provider, reading: Read, routes: Routes) -> "Plan":
+        """Validate the calls of a response that was read."""
+        assistant, wires, finish_raw, cut, ends_in_call = reading
+        finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
+        if wires and finish != "tool_calls":
+            is_text = isinstance(wires[-1][2], (str, bytes))  # of which an end tells whether it is one
+            if ends_in_call and finish in EARLY and (finish == "length" or is_text):
+                cut |= {len(wires) - 1}
+            finish = "tool_calls" if finish == "stop" else finish
+        calls: list[Call] = []
+        answers: list[Result | None] = []
+        ready: list[Ready] = []
+        name, compiled = provider.name, routes.compiled
+        is_plain, hints_left = True, _MOST_HINTS
+        for given_id, wire_name, arguments, raw in wires:
+            call_id = given_id
+            if not (type(call_id) is str and call_id and call_id.isascii()):
+                call_id = sendable_id(given_id) or made_up_id(seed_of(raw), len(calls))
+            route = (compiled.get(wire_name) if type(wire_name) is str else None) or routes.find(wire_name)
+            if route is None:
+                call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
+                has_hint, hints_left = hints_left > 0, hints_left - 1
+                answers.append(_unknown(call, routes, has_hint=has_hint))
+            else:
+                call = new_record(Call, (call_id, route.name, wire_name, arguments, name, raw, None, route.back))
+                try:
+                    if cut:
+                        _refuse_cut(len(calls) in cut, arguments, route.wire_name)
+                    model, coercions = route.validate(arguments)
+                except BaseException as error:
+                    answers.append(_refused(call, refusal(error, tool=wire_name)))
+                else:
+                    ready.append((len(calls), call, route, model, coercions))
+                    answers.append(None)
+                    is_plain = is_plain and route.is_plain
+            calls.append(call)
+        plan, results = Plan(), Results()
+        plan.calls, plan._answers, plan.results = calls, answers, results
+        results.calls, results.answers, results.assistant = calls, answers, assistant
+        results.finish, results.finish_raw, results.encode = finish, finish_raw, provider.encode
+        results.carries, plan._ready, plan._is_plain = provider.carries, ready, is_plain
+        return plan
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
+        )
+
+    def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
+
+        Raises:
+            UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
+        """
+        if not self._is_plain:
+            self._refuse_running_loop()
+            self._require(inject)
+        claimed, self._ready = self._ready, ()  # none is run twice, however often and from where we are asked
+        for ready in claimed:
+            position, call, route, model, coercions = ready
+            if route.is_async:
+                continue
+            started = perf_counter()
+            try:
+                value = route.invoke(model, inject)
+                if type(value) is not str and type(value) not in SETTLED:
+                    value = completed(route.kind, value)
+            except BaseException as error:
+                if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
+                    self._answers[position] = _failed(ready, error, started)
+            else:
+                elapsed = perf_counter() - started
+                if type(value) is str and route.says_text and value.isascii():
+                    self._answers[position] = new_record(
+                        Result, (call, value, None, coercions, elapsed, value, False, (), True)
+                    )
+                else:
+                    self._answers[position] = _succeeded(ready, value, elapsed)
+        if not self._is_plain and (waiting := [ready for ready in claimed if ready[2].is_async]):
+            loops().run(self._drive(waiting, inject))
+        return self.results
+
+    async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        """Run the calls that have not been run, all at once: async tools in this loop, others in threads.
+
+        Raises:
+            UsageError: An injected value is missing; nothing was run.
+            CancelledError: We were cancelled. ``results`` is complete all the same.
+        """
+        self._require(inject)
+        claimed, self._ready = self._ready, ()
+        if len(claimed) != 1:
+            await self._drive(claimed, inject)
+            return self.results
+        task = loops().begun(self._answer(claimed[0], inject))
+        if not task.done():
+            await loops().over(task)
+        if not task.cancelled():  # by itself, which reads as cancelled
+            task.result()
+        return self.results
+
+    def _refuse_running_loop(self) -> None:
+        for _, _, route, _, _ in self._ready:
+            refuse_running_loop(route.kind, route.name)
+
+    def _require(self, inject: Mapping[str, Any]) -> None:
+        if not self._is_plain:
+            for _, _, route, _, _ in self._ready:
+                if route.has_needs:
+                    route.tool.require(inject)
+
+    async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
+        threads = loops().threads()
+        await loops().all_of([self._answer(ready, inject, threads) for ready in open_calls])
+
+    async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: Any = None) -> None:
+        position, call, route, model, coercions = ready
+        started = perf_counter()
+        try:
+            if route.is_awaited:
+                value = route.invoke(model, inject)
+                value = await (value if type(value) is CoroutineType else loops().finished(route.kind, value))
+                if type(value) not in SETTLED:
+                    value = collected(route.kind, value)
+            else:
+                value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout, threads)
+        except BaseException as error:
+            self._answers[position] = _failed(ready, error, started)
+        else:
+            elapsed = perf_counter() - started
+            if type(value) is str and route.says_text and value.isascii():
+                done = (call, value, None, coercions, elapsed, value, False, (), True)
+                self._answers[position] = new_record(Result, done)
+            else:
+                self._answers[position] = _succeeded(ready, value, elapsed)
+
+
+def call_of(provider: str, routes: Routes, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+    """A call of a response, named home, by its position among them; ``Plan.of`` makes the same."""
+    given_id, wire_name, arguments, raw = wire
+    call_id = sendable_id(given_id) or made_up_id(seed_of(raw), position)
+    route = routes.find(wire_name)
+    if route is None:
+        return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
+    return Call(call_id, route.name, wire_name, arguments, provider, raw, None, route.back)
+
+
+def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
+    """Refuse arguments that the response ended in the middle of."""
+    if is_cut and not _is_whole(arguments):
+        problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
+        raise CallError("truncated_arguments", tool=name, problems=[problem])
+
+
+def _is_whole(arguments: Any) -> bool:
+    """Whether arguments of a response that was cut off are complete: an object may have lost some of its fields."""
+    if not isinstance(arguments, (str, bytes)):
+        return False
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _unknown(call: Call, routes: Routes, *, has_hint: bool) -> Result:
+    names, index = routes.index
+    near = (index.nearest(call.wire_name) or "") if has_hint else ""
+    return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
+
+
+def _refused(call: Call, error: CallError) -> Result:
+    return Result(call, error=error, text=str(error))
+
+
+def _failed(ready: Ready, error: BaseException, started: float) -> Result:
+    _, call, route, _, coercions = ready
+    answer = as_call_error(error, tool=call.wire_name, timeout=route.timeout)
+    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
+
+
+def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
+    _, call, route, _, coercions = ready
+    parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
+    try:
+        parts = () if type(value) in _PLAIN else parts_of(value)
+        if parts:
+            text, parts = route.framed_parts(parts)
+            text.encode()  # half a surrogate pair cannot be sent
+        else:
+            text, is_text = route.write(value)
+            if route.is_framed and (framed := route.framed(text)) is not text:
+                text, is_text = framed, None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a serialiser of the user's types may raise anything
+        answer = hidden("unserialisable_result", error, tool=call.wire_name)
+        return Result(call, value, answer, coercions, elapsed, str(answer))
+    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text))

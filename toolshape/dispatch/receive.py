@@ -1,0 +1,75 @@
+"""Bodies that nobody vouches for: what a provider's reader makes of them, or a ``ResponseError``, and nothing else."""
+
+from collections.abc import Collection
+from typing import Any
+
+from toolshape.calls import JsonObject
+from toolshape.errors import ResponseError
+from toolshape.wire.bodies import opened
+from toolshape.wire.provider import Completed, Provider, Read, family_of, recognised
+
+__all__ = ["folded", "reading_of", "sendable_name"]
+
+
+def reading_of(provider: Provider, response: Any) -> Read:
+    """What a response says; what stands among its parts and is none is passed over.
+
+    Raises:
+        ResponseError: It is not of this provider's family, or has the form of a response and is none.
+    """
+    body = response if type(response) is dict else opened(response)
+    try:
+        reading = provider.read(body)
+    except ResponseError:
+        raise
+    except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
+        reading = _read_oddity(provider, body, response, error)
+    if reading is None:
+        family = family_of(body).family
+        said = f"a response of {family}, " + (f"not of {provider.family}" if family != provider.family else "not read")
+        raise ResponseError(said, body=response)
+    return reading
+
+
+def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
+    if not recognised(provider, body):
+        return None
+    try:
+        if isinstance(body, dict) and (reading := provider.read(_without_strays(body))):
+            return reading
+    except ResponseError:
+        raise
+    except Exception as other:  # as broken as before
+        error = other
+    said = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
+    raise ResponseError(said, body=response) from error
+
+
+def _without_strays(node: Any) -> Any:
+    """JSON whose lists of objects hold objects alone."""
+    if isinstance(node, dict):
+        return {key: _without_strays(value) for key, value in node.items()}
+    if not isinstance(node, list):
+        return node
+    objects = [_without_strays(one) for one in node if isinstance(one, dict)]
+    return objects or node
+
+
+def sendable_name(given: Any) -> str:
+    """A name as a text that can be sent; whatever stands there is in ``raw``."""
+    return given.encode(errors="replace").decode() if isinstance(given, str) else ""
+
+
+def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
+    """Put an event of a stream into the response that it adds up to; the calls that are complete with it.
+
+    Raises:
+        ResponseError: It is no event of this provider's.
+    """
+    try:
+        return tuple(provider.fold(body, event))
+    except ResponseError:
+        raise
+    except Exception as error:
+        said = f"an event of {provider.family} that cannot be read ({type(error).__name__})"
+        raise ResponseError(said, body=event) from error

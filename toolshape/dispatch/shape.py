@@ -1,0 +1,103 @@
+"""``Shape``: one tool as it is shown to one provider; and a whole set of them, within the provider's budget."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape.calls import Finding, Loss
+from toolshape.schema.arrows import Arrow
+from toolshape.tool import Tool
+from toolshape.validation.coercion import chosen_rules
+from toolshape.validation.settings import Terms
+from toolshape.wire.export import Shown, show
+from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.strict_budget import Candidate, relaxed
+
+__all__ = ["Shape", "shapes"]
+
+Rules: TypeAlias = Mapping[str, bool] | bool | None
+
+
+class Shape(NamedTuple):
+    """One tool at one provider, as it is shown.
+
+    ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``terms`` are those on which its calls are
+    taken; ``out`` is the lens's arrow on arguments from here.
+    """
+
+    tool: Tool[..., Any]
+    name: str
+    wire_name: str
+    entry: bytes
+    is_strict: bool
+    said: tuple[Loss | Finding, ...]
+    terms: Terms
+    out: Arrow | None
+
+
+def shapes(
+    tools: Iterable[Tool[..., Any]],
+    provider: Provider,
+    strict: Strictness,
+    rules: Rules,
+    *,
+    annotates: bool = False,
+) -> list[Shape]:
+    """Compile a set of tools for a provider.
+
+    Args:
+        tools: The tools.
+        provider: Whom they are shown to.
+        strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
+        rules: The registry's layer of coercion rules; a tool's own lies on top.
+        annotates: Whether a model is shown its own invalid JSON with comments.
+
+    Raises:
+        ExportError: The provider cannot be shown one of the tools, or not all of them in the form that is asked for.
+    """
+    wishes: list[tuple[Tool[..., Any], Strictness]] = [
+        (tool, strict if tool.strict is None else tool.strict) for tool in tools
+    ]
+    shown = [(tool, wish, show(provider, tool.spec, wish)) for tool, wish in wishes]
+    if provider.budget is None:
+        return [_compiled(tool, one, rules, annotates) for tool, _, one in shown]
+    candidates = [
+        Candidate(
+            name=tool.name,
+            schema=one.lens.schema,
+            is_strict=one.is_strict,
+            is_asked=wish is True or _is_verbatim(tool, provider),
+            is_destructive="destructive" in tool.effects,
+        )
+        for tool, wish, one in shown
+    ]
+    too_many = relaxed(provider, provider.budget, candidates)
+    return [
+        _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
+        for tool, _, one in shown
+    ]
+
+
+def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
+    verbatim = tool.spec.verbatim
+    return verbatim is not None and verbatim.form == provider.form
+
+
+def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
+    shown = show(provider, tool.spec, strict=False)
+    note = f"not constrained: the request's strict tools would be more than {provider.name} compiles"
+    return shown._replace(notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
+
+
+def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool) -> Shape:
+    chosen = chosen_rules(rules, tool.coerce)
+    return Shape(
+        tool=tool,
+        name=tool.name,
+        wire_name=shown.wire_name,
+        entry=json.dumps(shown.payload).encode(),
+        is_strict=shown.is_strict,
+        said=(*shown.notes, *shown.lens.losses),
+        terms=Terms(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
+        out=shown.lens.out,
+    )

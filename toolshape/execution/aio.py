@@ -1,0 +1,209 @@
+"""What needs an event loop. It is loaded when it is first needed: asyncio costs a third of what importing us costs."""
+
+import asyncio
+import contextlib
+import contextvars
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from toolshape.execution.failures import OwnCancellationError, TimedOutError
+from toolshape.execution.run import collected, is_async, is_asynchronous
+from toolshape.function.invoke import Invoke
+from toolshape.function.signature import Kind
+
+__all__ = ["all_of", "alone", "begun", "finished", "is_running", "over", "run", "run_async", "settled", "threads"]
+
+_MOST_THREADS = 32
+
+
+def is_running() -> bool:
+    """Whether a loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a loop of its own."""
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()
+
+
+async def alone(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a task of its own, as several are: what it sets in its context, and whom it cancels, is its own affair.
+
+    Raises:
+        OwnCancellationError: It was cancelled by itself.
+        CancelledError: We were cancelled; it has been, too.
+    """
+    task = begun(work)
+    if not task.done():
+        await over(task)
+    if task.cancelled():
+        raise OwnCancellationError
+    return task.result()
+
+
+async def over(task: asyncio.Task[Any]) -> None:
+    """Wait until a task is over; it is cancelled if we are.
+
+    Raises:
+        CancelledError: We were cancelled.
+    """
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait({task})
+        raise
+
+
+def threads() -> asyncio.Semaphore:
+    """What lets so many tools that are left behind at their deadline run at once, each in a thread of its own."""
+    return asyncio.Semaphore(_MOST_THREADS)
+
+
+def begun(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """A task of its own for the work; from Python 3.12 on it has run as far as its first wait."""
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
+
+
+async def all_of(works: Sequence[Awaitable[Any]]) -> None:
+    """Wait for all of them; one that was cancelled by itself disturbs nobody."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # our own bugs are not swallowed
+        if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+            raise outcome
+
+
+async def run_async(
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    timeout: float | None,
+    threads: asyncio.Semaphore | None = None,
+) -> Any:
+    """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
+
+    Raises:
+        TimedOutError: ``timeout`` seconds are over, or no thread was free for so long. An async tool has been asked to stop and is not waited for; a
+            thread cannot be stopped and goes on unseen.
+    """
+    if timeout is None:
+        return await _work(kind, invoke, model, inject)
+    if is_async(kind):
+        return await _within(timeout, _work(kind, invoke, model, inject))
+    turns = threads or asyncio.Semaphore(1)
+    try:
+        await asyncio.wait_for(turns.acquire(), timeout)
+    except asyncio.TimeoutError:
+        raise TimedOutError from None
+    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release))
+
+
+async def _work(
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    *,
+    left: Callable[[], None] | None = None,
+) -> Any:
+    def call() -> Any:
+        value = invoke(model, inject)
+        return value if is_asynchronous(value) else collected(kind, value)
+
+    value = call() if is_async(kind) else await _in_thread(call, left)
+    return await settled(kind, value) if is_asynchronous(value) else value
+
+
+async def finished(kind: Kind, value: Any) -> Any:
+    """The value of what a function that is run in the loop returned, and is no coroutine."""
+    return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
+
+
+async def settled(kind: Kind, value: Any) -> Any:
+    """The value that something asynchronous gives in the end."""
+    if not isinstance(value, AsyncIterator):
+        return collected(kind, await value)
+    if kind == "function":
+        return [item async for item in value]
+    last: Any = None
+    async for last in value:  # noqa: B007 - the last one is what we are after
+        pass
+    return last
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
+    task = asyncio.ensure_future(_captured_async(work))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        task.cancel()
+        raise TimedOutError
+    return _released(task.result())
+
+
+async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
+    """Run it in a thread; in one of its own, which says when it is over, where nobody may be waiting any more."""
+    if left is None:
+        return _released(await asyncio.to_thread(_captured, work))
+    # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Outcome] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(outcome: _Outcome) -> None:
+        left()
+        if not future.done():
+            future.set_result(outcome)
+
+    def body() -> None:
+        outcome = context.run(_captured, work)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, outcome)
+
+    threading.Thread(target=body, name="toolshape", daemon=True).start()
+    return _released(await future)
+
+
+# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit takes the loop down.
+_Outcome: TypeAlias = tuple[Any, BaseException | None]
+
+
+def _captured(work: Callable[[], Any]) -> _Outcome:
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
+
+
+async def _captured_async(work: Awaitable[Any]) -> _Outcome:
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def _released(outcome: _Outcome) -> Any:
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value

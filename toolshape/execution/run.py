@@ -1,0 +1,108 @@
+"""Validated arguments in, the tool's value out, or the ``CallError`` that says what became of the call."""
+
+import functools
+import inspect
+import types
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from toolshape.errors import CallError, UsageError
+from toolshape.execution.failures import as_call_error, is_cancellation, refusal
+from toolshape.function.invoke import Invoke
+from toolshape.function.signature import Kind
+
+__all__ = [
+    "NOTHING_INJECTED",
+    "SETTLED",
+    "collected",
+    "compile_call",
+    "completed",
+    "is_async",
+    "is_asynchronous",
+    "loops",
+    "refuse_running_loop",
+]
+
+NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
+SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+"""The types of values that are what they are: nothing has to be awaited or collected."""
+
+
+@functools.cache
+def loops() -> types.ModuleType:
+    """What needs an event loop, once something does."""
+    from toolshape.execution import aio as loaded  # noqa: PLC0415 - asyncio, which most imports of us would pay for in vain
+
+    return loaded
+
+
+def completed(kind: Kind, value: Any) -> Any:
+    """The value of what a tool returned, where we stand; what is asynchronous runs in an event loop of its own."""
+    if not is_asynchronous(value):
+        return collected(kind, value)
+    return loops().run(loops().settled(kind, value))
+
+
+def is_async(kind: Kind) -> bool:
+    """Whether a tool of this kind needs an event loop."""
+    return kind in ("coroutine", "async_generator")
+
+
+def is_asynchronous(value: Any) -> bool:
+    """Whether a value has to be awaited."""
+    return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
+
+
+def collected(kind: Kind, value: Any) -> Any:
+    """The last value that a generator yielded; the list of what any other iterator holds."""
+    if type(value) in SETTLED or not isinstance(value, Iterator):
+        return value
+    if kind != "generator":
+        return list(value)
+    last: Any = None
+    for last in value:  # noqa: B007 - the last one is what we are after
+        pass
+    return last
+
+
+def refuse_running_loop(kind: Kind, name: str) -> None:
+    """Refuse to run an async tool from synchronous code while a loop runs in this thread.
+
+    Raises:
+        UsageError: Await the async way instead; nothing has been run.
+    """
+    if is_async(kind) and loops().is_running():
+        raise UsageError(f"{name} is async and an event loop is running: await adispatch, arun or acall instead")
+
+
+def compile_call(
+    kind: Kind, validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
+) -> Callable[..., Any]:
+    """Compile ``Tool.call``, the whole way of one call: arguments in, the tool's value out, or its ``CallError``.
+
+    Args:
+        kind: How the tool is run.
+        validate: From what a model sent to valid arguments.
+        invoke: From these to what the tool returns.
+        name: The tool's, for errors.
+        check: Says whether it can be called, given the injected values; ``None`` where it always can.
+    """
+
+    def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
+        if check is not None:
+            check(inject)
+        try:
+            model, _ = validate(arguments)
+        except BaseException as error:
+            refused = refusal(error, tool=name)
+            raise refused from refused.__cause__
+        try:
+            value = invoke(model, inject)
+            return value if type(value) is str or type(value) in SETTLED else completed(kind, value)
+        except BaseException as error:
+            if is_cancellation(error):  # nobody cancels us here: it is the tool's own
+                raise CallError("cancelled", tool=name) from error
+            raise as_call_error(error, tool=name) from error
+
+    return call

@@ -1,0 +1,295 @@
+"""A pydantic model in, canonical JSON Schema out: 2020-12, closed, without generated titles, in signature order."""
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from enum import Enum, Flag
+from typing import Any, cast
+
+from pydantic import BaseModel, SecretStr, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_jsonable_python
+
+from toolshape.calls import JsonSchema
+from toolshape.core_schema.enum_values import choices_of
+from toolshape.core_schema.map_keys import key_rule
+from toolshape.core_schema.nodes import MAPS, Definitions, Node, definitions_of, rebuilt
+from toolshape.function import docstrings
+from toolshape.schema.write_only import without_secret_defaults
+
+__all__ = ["SharedDefault", "generate", "sets_extra", "takes_no_alias"]
+
+
+class SharedDefault:
+    """A default as Python has it: one object for every call. pydantic would deep-copy what has no hash."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        """Give the one object."""
+        return self.value
+
+
+def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[str]]:
+    """Generate the canonical JSON Schema of a pydantic core schema.
+
+    Returns:
+        The schema, and a line for every branch of a union that JSON Schema cannot say and that was left out.
+
+    Raises:
+        PydanticInvalidForJsonSchema: A type has no JSON Schema.
+    """
+    generator = _CanonicalSchema(by_alias=True)
+    generator.core_definitions = definitions_of(schema)
+    shown = rebuilt(schema, _by_own_names) if mode == "validation" else schema
+    return without_secret_defaults(generator.generate(shown, mode)), generator.skipped
+
+
+def takes_no_alias(config: Node | None) -> bool:
+    """Whether fields are validated by their own names alone."""
+    return config is not None and config.get("validate_by_alias") is False
+
+
+def _by_own_names(node: Node, config: Node | None) -> Node:
+    """Fields that are validated by their own names without their aliases, which pydantic would show."""
+    if not takes_no_alias(config) or "validation_alias" not in node:
+        return node
+    return {key: value for key, value in node.items() if key != "validation_alias"}
+
+
+def sets_extra(cls: type[Any]) -> bool:
+    """Whether a model, dataclass or TypedDict itself says what to do with fields it does not know."""
+    return _config(cls).get("extra") is not None
+
+
+def _config(cls: type[Any]) -> Mapping[str, Any]:
+    own: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
+    return own if isinstance(own, Mapping) else {}
+
+
+class _CanonicalSchema(GenerateJsonSchema):
+    """pydantic's generator with our house rules, through the methods it documents for overriding."""
+
+    def __init__(self, by_alias: bool = True) -> None:
+        super().__init__(by_alias=by_alias)
+        self.skipped: list[str] = []
+        self.core_definitions: Definitions = {}
+
+    def emit_warning(self, kind: str, detail: str) -> None:
+        if kind == "skipped-choice":
+            self.skipped.append(detail)
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:  # noqa: ARG002
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - we never want one
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        return self._of_class(schema["cls"], super().model_schema(schema))
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        return self._of_class(schema["cls"], super().dataclass_schema(schema))
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        said = super().typed_dict_schema(schema)
+        return self._of_class(schema["cls"], said) if "cls" in schema else said
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
+            return self.handle_invalid_for_json_schema(schema, "an enum without members")
+        said = super().generate_inner(schema)
+        if schema["type"] == "enum":  # pydantic adds the title after enum_schema
+            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(said)))
+        if schema["type"] in MAPS and self.mode == "validation":
+            return self._with_keys(schema, said)
+        if "$ref" not in said or schema["type"] == "named-tuple":
+            found = self.resolve_ref_schema(said)
+            if found.get("type") == "array" and not found.keys() & {"items", "prefixItems"}:
+                found["items"] = {}  # an array says what it holds
+        return said
+
+    def _with_keys(self, schema: Node, said: JsonSchemaValue) -> JsonSchemaValue:
+        """A map that says which texts are its keys."""
+        patterns = said.pop("patternProperties", None)
+        if patterns:
+            [(_, values)] = patterns.items()
+            keys = self.generate_inner(schema["keys_schema"])
+            names = {key: value for key, value in keys.items() if key in ("pattern", "minLength", "maxLength")}
+            return {**said, "additionalProperties": values, "propertyNames": names}
+        rule = key_rule(schema.get("keys_schema"), self.core_definitions)
+        if rule.schema is None:
+            return said
+        if rule.schema == {"not": {}}:
+            self.skipped.append("no text is a key of this map: it can only be empty")
+            return {**{key: value for key, value in said.items() if key != "propertyNames"}, "maxProperties": 0}
+        return {**said, "propertyNames": rule.schema}
+
+    def field_is_present(self, field: Any) -> bool:
+        """Leave out what a dataclass sets itself: its constructor does not take it."""
+        return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        said = super().tuple_schema(schema)
+        if "variadic_item_index" not in schema:
+            said["minItems"] = said["maxItems"] = len(schema["items_schema"])
+        return said
+
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        said = super().json_or_python_schema(schema)
+        serializer: Any = schema["python_schema"].get("function") or {}
+        maker = getattr(serializer.get("function"), "__qualname__", "")
+        if maker.startswith("Secret.") and self.mode == "validation":  # of Secret[T] pydantic says no more than of T
+            return {**said, "writeOnly": True}
+        return said
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
+
+    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
+        factory = schema.get("default_factory")
+        return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        said = super().default_schema(schema)
+        if said.get("default") is not None and self.mode == "validation" and _is_json_text(schema["schema"]):
+            said["default"] = json.dumps(said["default"])
+        if "default" in said and said["default"] is None and not _may_be_null(schema["schema"]):
+            del said["default"]
+        return said
+
+    def encode_default(self, dft: Any) -> Any:
+        """Write a default as JSON, or raise what the generator reads as "leave it out"."""
+        if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
+            return dft
+        if _holds_marked(dft):
+            raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
+        try:
+            encoded = to_jsonable_python(_ordered(dft, self.by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
+        except Exception as error:
+            raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
+        if not _is_sayable(encoded):
+            raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
+        return encoded
+
+    def _of_class(self, cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
+        said = _without_generated_title(cls, said)
+        if "properties" not in said:
+            return said
+        if self.mode == "validation" and not sets_extra(cls) and said.get("additionalProperties", True) is True:
+            said["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
+        text = cls.__doc__
+        if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
+            aliases = {name: info.alias for name, info in getattr(cls, "model_fields", {}).items() if info.alias}
+            doc = docstrings.read(text, [*said["properties"], *aliases])
+            if said.get("description") in (None, inspect.cleandoc(text)):
+                said.pop("description", None)
+                said |= {"description": doc.description} if doc.description else {}
+            for name, said_of_it in doc.parameters.items():
+                field = said["properties"].get(aliases.get(name, name))
+                if isinstance(field, dict):
+                    field.setdefault("description", said_of_it)
+        return said
+
+
+def _as_choices(schema: Node, said: JsonSchemaValue) -> None:
+    """Say of an enum which values there are, combinations of flags among them."""
+    choices = choices_of(schema)
+    if choices.mask is None:
+        said["enum"] = choices.values
+    else:
+        said.pop("enum", None)
+        said |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
+    if said.get("type") == "array":
+        said.setdefault("items", {})
+    if issubclass(schema["cls"], Flag):
+        bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
+        said.setdefault("description", f"The sum of: {bits}.")
+
+
+def _is_json_text(schema: Mapping[str, Any]) -> bool:
+    """Whether the node wants a text that holds JSON, where its default is what that says."""
+    while schema["type"] == "nullable":
+        schema = schema["schema"]
+    return bool(schema["type"] == "json")
+
+
+_NULLABLE_TYPES = frozenset(
+    {"nullable", "any", "none", "definition-ref", "custom-error", "lax-or-strict", "json-or-python"}
+)
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    """Whether the node admits null, or we cannot tell without a walk."""
+    kind = schema["type"]
+    if kind == "union":
+        return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])
+    if kind == "literal":
+        return None in schema["expected"]
+    return kind in _NULLABLE_TYPES or kind.startswith("function-")
+
+
+def _is_sayable(value: Any) -> bool:
+    """Whether JSON can say it: no NaN, no infinity, and no mask that stands for a secret."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_sayable, value.values()))
+    return all(map(_is_sayable, value)) if isinstance(value, list) else value != _MASK
+
+
+def _holds_marked(value: Any) -> bool:
+    """Whether a default holds an object of a class of which a field is marked as secret, whatever it is written as."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_marked, value.values()))
+    if isinstance(value, (list, tuple, deque, AbstractSet)):
+        return any(map(_holds_marked, value))
+    is_record = isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return is_record and _is_marked(cast("Any", type(value)))
+
+
+@functools.lru_cache(maxsize=256)
+def _is_marked(cls: type[Any]) -> bool:
+    try:
+        text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
+    except Exception:  # it has no schema; what its values say is written all the same
+        return False
+    return '"writeOnly": true' in text
+
+
+_MASK = str(SecretStr("secret"))
+
+
+def _ordered(value: Any, by_alias: bool) -> Any:
+    """A default with its sets in order, wherever they are: their own order changes from process to process."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=by_alias, warnings=False)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = _of_dataclass(value, by_alias)
+    if isinstance(value, AbstractSet):
+        return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
+    if isinstance(value, Mapping):
+        return {key: _ordered(item, by_alias) for key, item in value.items()}
+    return [_ordered(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
+
+
+def _of_dataclass(value: Any, by_alias: bool) -> Any:
+    serializer = getattr(type(value), "__pydantic_serializer__", None)
+    if serializer is not None:
+        return serializer.to_python(value, by_alias=by_alias, warnings=False)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
+def _without_generated_title(cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
+    generator: Callable[[type[Any]], str] | None = _config(cls).get("model_title_generator")
+    if said.get("title") == cls.__name__ and not generator and _config(cls).get("title") is None:
+        del said["title"]
+    return said

@@ -1,0 +1,317 @@
+"""A signature in; the pydantic model that makes the schema and validates the call out."""
+
+import functools
+import threading
+import types
+import typing
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+from pydantic.warnings import ArbitraryTypeWarning
+
+from toolshape.calls import Finding, JsonSchema
+from toolshape.core_schema.tighten import take_in
+from toolshape.errors import DefinitionError, Problem
+from toolshape.function import docstrings
+from toolshape.function.annotations import description_of, unpacked
+from toolshape.function.invoke import Layout
+from toolshape.function.json_schema import SharedDefault, generate
+from toolshape.function.signature import (
+    EMPTY,
+    POSITIONAL_ONLY,
+    POSITIONAL_OR_KEYWORD,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Kind,
+    NameNotDefinedError,
+    Signature,
+)
+
+__all__ = ["Definition", "define"]
+
+
+class Definition(NamedTuple):
+    """A function that can be offered, validated and called.
+
+    ``reserved`` are the names that a model may not use in ``**kwargs``.
+    """
+
+    signature: Signature
+    kind: Kind
+    model: type[BaseModel]
+    schema: JsonSchema
+    layout: Layout
+    reserved: frozenset[str]
+    findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """The function's own name, or the one it was given."""
+        return self.signature.name
+
+    @property
+    def description(self) -> str:
+        """The docstring's summary and body."""
+        return self.signature.doc.description
+
+    @property
+    def location(self) -> str:
+        """``file:line``."""
+        return self.signature.location
+
+
+def define(signature: Signature) -> Definition:
+    """Make the model of a function's arguments.
+
+    Raises:
+        DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
+        NameNotDefinedError: A model that a parameter names is not complete yet.
+    """
+    fields, layout = _fields(signature)
+    base = _base(signature)
+    if signature.problems:
+        problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    try:
+        model, schema, skipped = _model(signature, base, fields)
+    except (NameError, PydanticUndefinedAnnotation) as error:
+        raise NameNotDefinedError(str(error), tool=signature.name, location=signature.location) from error
+    except Exception as error:  # pydantic and the hooks of users' types raise anything from TypeError on
+        whole = Problem(path="", rule="no_schema", message=_line(error))
+        problems = _problem_of_each(signature, base, fields) or [whole]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
+    names = [_shown_name(name, info) for name, info in model.model_fields.items()]
+    if taken := sorted(name for name, times in Counter(names).items() if times > 1):
+        problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    take_in(model)
+    return Definition(
+        signature=signature,
+        kind=signature.kind,
+        model=model,
+        schema=schema,
+        layout=layout,
+        reserved=signature.names if layout.takes_extra else frozenset(),
+        findings=_findings(signature, skipped),
+    )
+
+
+class _Slot(NamedTuple):
+    """One thing that the function takes: a parameter, or a key of its ``**kwargs: Unpack[...]``."""
+
+    name: str
+    annotation: Any
+    default: Any
+    role: Literal["positional", "keyword", "omittable", "var_positional"]
+    injected: bool = False
+
+
+def _slots(signature: Signature) -> Iterator[_Slot]:
+    # What comes before *args can only be passed by position once there are any.
+    has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
+    by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
+    for parameter in signature.parameters:
+        inside = unpacked(parameter.annotation)
+        if parameter.kind is VAR_KEYWORD:
+            for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
+                left_out = Field(default_factory=_nothing)  # no default of the author's, so none in the schema
+                yield _Slot(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
+        elif parameter.kind is VAR_POSITIONAL:
+            annotation = _generic(list, parameter.annotation) if inside is None else inside
+            default: Any = Field(default_factory=list) if inside is None else EMPTY
+            yield _Slot(parameter.name, annotation, default, "var_positional")
+        else:
+            role: Literal["positional", "keyword"] = "positional" if parameter.kind in by_position else "keyword"
+            yield _Slot(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
+    """The fields for ``create_model`` and how they become arguments."""
+    fields: dict[str, Any] = {}
+    placed: list[tuple[_Slot, str | None]] = [
+        (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
+    ]
+    layout = Layout(
+        positional=tuple((slot.name, field) for slot, field in placed if slot.role == "positional"),
+        var_positional=next((field for slot, field in placed if slot.role == "var_positional"), None),
+        keywords=tuple((slot.name, field) for slot, field in placed if slot.role in ("keyword", "omittable")),
+        omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
+        takes_extra=_open_values(signature) is not EMPTY,
+        injected={slot.name: slot.default for slot, _ in placed if slot.injected},
+    )
+    return fields, layout
+
+
+def _open_values(signature: Signature) -> Any:
+    """The type of the values of ``**kwargs: T``; ``EMPTY`` if there are none, or only named ones."""
+    kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
+    return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
+
+
+def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
+    """Add a field for a parameter, under a name that pydantic takes, and return that name."""
+    name, annotation, default = slot.name, slot.annotation, slot.default
+    attributes: dict[str, Any] = {}
+    text = description_of(annotation, default)
+    if isinstance(text, str) or name in doc.parameters:
+        attributes["description"] = text if isinstance(text, str) else doc.parameters[name]
+    field = name
+    if field.startswith("_"):
+        field = field.strip("_") or "field"
+    while field in fields or hasattr(BaseModel, field):
+        field += "_"
+    infos = [info for info in (default, *getattr(annotation, "__metadata__", ())) if isinstance(info, FieldInfo)]
+    aliases = [alias for info in infos for alias in (info.alias, info.validation_alias) if alias is not None]
+    if field != name and not aliases:
+        attributes["alias"] = name
+    if isinstance(default, FieldInfo):
+        attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # which know more than we add
+        annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
+        attributes = {}
+    fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
+    return field
+
+
+def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
+    if default is EMPTY:
+        return Field(**attributes)
+    try:
+        hash(default)
+        has_hash = default is not ...
+    except Exception:  # a user's __hash__ may raise anything
+        has_hash = False
+    return Field(default, **attributes) if has_hash else Field(default_factory=SharedDefault(default), **attributes)
+
+
+def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
+    origin: Any = typing.get_origin(typed_dict) or typed_dict
+    given = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
+    hints = typing.get_type_hints(origin, include_extras=True)
+    found: dict[str, tuple[Any, bool]] = {}
+    for key, hint in hints.items():
+        bare, is_required = _bare(hint)
+        found[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
+    return found
+
+
+def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
+    """An annotation of a generic class, its parameters filled in."""
+    if hint in given:
+        return given[hint]
+    parameters = [one for one in getattr(hint, "__parameters__", ()) if one in given]
+    return _generic(hint, tuple(given[one] for one in parameters)) if parameters else hint
+
+
+def _bare(hint: Any) -> tuple[Any, bool | None]:
+    """A TypedDict's annotation without its qualifiers, and whether they say that the key is required.
+
+    Where annotations are postponed the class itself does not know: it was made when they were texts.
+    """
+    is_required: bool | None = None
+    metadata: tuple[Any, ...] = ()
+    while True:
+        name = getattr(typing.get_origin(hint), "_name", None)
+        if name in ("Required", "NotRequired"):
+            is_required = name == "Required"
+        elif typing.get_origin(hint) is Annotated:
+            metadata = (*hint.__metadata__, *metadata)
+        elif name != "ReadOnly":
+            break
+        hint = typing.get_args(hint)[0]
+    return _generic(Annotated, (hint, *metadata)) if metadata else hint, is_required
+
+
+def _base(signature: Signature) -> type[BaseModel]:
+    values = _open_values(signature)
+    if values is EMPTY:
+        return _closed_base()
+    annotations = {"__pydantic_extra__": _generic(dict, (str, values))}
+    namespace = {"__annotations__": annotations, "__module__": signature.module, "model_config": _OPEN}
+    return types.new_class("Arguments", (BaseModel,), {}, lambda body: body.update(namespace))
+
+
+def _generic(origin: Any, arguments: Any) -> Any:
+    return origin[arguments]
+
+
+# Types without a schema are let through here so that the JSON Schema names them, one by one and with their place.
+_CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
+_OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
+
+
+@functools.cache
+def _closed_base() -> type[BaseModel]:
+    # Made with the first tool: the first model that anybody makes loads pydantic's plugins.
+    return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
+
+
+_NO_TYPE = threading.Lock()  # what becomes of a warning is one thing for all threads
+
+
+def _model(
+    signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
+) -> tuple[type[BaseModel], JsonSchema, list[str]]:
+    with _NO_TYPE, warnings.catch_warnings():
+        # What is no type would be taken for anything, of which pydantic only warns.
+        warnings.simplefilter("error", ArbitraryTypeWarning)
+        warnings.filterwarnings("ignore", "TypedDict class")  # one that says itself what else it holds
+        model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
+        if not model.__pydantic_complete__:
+            model.model_rebuild()
+    schema, skipped = generate(model.__pydantic_core_schema__, "validation")
+    schema.pop("title", None)
+    return model, schema, skipped
+
+
+def _shown_name(field: str, info: FieldInfo) -> str:
+    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
+    return alias or field
+
+
+def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    for field, definition in fields.items():
+        try:
+            _model(signature, base, {field: definition})
+        except Exception as error:
+            message = f"{_line(error)}; give it a type that JSON Schema can say, or mark it Injected[...]"
+            infos = [
+                info
+                for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
+                if info.__class__ is FieldInfo
+            ]
+            alias = next((info.alias for info in infos if info.alias), None)
+            problems.append(Problem(path=alias or field, rule="no_schema", message=message))
+    return problems
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0]
+
+
+def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
+    found = [
+        Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
+        for parameter in signature.parameters
+        if not parameter.annotated and parameter.kind is not VAR_KEYWORD
+    ]
+    if not signature.doc.description:
+        found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
+    if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
+        found.extend(
+            Finding(path=name, rule="documented_but_absent", message="the docstring documents no such parameter")
+            for name in signature.doc.parameters
+            if name not in signature.names
+        )
+    found.extend(Finding(path="", rule="unsayable_branch", message=detail) for detail in skipped)
+    return tuple(found)

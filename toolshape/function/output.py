@@ -1,0 +1,123 @@
+"""A tool's result in, the JSON text that a model reads out."""
+
+import collections.abc
+import inspect
+import json
+import typing
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
+
+from toolshape.calls import Finding, JsonSchema
+from toolshape.function.json_schema import generate
+from toolshape.function.signature import Signature
+from toolshape.parts import File, Image, Text
+
+__all__ = ["Output", "describe", "undescribed"]
+
+_EMPTY = inspect.Signature.empty
+_YIELDING = frozenset(
+    {
+        collections.abc.AsyncGenerator,
+        collections.abc.AsyncIterable,
+        collections.abc.AsyncIterator,
+        collections.abc.Generator,
+        collections.abc.Iterable,
+        collections.abc.Iterator,
+    }
+)
+_AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
+
+
+Write: TypeAlias = Callable[[Any], tuple[str, bool]]
+
+
+class Output(NamedTuple):
+    """What a tool gives back: its JSON Schema (``None``: not described) and ``write``, which writes a value.
+
+    ``write`` gives a text, and whether that is the value itself, a string; anything else is its compact JSON. What is
+    written as a JSON string (a date, an enum of texts) is that string. NaN and infinities become ``null``, bytes
+    that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot say.
+    """
+
+    schema: JsonSchema | None
+    write: "Write"
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def says_text(self) -> bool:
+        """Whether a value that is a text is written as it is."""
+        return self.write is _untyped_text
+
+
+def describe(signature: Signature) -> Output:
+    """Read the return annotation; where it cannot be resolved or has no schema, values are written by their types."""
+    try:
+        annotation = signature.returns()
+    except Exception as error:  # resolving may raise anything a type raises when it is subscripted
+        found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
+        return Output(schema=None, write=_untyped_text, findings=(found,))
+    annotation = _value_type(annotation, signature)
+    if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
+        return Output(schema=None, write=_untyped_text)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        core = adapter.core_schema
+    except Exception:  # a type without a schema; its values may be written all the same
+        return Output(schema=None, write=_untyped_text)
+    try:
+        schema, _ = generate(core, "serialization")
+    except Exception:
+        return Output(schema=None, write=_typed_text(adapter))
+    if signature.doc.returns:
+        schema.setdefault("description", signature.doc.returns)
+    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(adapter))
+
+
+def undescribed() -> Output:
+    """Values written by their types."""
+    return Output(schema=None, write=_untyped_text)
+
+
+def _holds_parts(annotation: Any) -> bool:
+    """Whether these are parts for a model to look at, which no schema of a result describes."""
+    return annotation in (Text, Image, File) or any(map(_holds_parts, typing.get_args(annotation)))
+
+
+def _value_type(annotation: Any, signature: Signature) -> Any:
+    """The type of the one value that is the result: of a generator, what it yields; of other iterators, their list."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in _AWAITING:
+        return arguments[-1] if arguments else Any
+    if origin not in _YIELDING:
+        return annotation
+    element: Any = arguments[0] if arguments else Any
+    return element if signature.kind in ("generator", "async_generator") else list[element]
+
+
+def _typed_text(adapter: TypeAdapter[Any]) -> Write:
+    def write(value: Any) -> tuple[str, bool]:
+        try:
+            return _unquoted(adapter.dump_json(value, by_alias=True, warnings=False))
+        except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
+            return _untyped_text(value)
+
+    return write
+
+
+def _untyped_text(value: Any) -> tuple[str, bool]:
+    if type(value) is str:
+        if not value.isascii():
+            value.encode()  # half a surrogate pair is no text that any provider takes
+        return value, True
+    try:
+        return _unquoted(to_json(value, inf_nan_mode="null"))
+    except PydanticSerializationError:
+        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
+        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
+
+
+def _unquoted(text: bytes) -> tuple[str, bool]:
+    return (json.loads(text), True) if text[:1] == b'"' else (text.decode(), False)

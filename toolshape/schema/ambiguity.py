@@ -1,0 +1,68 @@
+"""Whether a value may be tried twice at each of its levels: where branches of a union contain the union again."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from toolshape.calls import JsonSchema
+from toolshape.schema.lens import Change, Place, everywhere
+from toolshape.schema.recursion import groups_of, references
+
+__all__ = ["DEEPEST", "depth_of", "forks", "is_too_deep", "unions_recur"]
+
+DEEPEST = 12
+"""How deep a value of a schema that forks may be nested: a validator tries twice as much with every level."""
+
+
+def forks(schema: JsonSchema) -> bool:
+    """Whether a schema has a union of several objects, or of several arrays, inside a definition that contains itself."""
+    definitions = schema.get("$defs", {})
+    inside = groups_of(definitions).keys()
+    if not inside:
+        return False
+    found: list[str] = []
+
+    def look(node: JsonSchema, at: Place) -> Change | None:
+        branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
+        alike = [one for one in branches if isinstance(one, dict) and references(one) & inside]
+        kinds = [one.get("type") for one in alike]
+        found.extend(at.path for kind in ("object", "array") if kinds.count(kind) > 1)
+        return None
+
+    everywhere(look, constraints=True)(schema)
+    return bool(found)
+
+
+_LONGEST_AND_DEEPEST = 2_000_000
+"""Characters by levels: a validator looks at what a union that contains itself refuses once more at each level."""
+
+
+def unions_recur(schema: JsonSchema) -> bool:
+    """Whether a definition that contains itself has a union in it."""
+    definitions = schema.get("$defs", {})
+    groups = groups_of(definitions)
+    return any('"anyOf"' in text or '"oneOf"' in text for text in (json.dumps(definitions[name]) for name in groups))
+
+
+def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
+    """Whether a text is nested too deeply for its length, where unions contain themselves.
+
+    Args:
+        text: The text.
+        value: Reads it.
+    """
+    opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    return len(text) * opened > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
+
+
+def depth_of(value: Any) -> int:
+    """How deep a JSON value is nested."""
+    level, depth = [value], 0
+    while level := [
+        inner
+        for one in level
+        if isinstance(one, (dict, list))
+        for inner in (one.values() if isinstance(one, dict) else one)
+    ]:
+        depth += 1
+    return depth

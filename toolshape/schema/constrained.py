@@ -1,0 +1,189 @@
+"""Schemas as others write them, brought into the form that constrained decoders take: the order of ``STRUCTURE``.
+
+A decorated function never has most of these forms; a definition from elsewhere may.
+"""
+
+import json
+from typing import Any
+
+from toolshape.calls import JsonSchema, Loss
+from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsayableError, each, everywhere, resolver
+from toolshape.schema.rewrites import (
+    annotations_of,
+    any_as_json_text,
+    extras_as_pairs,
+    free_object_as_json_text,
+    map_as_pairs,
+    merge_all_of,
+    mixed_enum_as_strings,
+    null_choice_apart,
+    one_of_as_any_of,
+    say_instead,
+    tuple_as_object,
+    type_list_as_any_of,
+    typed_enum,
+)
+from toolshape.schema.union_branches import fits
+
+__all__ = ["STRUCTURE", "patterns_as_map", "possible_enum", "require_what_is_there", "wrapped_root"]
+
+
+def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
+    """Several types, or an object or array that may be null, as branches: what is said of each stays with it."""
+    types = node.get("type")
+    if not isinstance(types, list) or "enum" in node or "const" in node:
+        return None
+    others = [name for name in types if name != "null"]
+    return type_list_as_any_of(node, at) if len(others) != 1 or others[0] in ("object", "array") else None
+
+
+_OF_THE_WHOLE = frozenset({"required", "not", "minProperties", "maxProperties", "dependentRequired", "description"})
+
+
+def say_constraints(node: JsonSchema, at: Place) -> Change | None:
+    """Branches that only say which fields must be there, said in the description and checked by us."""
+    found = [
+        keyword
+        for keyword in ("anyOf", "oneOf", "allOf")
+        if node.get(keyword) and all(set(branch) - MARKS <= _OF_THE_WHOLE for branch in map(_node, node[keyword]))
+    ]
+    if not found or "type" not in node:
+        return None
+    return say_instead(*found)(node, at)
+
+
+def _node(schema: Any) -> JsonSchema:
+    return schema if isinstance(schema, dict) else {}
+
+
+def _without_marks(node: Any) -> Any:
+    return {key: value for key, value in node.items() if key not in MARKS} if isinstance(node, dict) else node
+
+
+def branches_whole(node: JsonSchema, at: Place) -> Change | None:
+    """What stands beside ``anyOf`` or ``oneOf``, in each of the branches; said instead where it does not fit in."""
+    keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
+    outside = annotations_of(node)
+    beside = {key: value for key, value in node.items() if key not in outside and key != keyword}
+    beside.pop("discriminator", None)
+    if keyword is None or not beside.keys() - {"$defs", "nullable"}:
+        return None
+    try:
+        branches = [_both(beside, _node(at.resolve(branch)), at) for branch in node[keyword]]
+    except UnsayableError:
+        return say_instead(keyword)(node, at)
+    return Change(node={**outside, keyword: branches})
+
+
+def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
+    merged = merge_all_of({"allOf": [beside, branch]}, at)
+    return {} if merged is None else merged.node
+
+
+def patterns_as_map(node: JsonSchema, at: Place) -> Change | None:
+    """Fields whose names follow patterns, as fields of any name."""
+    patterns = node.get("patternProperties")
+    if not patterns:
+        return None
+    others = node.get("additionalProperties", True)
+    values = [_without_marks(value) for value in patterns.values()]
+    kinds = [value for index, value in enumerate(values) if value not in values[:index]]
+    shown = {key: value for key, value in node.items() if key != "patternProperties"}
+    if others is not True:
+        kinds += [others] if isinstance(others, dict) and others not in kinds else []
+        shown["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if others is False and len(patterns) == 1 and not node.get("properties"):
+        shown["propertyNames"] = {"pattern": next(iter(patterns))}
+        return Change(node=shown)
+    note = "which names have which values is checked by us"
+    return Change(node=shown, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
+
+
+def possible_enum(node: JsonSchema, at: Place) -> Change | None:
+    """Choices of which none is of the type beside them, said in the description: they are meant otherwise."""
+    if (
+        "enum" not in node
+        or "type" not in node
+        or any(fits(choice, {"type": node["type"]}, at.resolve) for choice in node["enum"])
+    ):
+        return None
+    return say_instead("enum")(node, at)
+
+
+def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
+    """Fields that are required and nowhere described: described as anything, or not required where nothing may be."""
+    properties = node.get("properties", {})
+    lost = [name for name in node.get("required", ()) if name not in properties]
+    if node.get("type") != "object" or not lost:
+        return None
+    others = node.get("additionalProperties", True)
+    if others is False:
+        loss = Loss(
+            path=at.path, keyword="required", kind="widened", note=f"requires {lost[0]!r} and admits no such field"
+        )
+        return Change(node={**node, "required": [n for n in node["required"] if n in properties]}, losses=(loss,))
+    shown = {**properties, **{name: {} if others is True else others for name in lost}}
+    return Change(node={**node, "properties": shown})
+
+
+FIELD = "arguments"
+
+
+def wrapped_root(schema: JsonSchema) -> Lens:
+    """Arguments that are one of several objects, as the one field of an object: a root takes no ``anyOf``."""
+    if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
+        return Lens(schema=schema)
+    resolve = resolver(schema)
+    place = Place(path="", keyword="", resolve=resolve)
+    said = each(say_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
+    node, losses = (schema, ()) if said is None else (said.node, said.losses)
+    if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
+        return Lens(schema=node, losses=losses)
+    name = FIELD
+    while f'"{name}":' in json.dumps(schema):  # no branch may have a field of this name
+        name += "_"
+    inner = {key: value for key, value in node.items() if key != "$defs"}
+    shown = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
+    if "$defs" in node:
+        shown["$defs"] = node["$defs"]
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or value.keys() != {name} or not isinstance(value[name], dict):
+            return value
+        return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
+
+    def out(value: Any) -> Any:
+        return {name: value}
+
+    note = f"a choice of objects, shown as the field {name!r}"
+    loss = Loss(path="", keyword="anyOf", kind="reshaped", note=note, ambiguous=fits({name: {}}, schema, resolve))
+    return Lens(schema=shown, back=back, out=out, losses=(*losses, loss))
+
+
+def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:
+    try:
+        return merge_all_of(node, at)
+    except UnsayableError:
+        return None
+
+
+STRUCTURE: tuple[Pass, ...] = tuple(
+    map(
+        everywhere,
+        (
+            each(type_list_apart, say_constraints, patterns_as_map, possible_enum, require_what_is_there),
+            merge_all_of,
+            branches_whole,
+            one_of_as_any_of,
+            free_object_as_json_text,
+            extras_as_pairs,
+            tuple_as_object,
+            map_as_pairs,
+            any_as_json_text,
+            null_choice_apart,
+            mixed_enum_as_strings,
+            typed_enum,
+        ),
+    )
+)
+"""What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""

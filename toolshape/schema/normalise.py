@@ -1,0 +1,346 @@
+"""A JSON Schema of any draft and habit in, one in the words of 2020-12 out, all its references to ``$defs`` of its own.
+
+What is written for providers is JSON Schema but for its authors' habits: other names of types, ``nullable``, keywords
+of older drafts, ``required`` at the field itself. Each is read where there is one thing that it can mean.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from toolshape.calls import Finding, JsonSchema
+from toolshape.errors import Problem
+from toolshape.schema.lens import Change, Place, everywhere, resolver
+from toolshape.schema.union_branches import fits
+from toolshape.schema.values import copied
+from toolshape.schema.write_only import without_secret_defaults
+
+__all__ = ["SCHEMA_WORDS", "Reader"]
+
+SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"})
+
+_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("object", "dict", "dictionary", "map", "hashmap", "struct"), "object"),
+    **dict.fromkeys(("array", "list", "tuple", "set", "arraylist"), "array"),
+    **dict.fromkeys(("string", "str", "char", "text"), "string"),
+    **dict.fromkeys(("number", "float", "double", "decimal"), "number"),
+    **dict.fromkeys(("integer", "int", "long", "short", "byte", "bigint"), "integer"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    "null": "null",
+    # google.ai.generativelanguage.v1beta.Type, as its gRPC form has it
+    **dict(zip("1234567", ("string", "number", "integer", "boolean", "array", "object", "null"), strict=True)),
+}
+_ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
+_DEFINITIONS = ("$defs", "definitions")
+_DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
+# What a keyword can hold; anything else is no schema.
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("patternProperties", "dependentSchemas", "dependentRequired", "dependencies"), dict),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems", "enum"), list),
+    **dict.fromkeys(("additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"), (dict, bool)),
+    **dict.fromkeys(("$ref", "pattern", "format"), str),
+    "properties": (dict, list, type(None)),
+    "items": (dict, bool, list),
+    "required": (list, bool, str),
+}
+
+
+class Reader:
+    """One reading of a schema: what was found to be wrong with it, and what was read by its author's habit."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.findings: list[Finding] = []
+        self.root: JsonSchema = {}
+        self.base = ""
+        self.names: dict[str, str] = {}
+        self.definitions: JsonSchema = {}
+
+    def arguments(self, schema: Any) -> JsonSchema:
+        """The schema of arguments: an object, whatever the form of what was written."""
+        if isinstance(schema, list) and _are_parameters(schema):
+            schema = _of_a_list(schema)
+        elif isinstance(schema, dict) and _is_map_of_parameters(schema):
+            schema = {"type": "object", "properties": schema}
+        if schema is None or schema is True:
+            schema = {"type": "object", "properties": {}}
+        if not isinstance(schema, dict):
+            self.problems.append(Problem(path="", rule="type", message="the parameters must be a JSON Schema"))
+            return {}
+        found = self.canonical(schema)
+        if "$ref" in found:  # the root itself is a reference
+            target = resolver(found)(found)
+            found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
+        if found.get("type", "object") != "object":
+            message = f"arguments are an object, not {found['type']!r}"
+            self.problems.append(Problem(path="", rule="type", message=message))
+        found = {**found, "type": "object"}
+        return found if found.keys() & {"properties", "anyOf", "oneOf", "allOf"} else {**found, "properties": {}}
+
+    def canonical(self, schema: JsonSchema) -> JsonSchema:
+        """The schema in the words of 2020-12."""
+        self.root = copied(schema)
+        self.names = {}
+        self.definitions = {}
+        found: JsonSchema = self.inner(self.root, "")
+        return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
+
+    def inner(self, schema: Any, base: str) -> Any:
+        """A schema inside, rewritten; definitions are read when something refers to them."""
+        if not isinstance(schema, dict):
+            return schema
+        before, self.base = self.base, base
+        own = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+        done = everywhere(self.rule, constraints=True)(own).schema
+        self.base = before
+        return done
+
+    def rule(self, node: JsonSchema, at: Place) -> Change:
+        """One node in the words of 2020-12."""
+        node = {key: value for key, value in node.items() if key not in _DROPPED}
+        steps = (self.kinds, self.reference, self.texts, self.items, self.types, self.older, self.fields, self.null)
+        for step in steps:
+            step(node, at)
+        return Change(node=node)
+
+    def kinds(self, node: JsonSchema, at: Place) -> None:
+        """What a keyword holds is of the kind that it can hold."""
+        for keyword, kinds in _KINDS.items():
+            if keyword in node and not isinstance(node[keyword], kinds):
+                self.problem(at, "not_a_schema", f"{keyword} cannot be of type {type(node[keyword]).__name__}")
+                del node[keyword]
+        if isinstance(node.get("required"), list) and not all(isinstance(name, str) for name in node["required"]):
+            self.problem(at, "not_a_schema", "required is a list of names")
+            del node["required"]
+        if isinstance(node.get("properties"), list):
+            if _are_parameters(node["properties"]):
+                node.update(self.inner(_of_a_list(node["properties"]), self.path(at)))
+            else:
+                self.problem(at, "not_a_schema", "properties are schemas by their names")
+                del node["properties"]
+
+    def reference(self, node: JsonSchema, at: Place) -> None:
+        """A reference to a definition of our own, whatever it led to."""
+        for keyword in ("$dynamicRef", "$recursiveRef"):
+            if keyword in node:
+                node.setdefault("$ref", node.pop(keyword))
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return
+        if reference not in self.names:
+            found = self.at_pointer(reference)
+            if not isinstance(found, (dict, bool)):
+                self.problem(at, "$ref", f"{reference} leads nowhere")
+                return
+            stem = re.sub(r"[^A-Za-z0-9_.-]", "_", unquote(reference).rpartition("/")[2]).lstrip("#_") or "definition"
+            name, number = stem, 2
+            while name in self.definitions:
+                name, number = f"{stem}_{number}", number + 1
+            self.names[reference] = f"#/$defs/{name}"
+            self.definitions[name] = {}
+            self.definitions[name] = self.inner({} if found is True else found, name)
+        node["$ref"] = self.names[reference]
+
+    def at_pointer(self, reference: str) -> Any:
+        """What a local reference leads to; ``None`` where there is nothing, or where it leads out."""
+        if reference.startswith("#/"):
+            return _at_pointer(self.root, reference)
+        if reference == "#":
+            return self.root
+        found: list[JsonSchema] = []
+
+        def look(node: JsonSchema, at: Place) -> None:  # noqa: ARG001 - a rule
+            if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
+                found.append(node)
+
+        inside = (self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict))
+        for schema in (self.root, *(one for definitions in inside for one in definitions.values())):
+            everywhere(look, constraints=True)(schema if isinstance(schema, dict) else {})
+        return found[0] if found else None
+
+    def texts(self, node: JsonSchema, at: Place) -> None:
+        """Titles and descriptions are texts; what some say in other words is an example, an enum, a description."""
+        if "desc" in node and "description" not in node:
+            node["description"] = node.pop("desc")
+        for keyword in ("title", "description"):
+            if keyword in node and not isinstance(node[keyword], str):
+                del node[keyword]
+        if isinstance(node.get("allowed_values"), list) and "enum" not in node:
+            node["enum"] = node.pop("allowed_values")
+            self.note(at, "allowed_values is read as enum")
+        for keyword in ("example", "example_value"):
+            if keyword in node and "examples" not in node:
+                node["examples"] = [node.pop(keyword)]
+        if "examples" in node and not isinstance(node["examples"], list):
+            node["examples"] = [node["examples"]]
+        if node.get("enum") == []:
+            del node["enum"]
+            self.note(at, "an empty enum is read as none")
+
+    def items(self, node: JsonSchema, at: Place) -> None:
+        """A list of items is a tuple's; boolean schemas are objects; a branch that admits nothing is none."""
+        if isinstance(node.get("items"), list):
+            items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
+            others = self.inner(node.pop("additionalItems", True), f"{self.path(at)}[]")
+            if items:
+                node["prefixItems"] = items
+            node["items"] = {} if others is True else others
+        if node.get("items") is True:
+            node["items"] = {}
+        for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            if keyword in node:
+                never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
+                branches = [{} if inner is True else inner for inner in node[keyword] if inner not in never]
+                node[keyword] = [{"not": {}} if inner is False else inner for inner in branches]
+                if not branches:
+                    del node[keyword]
+
+    def types(self, node: JsonSchema, at: Place) -> None:
+        """Each type by its one name; an array says what it holds."""
+        if "type" in node:
+            given = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            read = [self.type(name, at) for name in given]
+            known = list(dict.fromkeys(name for name in read if name is not None))
+            if known and None not in read:
+                node["type"] = known if len(known) > 1 else known[0]
+            else:
+                del node["type"]
+        elif node.keys() & {"properties", "patternProperties"} and not node.keys() & {
+            "$ref",
+            "anyOf",
+            "oneOf",
+            "allOf",
+        }:
+            node["type"] = "object"
+        elif node.keys() & {"items", "prefixItems"} and "$ref" not in node:
+            node["type"] = "array"
+        if node.get("enum") and "type" in node:
+            of_type = {"type": node["type"]}
+            if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
+                self.note(at, f"none of the choices is of type {node['type']}: no value can be right")
+        if "array" in (node.get("type"), *([] if isinstance(node.get("type"), str) else node.get("type", ()))):
+            node.setdefault("items", {})
+
+    def type(self, name: Any, at: Place) -> str | None:
+        """The type that a name means; ``None``: any."""
+        key = str(name).lower()
+        if key in _ANY:
+            return None
+        if key not in _TYPES:
+            message = f"{name!r} is no type of JSON Schema: string, number, integer, boolean, array, object or null"
+            self.problem(at, "type", message)
+            return None
+        if key != _TYPES[key]:
+            self.note(at, f"{name!r} is read as {_TYPES[key]}")
+        return _TYPES[key]
+
+    def older(self, node: JsonSchema, at: Place) -> None:
+        """The words of older drafts: an exclusive bound as a flag, ``divisibleBy``, ``dependencies``."""
+        for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if isinstance(node.get(flag), bool) and node.pop(flag) and bound in node:
+                node[flag] = node.pop(bound)
+        if "divisibleBy" in node:
+            node.setdefault("multipleOf", node.pop("divisibleBy"))
+        for name, wanted in node.pop("dependencies", {}).items():
+            if isinstance(wanted, (list, str)):
+                node.setdefault("dependentRequired", {})[name] = [wanted] if isinstance(wanted, str) else wanted
+            else:
+                node.setdefault("dependentSchemas", {})[name] = self.inner(wanted, self.path(at))
+
+    def fields(self, node: JsonSchema, at: Place) -> None:
+        """What is required is a list of the object's; some say it at the field."""
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            properties = {name: {} if inner is True else inner for name, inner in properties.items()}
+            if any(inner is False for inner in properties.values()):
+                properties = {name: inner for name, inner in properties.items() if inner is not False}
+                self.note(at, "a field that is never valid is left out")
+            marked = [name for name, inner in properties.items() if isinstance(inner, dict) and _is_required(inner)]
+            node["properties"] = {
+                name: _without_mark(inner) if isinstance(inner, dict) else inner for name, inner in properties.items()
+            }
+            if marked and "required" not in node:
+                node["required"] = marked
+            elif isinstance(node.get("required"), str) and node["required"] in properties:
+                node["required"] = [node["required"]]
+        elif "properties" in node:
+            node["properties"] = {}
+        if at.keyword != "properties" and isinstance(node.get("required"), (bool, str)):
+            del node["required"]
+        if isinstance(node.get("required"), list):
+            node["required"] = list(dict.fromkeys(node["required"]))
+            if not node["required"]:
+                del node["required"]
+
+    def null(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
+        """OpenAPI's ``nullable`` is one more type, or one more branch."""
+        if node.pop("nullable", False) is not True:
+            return
+        if "enum" in node and None not in node["enum"]:
+            node["enum"] = [*node["enum"], None]
+        if "type" in node and "const" not in node:
+            types = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            node["type"] = list(dict.fromkeys([*types, "null"]))
+        elif node.get("anyOf") and "const" not in node:
+            node["anyOf"] = [*node["anyOf"], {"type": "null"}]
+        elif node.keys() & {"$ref", "oneOf", "allOf", "const"}:
+            said = {
+                key: node.pop(key) for key in list(node) if key not in ("title", "description", "default", "examples")
+            }
+            node["anyOf"] = [said, {"type": "null"}]
+
+    def note(self, at: Place, message: str) -> None:
+        """Keep what was read otherwise than it was written."""
+        self.findings.append(Finding(path=self.path(at), rule="dialect", message=message))
+
+    def problem(self, at: Place, rule: str, message: str) -> None:
+        """Keep what cannot be read."""
+        self.problems.append(Problem(path=self.path(at), rule=rule, message=message))
+
+    def path(self, at: Place) -> str:
+        """Where a node stands, from the root or the definition that it is in."""
+        return f"{self.base}.{at.path}".strip(".") if self.base else at.path
+
+
+def _are_parameters(given: list[Any]) -> bool:
+    return all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in given)
+
+
+def _of_a_list(parameters: list[JsonSchema]) -> JsonSchema:
+    """Parameters that each hold their name; where some are marked as optional, the others are not."""
+    optional = [one["name"] for one in parameters if str(one.get("optional", "")).lower() == "true"]
+    properties = {
+        one["name"]: {key: value for key, value in one.items() if key not in ("name", "optional")} for one in parameters
+    }
+    required = {"required": [name for name in properties if name not in optional]} if optional else {}
+    return {"type": "object", "properties": properties, **required}
+
+
+def _is_map_of_parameters(schema: JsonSchema) -> bool:
+    """Whether these are parameters by their names, and no schema: one of them may be called ``type``."""
+    words = SCHEMA_WORDS | {"required", "additionalProperties", "$defs", "definitions"}
+    is_schema = bool(schema.keys() & words) and not isinstance(schema.get("type"), dict)
+    return bool(schema) and not is_schema and all(isinstance(inner, dict) for inner in schema.values())
+
+
+def _without_mark(inner: JsonSchema) -> JsonSchema:
+    is_mark = isinstance(inner.get("required"), (bool, str))
+    return {key: value for key, value in inner.items() if not (is_mark and key == "required")}
+
+
+def _is_required(inner: JsonSchema) -> bool:
+    return inner.get("required") is True or str(inner.get("required", "")).lower() == "true"
+
+
+def _at_pointer(root: Any, reference: str) -> Any:
+    """What a local JSON pointer leads to; ``None`` where there is nothing."""
+    for written in reference[2:].split("/"):
+        step = unquote(written).replace("~1", "/").replace("~0", "~")
+        if isinstance(root, list) and step.isdecimal() and int(step) < len(root):
+            root = root[int(step)]
+        elif isinstance(root, dict) and step in root:
+            root = root[step]
+        else:
+            return None
+    return root

@@ -1,0 +1,726 @@
+"""The shared vocabulary of rules. Each says what becomes of a node and, where values change, both arrows.
+
+Rules are applied by ``lens.everywhere``, innermost node first; a factory that takes options returns a rule.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal
+
+from toolshape.calls import JsonSchema, Loss
+from toolshape.schema.lens import MARKS, NAMES, PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
+from toolshape.schema.union_branches import apart, fits
+from toolshape.schema.values import as_json, single
+
+ANNOTATIONS = frozenset(
+    {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+)
+INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
+"""The pattern by which the canonical schema says that the keys of a map are integers; ``map_keys`` writes it."""
+
+
+def described(node: JsonSchema, *texts: str) -> JsonSchema:
+    """The node with sentences added to its description."""
+    said = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
+    return {**node, "description": said} if said else node
+
+
+def annotations_of(node: JsonSchema) -> JsonSchema:
+    """The keywords that constrain nothing."""
+    return {key: value for key, value in node.items() if key in ANNOTATIONS}
+
+
+def is_open(node: JsonSchema) -> bool:
+    """Whether an object admits fields it does not name."""
+    return node.get("type") == "object" and node.get("additionalProperties", True) is not False
+
+
+# --- what has no words: JSON text ---------------------------------------------------------------------------------
+
+
+def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
+    """Show a node as a string that holds JSON; ``back`` raises ``UnreadableError`` where a key comes twice in it.
+
+    Args:
+        node: The node.
+        at: Where it stands.
+        of: What the JSON is, for the description.
+        text_is_meant: Whether the value may itself be a string, so that one in canonical form may be misread.
+    """
+    shown = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return single(as_json(value))
+
+    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
+    if not text_is_meant or set(node) - ANNOTATIONS:
+        losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
+    return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
+
+
+def _admits_text(node: Any, at: Place) -> bool:
+    """Whether a value there may be a text."""
+    return not apart(node, {"type": "string"}, at.resolve)
+
+
+def _to_json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """``Any``: no provider that constrains its decoding can say it."""
+    if at.is_root or set(node) - ANNOTATIONS:
+        return None
+    return json_text(node, at, of="Any JSON value", text_is_meant=True)
+
+
+def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """An object of which nothing is known."""
+    if at.is_root or node.get("type") != "object" or node.get("properties"):
+        return None
+    if node.get("additionalProperties", True) not in (True, {}):
+        return None
+    return json_text(node, at, of="A JSON object", text_is_meant=False)
+
+
+def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
+    """A definition inside itself, or a union of such, where references are inlined."""
+    parts = node.get("anyOf", [node])
+    names = [part["$ref"].rpartition("/")[2] for part in parts]
+    text_is_meant = any(_admits_text(part, at) for part in parts)
+    said = at.resolve(node) if len(names) == 1 else node
+    some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return json_text(said, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
+
+
+def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """A choice of several forms, where a provider takes none."""
+    is_choice = "anyOf" in node or isinstance(node.get("type"), list)
+    return None if at.is_root or not is_choice else of_a_form(node, at)
+
+
+def of_a_form(node: JsonSchema, at: Place) -> Change:
+    """A node as JSON text, its schema told in the description."""
+    plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
+
+
+# --- objects, maps, tuples ----------------------------------------------------------------------------------------
+
+
+def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """A map as a list of ``{key, value}``, for objects that must name their fields."""
+    values = node.get("additionalProperties")
+    if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
+        return None
+    names = node.get("propertyNames", {})
+    is_integer = names.get("pattern") == INTEGER_KEY
+    key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
+    shown: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
+    for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+        if ours in node:
+            shown[theirs] = node[ours]
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return [{"key": _integer(key) if is_integer else key, "value": item} for key, item in value.items()]
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, shown as a list of pairs"),
+        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
+    )
+    return Change(node=shown, back=_from_pairs, out=out, losses=losses)
+
+
+def _pair(key: JsonSchema, value: Any) -> JsonSchema:
+    properties = {"key": key, "value": value}
+    return {"type": "object", "properties": properties, "required": ["key", "value"], "additionalProperties": False}
+
+
+def _from_pairs(value: Any) -> Any:
+    """A list of pairs as a map; anything else, and pairs of which two have one key, as it is."""
+    if not isinstance(value, list) or not all(
+        isinstance(pair, dict) and pair.keys() == {"key", "value"} for pair in value
+    ):
+        return value
+    pairs = [(pair["key"], pair["value"]) for pair in value]
+    if any(isinstance(key, bool) or not isinstance(key, (str, int)) for key, _ in pairs):
+        return value
+    found = {str(key): item for key, item in pairs}
+    return found if len(found) == len(pairs) else value
+
+
+def _integer(key: str) -> Any:
+    return int(key) if re.fullmatch(INTEGER_KEY, key) else key
+
+
+EXTRAS = "additional_properties"
+
+
+def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """The unnamed fields of an object that names some, as one more field that holds a list of pairs."""
+    if not is_open(node) or not (node.get("properties") or at.is_root):
+        return None
+    values = node.get("additionalProperties")
+    if values is None:  # the model ignores what it does not know: nothing is lost by closing it
+        loss = Loss(
+            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
+        )
+        return Change(node={**node, "additionalProperties": False}, losses=(loss,))
+    properties = node.get("properties", {})
+    name = EXTRAS
+    while name in properties:
+        name += "_"
+    pairs = {
+        "type": "array",
+        "items": _pair({"type": "string"}, {} if values is True else values),
+        "description": "Further fields of this object.",
+    }
+    shown = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        extras = _from_pairs(value[name])
+        rest = {key: item for key, item in value.items() if key != name}
+        if not isinstance(extras, dict) or extras.keys() & rest.keys():
+            return value
+        return {**rest, **extras}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        named = {key: item for key, item in value.items() if key in properties}
+        extras = [{"key": key, "value": item} for key, item in value.items() if key not in properties]
+        return {**named, name: extras} if extras else named
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, shown in {name!r}"),
+        Loss(path=_inner(at, "*"), keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
+    )
+    return Change(node=shown, back=back, out=out, losses=losses)
+
+
+_ABSENT = object()
+
+
+def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str]) -> Arrow:
+    """An object with a field for each place as a tuple; a place in between that was left out has its default."""
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or not value.keys() <= known:
+            return value
+        last = max((index for index, name in enumerate(names) if name in value), default=-1)
+        if value.get("rest"):
+            last = len(names) - 1
+        given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
+        if any(item is _ABSENT for item in given):  # nobody knows what stands in between
+            return value
+        return given + list(value.get("rest", ()))
+
+    return back
+
+
+def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
+    """A tuple as an object with a field for each place, so that each keeps its type."""
+    prefix = node.get("prefixItems")
+    if not prefix:
+        return None
+    names = [f"item_{index + 1}" for index in range(len(prefix))]
+    defaults = {
+        name: item["default"]
+        for name, item in zip(names, prefix, strict=True)
+        if isinstance(item, dict) and "default" in item
+    }
+    properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
+    rest = node.get("items", node.get("maxItems", 0) != len(prefix))
+    if rest is not False and node.get("maxItems") != len(prefix):
+        properties["rest"] = {"type": "array", "items": {} if rest is True else rest}
+    shown = {
+        "type": "object",
+        "properties": properties,
+        "required": names[: node.get("minItems", 0)],
+        "additionalProperties": False,
+        **annotations_of(node),
+    }
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        named = dict(zip(names, value, strict=False))
+        return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
+
+    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, shown as an object")]
+    if any(name not in defaults for name in names[node.get("minItems", 0) :]):
+        losses.append(
+            Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
+        )
+    back = _from_places(names, defaults, frozenset(properties))
+    return Change(node=shown, back=back, out=out, losses=tuple(losses))
+
+
+def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
+    """Every field required; one that could be left out admits null, which means that it was."""
+    properties = node.get("properties")
+    if node.get("type") != "object" or not properties:
+        return None
+    required = frozenset(node.get("required", ()))
+    optional = tuple(name for name in properties if name not in required)
+    if not optional and "required" in node:
+        return None
+    admits = {name for name in optional if fits(None, properties[name], at.resolve)}
+    defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
+    left_out = frozenset(optional) - admits
+    shown = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    names = tuple(properties)  # the arrows outlive the schema
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in left_out}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        whole = {**{name: defaults.get(name) for name in optional}, **value}
+        return {name: whole[name] for name in names if name in whole} | value
+
+    reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
+    kept = [name for name in optional if name in admits and name not in defaults]
+    return Change(
+        node={**node, "properties": shown, "required": list(properties)},
+        back=back if left_out else None,
+        out=out if optional else None,
+        losses=(
+            *reshaped,
+            *(_of_null(at, name, "narrowed", "null is a value: it cannot be left out") for name in kept),
+        ),
+        drops=(names, left_out),
+    )
+
+
+def _of_null(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
+    return Loss(path=_inner(at, name), keyword="required", kind=kind, note=note)
+
+
+def _inner(at: Place, name: str) -> str:
+    return f"{at.path}.{name}" if at.path else name
+
+
+def _nullable(node: Any) -> JsonSchema:
+    if not isinstance(node, dict):
+        return {"anyOf": [node, {"type": "null"}]}
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), str) and not inside.keys() & {"enum", "const", "anyOf", "oneOf", "allOf"}:
+        return {**node, "type": [inside["type"], "null"]}
+    if set(inside) == {"anyOf"}:
+        return {"anyOf": [*inside["anyOf"], {"type": "null"}], **outside}
+    return {"anyOf": [inside, {"type": "null"}], **outside}
+
+
+def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Fields whose default is null, where null cannot be said: they are left out instead."""
+    properties = node.get("properties", {})
+    shown: dict[str, Any] = {}
+    for name, inner in properties.items():
+        others = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
+        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(others) == 1:
+            outside = {key: value for key, value in annotations_of(inner).items() if key != "default"}
+            shown[name] = {**others[0], **outside}
+    if not shown:
+        return None
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in shown}
+
+    return Change(node={**node, "properties": {**properties, **shown}}, out=out)
+
+
+def one_required(node: JsonSchema, at: Place) -> Change | None:
+    """A field is required where a provider wants one that is.
+
+    One with a default: it can be said, not left out. An object without such is JSON text; of the arguments, the first
+    field is, and null says that it was left out.
+    """
+    properties = node.get("properties", {})
+    if not properties or node.get("required"):
+        return None
+    name = next((name for name, inner in properties.items() if inner.get("default") is not None), None)
+    if name is None:
+        return _first_required(node, at) if at.is_root else of_a_form(node, at)
+    default = properties[name]["default"]
+
+    def out(value: Any) -> Any:
+        return {name: default, **value} if isinstance(value, dict) else value
+
+    loss = Loss(
+        path=_inner(at, name), keyword="required", kind="narrowed", note="it cannot be left out, its default said"
+    )
+    return Change(node={**node, "required": [name]}, out=out, losses=(loss,))
+
+
+def _first_required(node: JsonSchema, at: Place) -> Change:
+    properties = node["properties"]
+    texts = [name for name, inner in properties.items() if _admits_text(inner, at)]
+    name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
+    place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
+    change = of_a_form(properties[name], place)
+    # Where null is a value of its own, it cannot say that the field was left out.
+    is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
+    said, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
+    shown = described(change.node, said)
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        found = change.back(value[name]) if change.back else value[name]
+        if found == "" if is_value else found is None:
+            return {key: item for key, item in value.items() if key != name}
+        return {**value, name: found}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {**value, name: change.out(value[name]) if name in value and change.out else nothing}
+
+    changed = {**node, "properties": {**properties, name: shown}, "required": [name]}
+    return Change(node=changed, back=back, out=out, losses=change.losses)
+
+
+def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Say of every object that names its fields that it has no others."""
+    if node.get("type") != "object" or "additionalProperties" in node:
+        return None
+    return Change(node={**node, "additionalProperties": False})
+
+
+def open_objects(node: JsonSchema, at: Place) -> Change | None:
+    """Objects of a dialect that cannot close them; a field they do not name is refused by us."""
+    if node.get("type") != "object" or node.get("additionalProperties") is not False:
+        return None
+    loss = Loss(path=at.path, keyword="additionalProperties", kind="widened", note="other fields, refused by us")
+    return Change(node={key: value for key, value in node.items() if key != "additionalProperties"}, losses=(loss,))
+
+
+def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """An object without fields names none."""
+    if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
+        return None
+    return Change(node={**node, "properties": {}})
+
+
+def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
+    """Field names that a provider does not take, renamed injectively: no two fields ever share a name."""
+    allowed = re.compile(pattern)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        properties = node.get("properties", {})
+        if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
+            return None
+        shown: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        for name in properties:
+            if name not in shown:
+                shown[name] = _free_name(name, set(shown.values()), allowed, at)
+        home = {new: old for old, new in shown.items()}
+        renamed = {**node, "properties": {shown[name]: inner for name, inner in properties.items()}}
+        if "required" in node:
+            renamed["required"] = [shown.get(name, name) for name in node["required"]]
+        if PATH in node:
+            renamed[NAMES] = {old: new for old, new in shown.items() if old != new}
+        losses = tuple(
+            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"shown as {new!r}")
+            for old, new in shown.items()
+            if old != new
+        )
+        return Change(node=renamed, back=_renaming(home), out=_renaming(shown), losses=losses)
+
+    return rule
+
+
+def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: Place) -> str:
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", name).lstrip("_0123456789")[:50] or "field"
+    for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
+        if allowed.fullmatch(candidate) and candidate not in taken:
+            return candidate
+    raise UnsayableError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
+
+
+def _renaming(names: Mapping[str, str]) -> Arrow:
+    def rename(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        renamed = {names.get(key, key): item for key, item in value.items()}
+        return renamed if len(renamed) == len(value) else value  # both names at once: one of them is unknown
+
+    return rename
+
+
+# --- choices ------------------------------------------------------------------------------------------------------
+
+
+def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A single value as a choice of one."""
+    if "const" not in node:
+        return None
+    shown = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**shown, "enum": [node["const"]]})
+
+
+def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """Choices that are not all text, as text: ``1`` is shown as ``"1"`` and read back as ``1``."""
+    choices = node.get("enum")
+    if not choices or all(isinstance(choice, str) for choice in choices):
+        return None
+    texts = {choice for choice in choices if isinstance(choice, str)}
+    words: dict[str, Any] = {}
+    for choice in choices:
+        word = choice if isinstance(choice, str) else _to_json_text(choice)
+        while word in words or (word in texts and not isinstance(choice, str)):
+            word += "_"
+        words[word] = choice
+    shown = {**node, "type": "string", "enum": list(words)}
+
+    def out(value: Any) -> Any:
+        return next((word for word, choice in words.items() if type(choice) is type(value) and choice == value), value)
+
+    def back(value: Any) -> Any:
+        return words.get(value, value) if isinstance(value, str) else value
+
+    loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, shown as text")
+    return Change(node=shown, back=back, out=out, losses=(loss,))
+
+
+def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Choices of which one is null, as the others or null: in any form that follows, null stays null."""
+    choices = node.get("enum", ())
+    others = [choice for choice in choices if choice is not None]
+    if len(others) == len(choices) or not others:
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), list):
+        types = [name for name in inside["type"] if name != "null"]
+        inside["type"] = types[0] if len(types) == 1 else types
+    return Change(node={"anyOf": [{**inside, "enum": others}, {"type": "null"}], **outside})
+
+
+def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of several types only."""
+    kinds = {type(choice) for choice in node.get("enum", ())}
+    return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
+
+
+def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of true and false, which a provider that takes strings and numbers does not list."""
+    return enum_as_strings(node, at) if any(isinstance(choice, bool) for choice in node.get("enum", ())) else None
+
+
+def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Choices of one type say which it is."""
+    if "enum" not in node or "type" in node:
+        return None
+    kinds = {type(choice) for choice in node["enum"]}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    return Change(node={**node, "type": names[kinds.pop()]}) if len(kinds) == 1 and kinds <= names.keys() else None
+
+
+def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
+    """``oneOf`` as ``anyOf``: the same where the branches exclude each other."""
+    if "oneOf" not in node:
+        return None
+    branches = node["oneOf"]
+    shown = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
+    losses: tuple[Loss, ...] = ()
+    if not all(apart(one, other, at.resolve) for one, other in pairs):
+        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
+    return Change(node={**shown, "anyOf": branches}, losses=losses)
+
+
+def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
+    """``allOf`` as one schema: a single part, or parts that are objects with fields of their own."""
+    parts = node.get("allOf")
+    if not parts:
+        return None
+    outside = {key: value for key, value in node.items() if key != "allOf"}
+    if len(parts) == 1 and not (outside.keys() - ANNOTATIONS) & parts[0].keys():
+        return Change(node={**parts[0], **outside})
+    merged: JsonSchema = {}
+    for part in [*(at.resolve(part) for part in parts), outside]:
+        for key, value in part.items():
+            if key == "properties" and not value.keys() & merged.get(key, {}).keys():
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "required":
+                merged[key] = list(dict.fromkeys([*merged.get(key, []), *value]))
+            elif key in ANNOTATIONS or merged.get(key, value) == value:
+                merged[key] = value
+            else:
+                raise UnsayableError(
+                    f"allOf whose parts differ in {key!r}: merge them by hand", path=at.path, rule="allOf"
+                )
+    return Change(node=merged)
+
+
+# --- types and null -----------------------------------------------------------------------------------------------
+
+
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_TYPES_OF: Mapping[str, str] = {
+    **dict.fromkeys(("properties", "required", "additionalProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("propertyNames", "minProperties", "maxProperties", "dependentRequired"), "object"),
+    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
+    **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
+}
+"""Keywords that speak of one type only."""
+
+
+def _speaks_of(keyword: str, name: str) -> bool:
+    if keyword in _OF_NUMBERS:
+        return name in ("number", "integer")
+    return name != "null" and _TYPES_OF.get(keyword, name) == name
+
+
+def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """``type: [a, b]`` as branches."""
+    if not isinstance(node.get("type"), list):
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside and key != "type"}
+    branches = [
+        {"type": name, **{key: value for key, value in inside.items() if _speaks_of(key, name)}}
+        for name in node["type"]
+    ]
+    return Change(node={"anyOf": branches, **outside} if len(branches) > 1 else {**branches[0], **outside})
+
+
+def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null as OpenAPI 3.0 says it: ``nullable``."""
+    branches = node.get("anyOf")
+    others = [branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"]
+    if not branches or len(others) == len(branches):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
+        return Change(node={**others[0], **outside, "nullable": True})
+    return Change(node={**outside, "anyOf": others, "nullable": True}) if others else None
+
+
+def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null beside one other as one more type."""
+    branches = node.get("anyOf", ())
+    others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
+    if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    merged = {**others[0], **outside, "type": [others[0]["type"], "null"]}
+    if "enum" in merged:
+        merged["enum"] = [*merged["enum"], None]
+    return Change(node=merged)
+
+
+# --- keywords -----------------------------------------------------------------------------------------------------
+
+
+def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
+    """Constraints that a provider does not take, said in the description in one fixed phrase, and checked by us."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        moved = {
+            key: node[key] for key in keywords if key in node and not (unless is not None and unless(key, node[key]))
+        }
+        if not moved:
+            return None
+        kept = {key: value for key, value in node.items() if key not in moved}
+        said = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
+        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="said in the description") for key in moved)
+        return Change(node=described(kept, f"({said})"), losses=losses)
+
+    return rule
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    """A keyword's value, its schemas without our marks."""
+    if keyword in ("enum", "const", "default", "discriminator", "examples"):
+        return value
+    if isinstance(value, list):
+        return [unmarked(one) if isinstance(one, dict) else one for one in value]
+    if keyword in ("patternProperties", "dependentSchemas"):
+        return {name: unmarked(one) if isinstance(one, dict) else one for name, one in value.items()}
+    return unmarked(value) if isinstance(value, dict) else value
+
+
+def say_formats_but(*formats: str) -> Rule:
+    """Formats that a provider does not know, said in the description."""
+    return say_instead("format", unless=lambda _, value: value in formats)
+
+
+def drop(*keywords: str) -> Rule:
+    """Keywords that a provider does not take and that constrain nothing."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        dropped = [key for key in keywords if key in node]
+        if not dropped:
+            return None
+        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped)
+        return Change(node={key: value for key, value in node.items() if key not in dropped}, losses=losses)
+
+    return rule
+
+
+def say_default(node: JsonSchema, at: Place) -> Change | None:
+    """A default, said in the description."""
+    if "default" not in node:
+        return None
+    kept = {key: value for key, value in node.items() if key != "default"}
+    if node["default"] is None:
+        loss = Loss(path=at.path, keyword="default", kind="moved", note="null, which leaving it out means")
+        return Change(node=kept, losses=(loss,))
+    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
+    return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+
+
+def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Exclusive bounds of integers as inclusive ones."""
+    if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
+        return None
+    shown = dict(node)
+    if (low := shown.pop("exclusiveMinimum", None)) is not None:
+        least = math.floor(low) + 1
+        shown["minimum"] = max(least, shown.get("minimum", least))
+    if (high := shown.pop("exclusiveMaximum", None)) is not None:
+        most = math.ceil(high) - 1
+        shown["maximum"] = min(most, shown.get("maximum", most))
+    return Change(node=shown)
+
+
+def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A ``$ref`` with nothing beside it, for providers that refuse siblings."""
+    outside = {key: value for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node or not set(outside) - MARKS:
+        return None
+    return Change(node={"anyOf": [{"$ref": node["$ref"]}], **outside})
+
+
+def only_keywords(*allowed: str) -> Rule:
+    """Whatever is not on a provider's list: constraints are said in the description, the rest is dropped."""
+    known = frozenset(allowed)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        unknown = [key for key in node if key not in known and key not in MARKS]
+        if not unknown:
+            return None
+        annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]
+        constraints = [key for key in unknown if key not in annotations]
+        change = drop(*annotations)(node, at) or Change(node=node)
+        said = say_instead(*constraints)(change.node, at) or change
+        return Change(node=said.node, losses=change.losses + (said.losses if said is not change else ()))
+
+    return rule

@@ -1,0 +1,305 @@
+"""The loop that mends a value place by place until it is valid, or beyond mending. It knows no validator."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pydantic_core import to_json
+
+from toolshape.calls import Coercion, new_record
+from toolshape.schema.values import WrittenFloat, copied
+from toolshape.validation.coercion import OMIT, Parse, Wanted, WantedAt, is_misspelt, proposal
+from toolshape.validation.faults import Fault, Location, path_of
+
+__all__ = [
+    "WORK_OF_FAULT",
+    "Checker",
+    "InvalidError",
+    "Mender",
+    "TooMuchWrongError",
+    "alike",
+    "has",
+    "mended_at_once",
+    "settled",
+    "standing_at",
+]
+
+_MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
+_MOST_WORK = 1_000_000  # of about a fifth of a microsecond each; a hostile value has many places that are wrong
+_WORK_OF_TRYING = 200  # whatever the size of the value
+WORK_OF_FAULT = 40
+_BYTES_AT_ONCE = 10
+_ABSENT = object()
+
+
+class TooMuchWrongError(Exception):
+    """More is wrong with a value than can be looked at in bounded time."""
+
+
+class InvalidError(Exception):
+    """A value is not what is wanted: ``faults`` say where, ``told`` says why to a reader.
+
+    ``value`` is the value as far as it was mended. ``work`` is what it took to find the faults.
+    """
+
+    def __init__(
+        self, faults: Sequence[Fault], told: Callable[[], Sequence[Fault]] | None = None, work: int = 0
+    ) -> None:
+        self.faults = faults
+        self.work = work
+        self.told = told or (lambda: faults)
+        self.value: Any = None
+        super().__init__()
+
+
+class Checker(NamedTuple):
+    """Something that validates.
+
+    ``check`` gives the validated value or raises ``InvalidError``; ``wanted`` says what a place wants that a fault
+    names, ``None`` where nobody can tell. ``slowness`` is how much longer it takes than pydantic does.
+    """
+
+    check: Callable[[Any], Any]
+    wanted: WantedAt
+    slowness: int = 1
+
+
+class Mender:
+    """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried.
+
+    ``read`` reads JSON text, repaired where it is told so.
+    """
+
+    __slots__ = ("_read", "_work", "parse", "rules")
+
+    def __init__(
+        self, rules: frozenset[str], read: Callable[[str, bool], tuple[Any, bool]], work: list[int] | None = None
+    ) -> None:
+        may_repair = "repair_json" in rules
+        self.rules = rules
+        self.parse: Parse = lambda text: read(text, may_repair)
+        self._read = read
+        self._work = [0] if work is None else work  # one sum for a payload and all its parts
+
+    def spend(self, work: int) -> None:
+        """Put some work on the account of the payload.
+
+        Raises:
+            TooMuchWrongError: It is more than is done for one.
+        """
+        self._work[0] += work
+        if self._work[0] > _MOST_WORK:
+            raise TooMuchWrongError
+
+    def at(self, wanted: Wanted) -> "Mender":
+        """What is allowed at a place, where the author may have switched rules."""
+        if not wanted.switched:
+            return self
+        on = {rule for rule, is_on in wanted.switched.items() if is_on}
+        return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._work)
+
+
+def mended_at_once(
+    value: Any, refused: Iterable[tuple[Location, Any]], wanted: WantedAt, rules: frozenset[str], parse: Parse
+) -> list[Coercion] | None:
+    """Mend scalars alone, which is what nearly all slips are.
+
+    Args:
+        value: JSON of our own, which is changed.
+        refused: The places that a validator refuses, and what stood there.
+        wanted: What each wants.
+        rules: The rules that are on.
+        parse: Reads JSON text.
+
+    Returns:
+        What was mended; ``None``, the value half mended, where it takes more than this.
+    """
+    made: list[Coercion] = []
+    for location, found in refused:
+        place, standing = wanted(location), standing_at(value, location)
+        if place is None or not place.is_scalar or not alike(standing, found):
+            return None
+        mend = proposal(standing, place, rules, parse)
+        if mend is None:
+            return None
+        rule, after = mend
+        if after is OMIT and not _can_be_left_out(value, location):
+            return None
+        _put([value], location, after)
+        made.append(new_record(Coercion, (path_of(location), rule, found, None if after is OMIT else after)))
+    return made
+
+
+class Settled(NamedTuple):
+    """A value that is valid now: as it was validated, as JSON, and what was mended."""
+
+    validated: Any
+    value: Any
+    coercions: list[Coercion]
+
+
+def settled(
+    checker: Checker, value: Any, mender: Mender, at: Location = (), already: InvalidError | None = None
+) -> Settled:
+    """Mend a value until it is valid.
+
+    Args:
+        checker: What validates it.
+        value: JSON of our own, which is changed.
+        mender: What is allowed.
+        at: Where it stands in the arguments, for the record.
+        already: What the checker has against the value, where that is known.
+
+    Raises:
+        InvalidError: It is not valid, and no rule mends what is left.
+        TooMuchWrongError: More is wrong with it than is looked at.
+    """
+    holder = [value]
+    coercions: list[Coercion] = []
+    for rounds_left in reversed(range(_MOST_ROUNDS)):
+        try:
+            if already is None:
+                return Settled(checker.check(holder[0]), holder[0], coercions)
+            error, already = already, None
+        except InvalidError as found:
+            error = found
+        mender.spend(error.work)
+        made = _mended(holder, error.faults, checker, mender, at)
+        if not made or not rounds_left:
+            error.value = holder[0]
+            raise error
+        coercions += made
+    raise AssertionError  # pragma: no cover - the last round returns or raises
+
+
+def _mended(
+    holder: list[Any], faults: Iterable[Fault], checker: Checker, mender: Mender, at: Location
+) -> list[Coercion]:
+    """Mend what the faults name, each place once."""
+    made: list[Coercion] = []
+    seen: set[Location] = set()
+    for place, _, seen_there, rule, _, _ in faults:
+        mender.spend(WORK_OF_FAULT + len(place))
+        wanted = checker.wanted(place[:-1] if rule == "unknown" else place)
+        if wanted is None or wanted.strict or rule == "missing":
+            continue
+        location = wanted.location
+        if rule == "unknown" and not wanted.branches:
+            made += _without_unknown(holder, str(place[-1]), wanted, mender, at)
+        elif location not in seen:
+            seen.add(location)
+            found = standing_at(holder[0], location)
+            is_told_by_parts = wanted.branches or wanted.tags
+            if found is not _ABSENT and (is_told_by_parts or alike(found, seen_there)):
+                item = checker.wanted((*place, 0)) if "list" in wanted.kinds else None
+                made += _with_best(holder, found, wanted, mender, at, item)
+    return made
+
+
+def _without_unknown(holder: list[Any], name: str, wanted: Wanted, mender: Mender, at: Location) -> list[Coercion]:
+    parent = standing_at(holder[0], wanted.location)
+    if "ignore_extra" not in mender.at(wanted).rules or not isinstance(parent, dict) or name not in parent:
+        return []
+    fields = list(wanted.fields())
+    if fields and parent.keys().isdisjoint(fields):  # nothing of it is known: it is meant for something else
+        return []
+    if is_misspelt(name, (one for one in fields if one not in parent)):
+        return []
+    return [Coercion(path_of((*at, *wanted.location, name)), "ignore_extra", parent.pop(name), None)]
+
+
+def _with_best(
+    holder: list[Any], found: Any, wanted: Wanted, mender: Mender, at: Location, item: Wanted | None
+) -> list[Coercion]:
+    """Put what the first rule that applies makes of a place, or what the only branch that takes it does."""
+    place = (*at, *wanted.location)
+    mender = mender.at(wanted)
+    if mend := proposal(found, wanted, mender.rules, mender.parse, item):
+        rule, after = mend
+        if after is OMIT and not _can_be_left_out(holder[0], wanted.location):
+            return []
+        _put(holder, wanted.location, after)
+        kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
+        return [Coercion(path_of(place), rule, found, kept)]
+    if wanted.tags:
+        return _with_tag(holder, found, wanted, mender, place)
+    outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None
+    if outcome is None:
+        return []
+    _put(holder, wanted.location, outcome.value)
+    return outcome.coercions
+
+
+def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, place: Location) -> list[Coercion]:
+    """Mend the field that tells branches apart, if that is what is wrong."""
+    tag = wanted.tag_in(found)
+    if not isinstance(found, dict) or tag not in found:
+        return []
+    choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices, has_default=wanted.has_optional_tag)
+    before = found[tag]
+    if mend := proposal(before, choice, mender.rules, mender.parse):
+        rule, after = mend
+        _put(holder, (*wanted.location, str(tag)), after)
+        return [Coercion(path_of((*place, str(tag))), rule, before, None if after is OMIT else after)]
+    return []
+
+
+def _of_branches(found: Any, wanted: Wanted, mender: Mender, place: Location) -> Settled | None:
+    """What the branches of a union make of a value, if it is one thing."""
+    text = to_json(found)
+    outcomes: dict[bytes, Settled] = {}
+    for branch in wanted.branches:
+        mender.spend((_WORK_OF_TRYING + len(text) // _BYTES_AT_ONCE) * branch.slowness)
+        try:
+            outcome = settled(branch, copied(found), mender, place)
+        except InvalidError:
+            continue
+        outcomes.setdefault(to_json(outcome.value), outcome)
+    return next(iter(outcomes.values())) if len(outcomes) == 1 else None
+
+
+def standing_at(value: Any, location: Location) -> Any:
+    """What stands at a place; something else than any JSON value where nothing does."""
+    for step in location:
+        if (step not in value) if type(value) is dict else not has(value, step):
+            return _ABSENT
+        value = value[step]
+    return value
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether this is what the validator saw: a validator of the author's may have handed on something else.
+
+    Of two objects or two arrays only the kind is compared.
+    """
+    if type(one) is str and type(other) is str:
+        return one == other
+    for kind in (dict, list, float):
+        if isinstance(one, kind) and isinstance(other, kind):
+            return kind is not float or bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - NaN
+    if isinstance(one, WrittenFloat) and isinstance(other, str):  # a Decimal is read from the text of a number
+        return one.text == other
+    return type(one) is type(other) and bool(one == other)
+
+
+def has(value: Any, step: int | str) -> bool:
+    """Whether a JSON value has such a member or item."""
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, dict) and step in value
+
+
+def _can_be_left_out(value: Any, location: Location) -> bool:
+    """Whether nothing else moves when what stands there is left out: of an array, that is the last item."""
+    around = standing_at(value, location[:-1])
+    return not isinstance(around, list) or location[-1] == len(around) - 1
+
+
+def _put(holder: list[Any], location: Location, after: Any) -> None:
+    container: Any = holder
+    last: int | str = 0
+    for step in location:
+        container, last = container[last], step
+    if after is OMIT:
+        del container[last]
+    else:
+        container[last] = after

@@ -1,0 +1,280 @@
+"""The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape.errors import did_you_mean, nearest
+from toolshape.schema.values import WrittenFloat
+from toolshape.validation.faults import Location
+
+__all__ = [
+    "OMIT", "RULES", "SCALARS", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
+]  # fmt: skip
+
+RULES: Mapping[str, bool] = {
+    "empty_as_no_arguments": True,
+    "json_text": True,
+    "number_text": True,
+    "text_from_integer": True,
+    "integral_float": True,
+    "null_as_default": True,
+    "null_text": True,
+    "enum_case": True,
+    "bool_text": False,
+    "scalar_as_list": False,
+    "ignore_extra": False,
+    "repair_json": False,
+}
+"""Every rule, and whether it is on by default."""
+
+_BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
+
+Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
+"""Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
+Mend: TypeAlias = tuple[str, Any]
+"""The rule that mends, and what it makes of what stood there."""
+
+OMIT = object()
+"""What a place becomes that is left out."""
+
+_SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
+_EXACT_FLOATS = 2**53
+_LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
+_LONGEST_NAME = 100
+_NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
+_BOOLEANS = {"true": True, "false": False}
+_NULLS = ("null", "None")
+_CONTAINERS = frozenset({"array", "object"})
+SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
+
+
+class Wanted(NamedTuple):
+    """What a place wants.
+
+    ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
+    where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
+    form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
+    that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
+    of a fault's place lead there. ``part`` validates what stands there by itself, ``content`` what a JSON text there holds.
+    ``has_optional_tag``: the field that tells branches apart may be left out. ``is_scalar``: a scalar of one type is
+    wanted at that very place, by the rules that are on everywhere.
+    """
+
+    location: Location = ()
+    kinds: frozenset[str] = frozenset()
+    choices: tuple[Any, ...] = ()
+    nullable: bool = False
+    has_default: bool = False
+    strict: bool = False
+    switched: Mapping[str, bool] = {}
+    fields: Callable[[], Iterable[str]] = tuple
+    tags: tuple[str, ...] = ()
+    branches: tuple[Any, ...] = ()
+    steps: int = 0
+    part: Callable[[], Any] | None = None
+    content: Callable[[], Any] | None = None
+    has_optional_tag: bool = False
+    is_scalar: bool = False
+
+    def tag_in(self, found: Any) -> str | None:
+        """The name by which the field that tells branches apart stands there, or should; ``None`` if none does."""
+        there = (name for name in self.tags if isinstance(found, dict) and name in found)
+        return next(there, self.tags[-1] if self.tags else None)
+
+
+WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+"""What a place wants, as a validator's faults name it; ``None`` where nobody can tell."""
+
+
+@dataclass(frozen=True, init=False)
+class Coerce:
+    """Switch coercion rules for one parameter or field, and all that is in it: ``Annotated[bool, Coerce("bool_text")]``.
+
+    Args:
+        *on: Rules to switch on.
+        **switched: Rules to switch on or off: ``Coerce(number_text=False)``.
+
+    Raises:
+        ValueError: There is no such rule.
+    """
+
+    rules: tuple[tuple[str, bool], ...]
+
+    def __init__(self, *on: str, **switched: bool) -> None:
+        rules = {**dict.fromkeys(on, True), **switched}
+        chosen_rules(rules)
+        object.__setattr__(self, "rules", tuple(rules.items()))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Leave a note for the rules where pydantic keeps such."""
+        schema = handler(source)
+        metadata = schema.get("metadata", {})
+        rules = {**metadata.get(COERCE, {}), **dict(self.rules)}
+        return {**schema, "metadata": {**metadata, COERCE: rules}}
+
+
+COERCE = "toolshape_coerce"
+"""The key under which a core schema's metadata holds what ``Coerce`` said."""
+
+
+def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
+    """The rules that are on: the defaults, changed by each layer in turn (``False``: none, ``True``: the defaults).
+
+    Raises:
+        ValueError: A layer names a rule that does not exist, or is no layer.
+        ImportError: ``repair_json`` is on, and its extra is not installed.
+    """
+    chosen = dict(RULES)
+    for layer in layers:
+        if isinstance(layer, bool):
+            chosen = {rule: layer and on for rule, on in RULES.items()}
+        elif isinstance(layer, Mapping):
+            for rule, is_on in layer.items():
+                if rule not in RULES:
+                    hint = did_you_mean(str(rule), RULES)
+                    raise ValueError(f"no coercion rule {rule!r}" + (f", {hint}" if hint else ""))
+                if is_on is not True and is_on is not False:
+                    said = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
+                    raise ValueError(said)
+            chosen.update(layer)
+        elif layer is not None:
+            said = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
+            raise ValueError(said)
+    if chosen["repair_json"]:
+        _require_json5()
+    made = frozenset(rule for rule, on in chosen.items() if on)
+    return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
+
+
+def _require_json5() -> None:
+    import importlib.util  # noqa: PLC0415 - only a rule that is off by default asks
+
+    if importlib.util.find_spec("json5") is None:
+        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
+
+
+def is_misspelt(name: str, known: Iterable[str]) -> bool:
+    """Whether a field that nobody knows is surely one of these, written otherwise."""
+    if len(name) > _LONGEST_NAME:
+        return False
+    names = list(known)
+    plain = re.sub(r"[\W_]", "", name).casefold()
+    same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
+    return same or nearest(name, names, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT) is not None
+
+
+def proposal(
+    found: Any, wanted: Wanted, rules: frozenset[str], parse: Parse, item: Wanted | None = None
+) -> Mend | None:
+    """The mend that fits: the first, of a rule that is on.
+
+    Args:
+        found: What stands there.
+        wanted: What is wanted there.
+        rules: The rules that are on there.
+        parse: Reads JSON text, repaired where that is allowed there.
+        item: What is wanted of an item, where a list is wanted.
+    """
+    for mend in _from_null(wanted) if found is None else _from_any(found, wanted, parse, item):
+        if mend[0] in rules:
+            return mend
+    return None
+
+
+def _from_null(wanted: Wanted) -> list[Mend]:
+    return [("null_as_default", OMIT)] if wanted.has_default and not wanted.nullable else []
+
+
+def _from_any(found: Any, wanted: Wanted, parse: Parse, item: Wanted | None) -> list[Mend]:
+    kinds = wanted.kinds
+    mends: list[Mend] = []
+    if isinstance(found, str):
+        mends = _from_text(found, wanted, parse)
+    elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
+        mends = [("text_from_integer", str(found))]
+    elif isinstance(found, float) and (number := _integral(found)) is not None:
+        mends = [("integral_float", number)] if "integer" in kinds or number in _integers(wanted.choices) else []
+    if "list" in kinds and item is not None:
+        in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
+        if not in_list and _is_one_item(found, item):
+            mends.append(("scalar_as_list", [found]))
+    return mends
+
+
+def _from_text(found: str, wanted: Wanted, parse: Parse) -> list[Mend]:
+    mends: list[Mend] = []
+    if not _CONTAINERS.isdisjoint(wanted.kinds):
+        mends = _from_json_text(found, wanted.kinds, parse)
+    elif len(found) <= _LONGEST_NUMBER:
+        mends = _from_word(found, wanted)
+    if wanted.nullable and found in _NULLS:
+        # A choice that is spelt "NULL" may be meant as well as null: that would be a guess.
+        return [] if any(rule == "enum_case" for rule, _ in mends) else [*mends, ("null_text", None)]
+    return mends
+
+
+@functools.cache
+def _integer_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+
+
+@functools.cache
+def _number_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def _from_word(found: str, wanted: Wanted) -> list[Mend]:
+    kinds, is_integer = wanted.kinds, bool(_integer_text().fullmatch(found))
+    if is_integer and ("integer" in kinds or "number" in kinds):
+        return [("number_text", int(found))]
+    if "number" in kinds and _number_text().fullmatch(found) and math.isfinite(float(found)):
+        return [("number_text", float(found))]
+    if "boolean" in kinds and found.lower() in _BOOLEANS:
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return _from_choice(found, wanted) if "choice" in kinds else []
+
+
+def _from_choice(found: str, wanted: Wanted) -> list[Mend]:
+    texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+    if len(texts) == 1:
+        return [("enum_case", texts[0])]
+    if _integer_text().fullmatch(found) and int(found) in _integers(wanted.choices):
+        return [("number_text", int(found))]
+    if any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return []
+
+
+def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Mend]:
+    try:
+        written, was_repaired = parse(found)
+    except ValueError:
+        return []
+    if (isinstance(written, list) and "array" in kinds) or (isinstance(written, dict) and "object" in kinds):
+        return [("repair_json" if was_repaired else "json_text", written)]
+    return []
+
+
+def _integers(choices: Iterable[Any]) -> list[int]:
+    return [one for one in choices if type(one) is int]
+
+
+def _integral(value: float) -> int | None:
+    """The integer that a number is, by all the digits that were written of it; ``None`` if it is none."""
+    number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+    return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
+
+
+def _is_one_item(found: Any, item: Wanted) -> bool:
+    """Whether what stands for a list is one item of it, and surely not several, or something around them."""
+    if isinstance(found, dict):
+        return bool(item.fields()) or bool(item.tags)
+    if isinstance(found, str):
+        is_several = not found.strip() or found in _NULLS or re.search(_SEVERAL, found)
+        return not is_several and not item.branches and bool(item.kinds & SCALARS)
+    return not isinstance(found, list)

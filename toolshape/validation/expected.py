@@ -1,0 +1,265 @@
+"""A pydantic core schema and a place in; what is wanted there, in the words of the coercion rules, out."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from toolshape.core_schema.nodes import (
+    CHOICES,
+    GATE,
+    MAPS,
+    TAGS,
+    TRANSPARENT,
+    Definitions,
+    Node,
+    definitions_of,
+    inside,
+)
+from toolshape.core_schema.optional_tags import tag_names
+from toolshape.validation.coercion import COERCE, SCALARS, Wanted
+from toolshape.validation.faults import Location
+
+__all__ = ["compile_wanted", "fields_of"]
+
+Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "str": frozenset({"string"}),
+    "int": frozenset({"integer"}),
+    "float": frozenset({"number"}),
+    "bool": frozenset({"boolean"}),
+    "decimal": frozenset({"decimal"}),
+    **dict.fromkeys(("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex"), frozenset({"text"})),
+    "literal": frozenset({"choice"}),
+    "enum": frozenset({"choice"}),
+    **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
+    "tuple": frozenset({"array"}),
+    "json": frozenset({"json"}),
+    **dict.fromkeys((*MAPS, "model", "dataclass", "typed-dict"), frozenset({"object"})),
+    **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
+}
+_MOST_KEPT = 256
+_LONGEST_STEP = 100
+
+
+class _Around:
+    """A core schema node without what stands around it, what that said, and what stands behind its validators."""
+
+    __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
+
+    def __init__(self, config: Node | None) -> None:
+        self.node: Node = {}
+        self.behind: Node = {}
+        self.config = config
+        self.nullable = self.has_default = self.strict = False
+        self.switched: dict[str, bool] = {}
+        self.tags = 0
+
+
+def compile_wanted(schema: Node, compile_part: Compile) -> Callable[[Location], Wanted | None]:
+    """Compile the way from a place, as pydantic's errors name it, to what is wanted there.
+
+    A place inside a union is the union's: which branch is meant is not for us to say.
+
+    Args:
+        schema: The core schema.
+        compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
+    """
+    find = _Places(schema, compile_part)
+    kept: dict[Location, Wanted] = {}  # the same places are asked for at every call that is mended
+
+    def wanted(location: Location) -> Wanted | None:
+        place = kept.get(location)
+        if place is None:
+            place = find(location)
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else it is a text of the model's
+            if place is not None and is_short:
+                if len(kept) == _MOST_KEPT:
+                    kept.clear()
+                kept[location] = place
+        return place
+
+    return wanted
+
+
+class _Places:
+    """The places of one core schema."""
+
+    def __init__(self, schema: Node, compile_part: Compile) -> None:
+        self.schema = schema
+        self.compile_part = compile_part
+        self.definitions = definitions_of(schema)
+
+    def __call__(self, location: Location) -> Wanted | None:
+        around = _unwrapped(self.schema, self.definitions, None)
+        place: list[int | str] = []
+        switched = dict(around.switched)
+        steps = list(location)
+        while steps:
+            if around.tags and steps[0] == GATE:
+                steps.pop(0)
+                around.tags -= 1
+                continue
+            kind = around.node["type"]
+            if kind == "union":
+                break
+            if kind == "tagged-union" and (tagged := _tagged(around.node, steps[0])) is not None:
+                inner: Node | None = tagged
+                steps.pop(0)
+            else:
+                step = steps.pop(0)
+                inner = _child(around.node, step)
+                place.append(step)
+            if inner is None:
+                return None
+            around = _unwrapped(inner, self.definitions, around.config)
+            switched |= around.switched
+        found = _wanted(around, tuple(place), switched, self.branches(around))
+        if found is None:
+            return None
+        if around.node["type"] == "json" and "schema" in around.node:
+            found = found._replace(content=functools.partial(self.compile_part, around.node["schema"], around.config))
+        part = functools.partial(self.compile_part, around.behind, around.config)
+        is_there = found.location == location and not (found.strict or switched)
+        is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
+        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar)
+
+    def branches(self, around: _Around) -> tuple[Any, ...]:
+        """What validates the branches of a union."""
+        if around.node["type"] != "union":
+            return ()
+        choices = [one[0] if isinstance(one, tuple) else one for one in around.node["choices"]]
+        return tuple(self.compile_part(one, around.config) for one in choices)
+
+
+def _tagged(node: Node, step: int | str) -> Node | None:
+    return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
+
+
+def _wanted(
+    around: _Around, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
+) -> Wanted | None:
+    node, kind = around.node, str(around.node["type"])
+    kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
+    listed = node.get("metadata", {}).get(CHOICES)
+    if kind == "function-plain":
+        if listed is None:
+            return None
+        kinds, choices = frozenset({"choice"}), listed
+    if kind == "union":
+        kinds = frozenset({"union"})
+    elif kind == "tagged-union":
+        kinds, choices = frozenset({"object"}), tuple(node["choices"])
+        optional = node.get("metadata", {}).get(TAGS, ())
+        tags = optional or tag_names(node["discriminator"])
+    elif kind in ("literal", "enum"):
+        given = node["expected"] if kind == "literal" else node["members"]
+        choices = tuple(getattr(one, "value", one) for one in given)
+    elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
+        kinds = frozenset({"array", "list"})
+    return Wanted(
+        location=location,
+        kinds=kinds,
+        choices=choices,
+        nullable=around.nullable or kind == "none",
+        has_default=around.has_default,
+        strict=around.strict,
+        switched=switched,
+        fields=lambda: [name for name, _ in fields_of(node)],
+        tags=tags,
+        has_optional_tag=kind == "tagged-union" and TAGS in node.get("metadata", {}),
+        branches=branches,
+    )
+
+
+def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Around:
+    around = _Around(config)
+    around.behind = node["schema"] if node["type"].endswith("-field") else node
+    is_authors = True  # pydantic's own types say strict inside lax-or-strict
+    while True:
+        kind = node["type"]
+        around.strict = around.strict or (is_authors and node.get("strict") is True)
+        around.switched |= node.get("metadata", {}).get(COERCE, {})
+        around.nullable = around.nullable or kind == "nullable"
+        around.has_default = around.has_default or kind == "default" or node.get("required") is False
+        if kind in ("model", "dataclass"):
+            around.config = node.get("config", around.config)
+        is_authors = is_authors and kind != "lax-or-strict"
+        if kind == "tagged-union" and GATE in node["choices"]:
+            around.tags += 1
+        inner = inside(node, definitions)
+        if kind in ("function-before", "function-wrap") and inner is not None:
+            around.behind = inner
+        if inner is None:
+            around.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
+            return around
+        node = inner
+
+
+def _inmost(node: Node) -> Node:
+    """The fields of a model, inside its validators."""
+    while node["type"] in TRANSPARENT:
+        node = node["schema"]
+    return node
+
+
+def _child(node: Node, step: int | str) -> Node | None:
+    kind = node["type"]
+    if kind in ("model", "dataclass"):
+        return _child(node["schema"], step)
+    if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
+        named = node.get("fields")
+        if isinstance(named, Mapping) and step in named and _written(str(step), named[step]) == step:
+            return named[step]  # type: ignore[no-any-return]
+        fields = fields_of(node)
+        if isinstance(step, int):
+            return fields[step][1] if step < len(fields) else None
+        named_so = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
+        return named_so or node.get("extras_schema")
+    return _item(node, step)
+
+
+def _item(node: Node, step: int | str) -> Node | None:
+    """What an item of an array, or a value of a map, is to be."""
+    if node["type"] in MAPS:
+        return node.get("values_schema") if isinstance(step, str) else None
+    items = node.get("items_schema")
+    if isinstance(step, str):
+        return None
+    if node["type"] != "tuple" or items is None:
+        return items
+    variadic = node.get("variadic_item_index")
+    position = step if variadic is None else min(step, variadic)
+    return items[position] if position < len(items) else None
+
+
+def fields_of(node: Node) -> list[tuple[str, Node]]:
+    """The fields of a node that has some, under the names that a model writes."""
+    if node["type"] in ("model", "dataclass"):
+        return fields_of(node["schema"])
+    if node["type"] == "call":
+        return fields_of(node["arguments_schema"])
+    if node["type"] == "arguments":
+        return [(one.get("alias", one["name"]), one["schema"]) for one in node["arguments_schema"]]
+    fields = node.get("fields", ())
+    named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return [(_written(name, field), field) for name, field in named]
+
+
+def _by_another_name(node: Node, step: str) -> Node | None:
+    """A field by its own name beside its alias, or by one alias of several."""
+    fields = node.get("fields", {})
+    items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return next((field for name, field in items if name == step or [step] in _paths(field)), None)
+
+
+def _paths(field: Node) -> list[Any]:
+    paths = field.get("validation_alias", ())
+    return list(paths) if isinstance(paths, list) else []
+
+
+def _written(name: str, field: Node) -> str:
+    alias = field.get("validation_alias", name)
+    if isinstance(alias, str):
+        return alias
+    return next((path[0] for path in _paths(field) if isinstance(path, list) and len(path) == 1), name)

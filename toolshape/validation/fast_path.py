@@ -1,0 +1,192 @@
+"""A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json
+
+from toolshape.calls import JsonSchema
+from toolshape.core_schema.key_count import KeyCount, compile_key_count, count_of_flat
+from toolshape.core_schema.nodes import Node, core_nodes
+from toolshape.core_schema.null_defaults import Nulled, admitting_nulls
+from toolshape.errors import CallError, Problem
+from toolshape.function.model import Definition
+from toolshape.schema.ambiguity import DEEPEST, forks, is_too_deep, unions_recur
+from toolshape.schema.arrows import Arrow, Dropped
+from toolshape.schema.values import written
+from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
+from toolshape.validation.settings import Terms, Validate, Validated, taken_home
+
+__all__ = ["Validation", "compile_validate", "validation_of"]
+
+
+class Validation(NamedTuple):
+    """What a definition tells of how its arguments are validated.
+
+    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
+    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
+    author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
+    """
+
+    model: type[BaseModel]
+    schema: JsonSchema
+    reserved: frozenset[str]
+    count_keys: KeyCount | None
+    has_decimals: bool
+    lax: bool
+    deepest: int | None
+    unions_recur: bool
+
+
+def validation_of(definition: Definition) -> Validation:
+    """Look at what the model of a definition is made of."""
+    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
+    return Validation(
+        model=definition.model,
+        schema=definition.schema,
+        reserved=definition.reserved,
+        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
+        has_decimals=any(node["type"] == "decimal" for node in nodes),
+        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
+        deepest=DEEPEST if forks(definition.schema) else None,
+        unions_recur=unions_recur(definition.schema),
+    )
+
+
+_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+
+
+def _is_lax(node: Node) -> bool:
+    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
+
+
+def compile_validate(validation: Validation, terms: Terms) -> Validate:
+    """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
+
+    Args:
+        validation: What to validate against.
+        terms: On what terms they are taken.
+
+    Returns:
+        A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
+        ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
+    """
+    slowly = _when_needed(validation, terms)
+    if validation.has_decimals or validation.deepest is not None:
+        return slowly
+    anything = _of_anything(validation, terms.back, slowly)
+    if validation.unions_recur:
+        return _of_bounded_depth(terms.name, anything)
+    if validation.reserved or validation.count_keys is None or (terms.back and not terms.drops):
+        return anything
+    text = _of_text(validation, validation.count_keys, slowly, anything)
+    return _of_text_with_nulls(validation, terms.drops, text, slowly, anything) if terms.drops else text
+
+
+_Slowly: TypeAlias = Callable[..., Validated]
+
+
+def _when_needed(validation: Validation, terms: Terms) -> _Slowly:
+    """The path of what is not valid at once, loaded and compiled with the first of it."""
+    compiled: list[_Slowly] = []
+
+    def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
+        if not compiled:
+            from toolshape.validation import pydantic_checker as checking  # noqa: PLC0415 - many a process never sees anything wrong
+
+            compiled.append(checking.compile_slowly(validation, terms))
+        return compiled[0](written(arguments), error)
+
+    return slowly
+
+
+def _of_bounded_depth(name: str, validate: Validate) -> Validate:
+    """Refuse what would keep a validator busy before it is asked."""
+
+    def bounded(arguments: Any) -> Validated:
+        text = written(arguments)
+        try:
+            text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
+            is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
+        except ValueError:  # which says so where it is read
+            is_too_much = False
+        if is_too_much:
+            problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+            raise CallError("malformed_arguments", tool=name, problems=[problem])
+        return validate(arguments)
+
+    return bounded
+
+
+def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) -> Validate:
+    """Take text, bytes and objects, home where they are in another form."""
+    validate_json = validation.model.__pydantic_validator__.validate_json
+    count_keys, reserved = validation.count_keys, validation.reserved
+
+    def validate(arguments: Any) -> Validated:
+        arguments = written(arguments)
+        try:
+            home = arguments if back is None else taken_home(arguments, back)
+            if isinstance(home, (str, bytes)):
+                model = validate_json(home, strict=True)
+                keys = count_keys(model) if count_keys else keys_in(from_json(home))
+                if not has_every_key(home, keys) and repeats_key(home):
+                    return slowly(arguments)
+            else:
+                model = validate_json(to_json(home), strict=True)
+        except ValueError as error:  # pydantic's, also for text that is not JSON or not UTF-8
+            return slowly(arguments, error)
+        if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
+            return slowly(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
+    """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
+    validate_json = validation.model.__pydantic_validator__.validate_json
+    is_flat = count_keys is count_of_flat
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        try:
+            model = validate_json(arguments, strict=True)
+        except ValueError as error:
+            return slowly(arguments, error)
+        keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
+        if arguments.count(":") != keys and repeats_key(arguments):  # every key has a colon of its own
+            return slowly(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text_with_nulls(
+    validation: Validation, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
+) -> Validate:
+    """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
+    compiled: list[Nulled | None] = []
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        if "null" not in arguments:
+            return text(arguments)
+        if not compiled:
+            compiled.append(admitting_nulls(validation.model.__pydantic_core_schema__, dropped))
+        nulled = compiled[0]
+        if nulled is None:
+            return anything(arguments)
+        try:
+            model = nulled.validate_json(arguments, strict=True)
+        except ValueError:
+            return slowly(arguments)
+        if arguments.count(":") != nulled.count_keys(model) and repeats_key(arguments):
+            return slowly(arguments)
+        nulled.forget(model)
+        return model, ()
+
+    return validate

@@ -1,0 +1,66 @@
+"""JSON text in, a value out: what is cut off told apart from what is no JSON, and no key taken twice."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from pydantic_core import from_json
+
+from toolshape.schema.values import UnreadableError, WrittenFloat, first_repeated, read_json, single
+
+__all__ = ["has_every_key", "keys_in", "read", "repeats_key"]
+
+
+Repair: TypeAlias = Callable[[str, type[float]], Any]
+
+
+def read(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
+    """Read a text, with numbers as they were written, and say whether it had to be repaired.
+
+    Args:
+        text: The text; empty is not JSON.
+        repair: Reads what is JSON but for its spelling; ``None`` where that is not allowed.
+
+    Raises:
+        UnreadableError: It is cut off (``json_truncated``), no JSON (``json_invalid``), or has a key twice
+            (``repeated_key``).
+    """
+    try:
+        value = from_json(text.encode() if isinstance(text, str) else text)
+    except ValueError as error:
+        is_cut = str(error).startswith("EOF while parsing")
+        if repair is None or is_cut or not isinstance(text, str):
+            raise UnreadableError(str(error), rule="json_truncated" if is_cut else "json_invalid") from error
+        return _repaired(text, repair), True
+    if not has_every_key(text, keys_in(value)):
+        single(read_json(text))
+    return read_json(text, keeps_keys=False) if _FLOAT.search(str(text)) else value, False
+
+
+_FLOAT = re.compile(r"[0-9][.eE]")  # or a text that looks like one
+
+
+def repeats_key(text: str | bytes) -> bool:
+    """Whether a key comes twice in one object of a JSON text."""
+    return first_repeated(read_json(text)) is not None
+
+
+def _repaired(text: str, repair: Repair) -> Any:
+    try:
+        return repair(text, WrittenFloat)
+    except ValueError as error:
+        rule = "json_truncated" if type(error).__name__ == "TruncatedError" else "json_invalid"
+        raise UnreadableError(str(error), rule=rule) from error
+
+
+def keys_in(value: Any) -> int:
+    """How many keys a JSON value has, all the way down."""
+    if isinstance(value, dict):
+        inner = [item for item in value.values() if isinstance(item, (dict, list))]
+        return len(value) + sum(map(keys_in, inner)) if inner else len(value)
+    return sum(map(keys_in, value)) if isinstance(value, list) else 0
+
+
+def has_every_key(text: str | bytes, keys: int) -> bool:
+    """Whether surely no key of a JSON text came twice, where so many are left: every key has a colon of its own."""
+    return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

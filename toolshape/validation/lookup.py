@@ -1,0 +1,94 @@
+"""A place in a value, and what a schema says of it: several things where branches of a union may stand there."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from toolshape.calls import JsonSchema
+from toolshape.schema.lens import resolver
+from toolshape.schema.write_only import is_secret
+from toolshape.validation.faults import Location
+
+__all__ = ["Secrets", "along", "child_of", "fields_of", "nodes_at"]
+
+_MOST_NODES = 50
+_MOST_LOOKED_AT = 500
+_DEEPEST = 16  # unions and references that lead to no place
+
+
+def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
+    """The schema's nodes for a place in a value: several where branches of a union may stand there."""
+    return along(schema, location)[-1]
+
+
+def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
+    """The nodes for each place on the way to one, from the root."""
+    resolve = resolver(schema)
+    found = [_open(schema, resolve, _DEEPEST)]
+    for step in location:
+        inner = [child_of(node, step) for node in found[-1]]
+        found.append([node for one in inner for node in _open(one, resolve, _DEEPEST)][:_MOST_NODES])
+    return found
+
+
+def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
+    """A node and the branches that it consists of, references followed: as many as can be told of."""
+    found: list[JsonSchema] = []
+    waiting, looked_at = [(node, depth)], 0
+    while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:
+        one, left = waiting.pop()
+        looked_at += 1
+        one = resolve(one)
+        if not isinstance(one, dict) or not left:
+            continue
+        branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in one.get(key, ())]
+        rest = {key: value for key, value in one.items() if key not in ("anyOf", "oneOf", "allOf")}
+        if not branches or rest.keys() & _SAYS_SOMETHING:
+            found.append(one)
+        waiting += [(branch, left - 1) for branch in reversed(branches)]
+    return found
+
+
+_SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum", "const", "additionalProperties"})
+
+
+def child_of(node: JsonSchema, step: int | str) -> Any:
+    """What a node says of one of its fields or items; ``None`` if nothing."""
+    if isinstance(step, int):
+        prefix = node.get("prefixItems", [])
+        return prefix[step] if step < len(prefix) else node.get("items")
+    if step in node.get("properties", {}):
+        return node["properties"][step]
+    return node.get("additionalProperties")
+
+
+def fields_of(nodes: Iterable[JsonSchema]) -> list[str]:
+    """The fields that they name, in order."""
+    return list(dict.fromkeys(name for node in nodes for name in node.get("properties", ())))
+
+
+class Secrets:
+    """Which places of a schema may hold a secret: what is marked ``writeOnly`` or as a password, and what is around it."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self.schema = schema
+        text = json.dumps(schema, default=str)
+        self.are_there = '"writeOnly"' in text or '"password"' in text
+
+    def may_be_at(self, location: Location) -> bool:
+        """Whether what stands at a place is not to be shown: of a schema with secrets, only plain values are."""
+        if not self.are_there:
+            return False
+        nodes_along = along(self.schema, location)
+        return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(_is_plain, nodes_along[-1]))
+
+
+def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
+    return any(map(is_secret, nodes))
+
+
+def _is_plain(node: JsonSchema) -> bool:
+    """Whether nothing stands inside a value there."""
+    kinds = node.get("type", ())
+    kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+    return bool(kinds or node.keys() & {"enum", "const"}) and not kinds & {"object", "array"}

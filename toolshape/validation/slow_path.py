@@ -1,0 +1,146 @@
+"""What a model sent in, valid arguments out: read, taken home, mended until they are valid or beyond mending."""
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+from toolshape.calls import Coercion, JsonSchema
+from toolshape.errors import CallError, CallErrorCode, Problem, shown
+from toolshape.schema.ambiguity import depth_of
+from toolshape.schema.values import UnreadableError, copied
+from toolshape.validation.apply_coercions import Checker, InvalidError, Mender, TooMuchWrongError, settled
+from toolshape.validation.faults import path_of
+from toolshape.validation.feedback import annotated, problems_of
+from toolshape.validation.json_text import read
+from toolshape.validation.settings import Terms, Validated
+
+__all__ = ["mended"]
+
+
+def mended(
+    checker: Checker,
+    schema: JsonSchema,
+    terms: Terms,
+    arguments: Any,
+    *,
+    deepest: int | None = None,
+    refused: Callable[[Any], InvalidError] | None = None,
+) -> Validated:
+    """The slow path: find out what is wrong, mend what the rules mend, and check again.
+
+    Args:
+        checker: What validates the arguments.
+        schema: Their canonical schema, in whose words the model is told.
+        terms: On what terms they are taken.
+        arguments: The payload as sent.
+        deepest: How deep they may be nested, where a validator's work multiplies with each level.
+        refused: What the checker had against them already, as they were sent, given the value that they are.
+
+    Raises:
+        CallError: It cannot be read as an object, or is not valid and no rule mends it.
+    """
+    try:
+        reader = _Reader(terms)
+        value, coercions = reader.as_object(arguments), reader.coercions
+        if deepest is not None and depth_of(value) > deepest:
+            raise _too_deep(terms, f"nested more than {deepest} levels deep")
+        if terms.back is not None:
+            value = terms.back(value)
+        is_as_sent = terms.back is None and not coercions
+        already = refused(value) if refused is not None and is_as_sent else None
+        found = settled(checker, value, Mender(terms.rules, reader.read), already=already)
+    except InvalidError as error:
+        problems = problems_of(error.told(), schema)
+        text = annotated(error.value, problems, schema) if terms.annotates else ""
+        raise CallError(
+            "invalid_arguments", tool=terms.name, problems=problems, arguments=error.value, annotated=text
+        ) from (error.__cause__ or error)
+    except TooMuchWrongError as error:
+        raise _too_deep(
+            terms, "more is wrong with them than can be told: send less at once", "too_much_wrong"
+        ) from error
+    except UnreadableError as error:  # in JSON text that was taken home
+        raise _unreadable(terms.name, error) from error
+    except RecursionError as error:
+        raise _too_deep(terms, "nested too deeply to be read") from error
+    return found.validated, (*coercions, *found.coercions)
+
+
+def _too_deep(terms: Terms, message: str, rule: str = "too_deep") -> CallError:
+    problem = Problem(path="", rule=rule, message=message)
+    return CallError("malformed_arguments", tool=terms.name, problems=[problem])
+
+
+def _repair_text(text: str, number: type[float]) -> Any:
+    """Read a text that is JSON but for its spelling; see ``repair.repaired``."""
+    return _repair().repaired(text, number)
+
+
+def _repair() -> types.ModuleType:
+    from toolshape.validation import repair  # noqa: PLC0415 - it needs an extra
+
+    return repair
+
+
+class _Reader:
+    """Reads one payload as a JSON object, with what may be mended of it as a whole."""
+
+    __slots__ = ("coercions", "name", "rules")
+
+    def __init__(self, terms: Terms) -> None:
+        self.name = terms.name
+        self.rules = terms.rules
+        self.coercions: list[Coercion] = []
+
+    def as_object(self, arguments: Any) -> Any:
+        value = arguments
+        if isinstance(value, (str, bytes)):
+            value = self.parsed(value)
+            if type(value) is dict:
+                return value
+        if isinstance(value, str) and "json_text" in self.rules:
+            inner = self.parsed(value)
+            if isinstance(inner, dict) or inner is None:
+                self.coercions.append(Coercion("", "json_text", value, copied(inner)))
+                value = inner
+        if value is None and "empty_as_no_arguments" in self.rules:
+            self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
+            value = {}
+        if isinstance(value, Mapping):  # what came as an object is somebody else's: ours is a copy
+            return self.parsed(self.written(value)) if value is arguments else value
+        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
+        raise CallError("malformed_arguments", tool=self.name, problems=[problem])
+
+    def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
+        """Read the text of a place."""
+        return read(text, _repair_text if may_repair else None)
+
+    def parsed(self, text: str | bytes) -> Any:
+        """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
+        if not text.strip():
+            return None
+        repair = _repair_text if "repair_json" in self.rules else None
+        try:
+            value, was_repaired = read(text, repair)
+        except UnreadableError as error:
+            raise _unreadable(self.name, error) from error
+        if was_repaired:
+            self.coercions.append(Coercion("", "repair_json", text, copied(value)))
+        return value
+
+    def written(self, value: Mapping[str, Any]) -> bytes:
+        try:
+            return to_json(value)
+        except ValueError as error:
+            problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
+            raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
+
+
+def _unreadable(tool: str, error: UnreadableError) -> CallError:
+    problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
+    return CallError(_CODES.get(error.rule, "malformed_arguments"), tool=tool, problems=[problem])
+
+
+_CODES: Mapping[str, CallErrorCode] = {"json_truncated": "truncated_arguments", "repeated_key": "invalid_arguments"}

@@ -1,0 +1,1 @@
+"""What every provider has in common: bodies, streams, ids, and the export of a tool. The standard library only."""

@@ -1,0 +1,298 @@
+"""What a provider is: how it takes tools, how its calls read, how it wants results. JSON only, no SDK."""
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
+from toolshape.errors import ExportError, Problem, ResponseError
+from toolshape.schema.checks import Cited
+from toolshape.schema.lens import Pass
+
+__all__ = [
+    "Budget",
+    "Choice",
+    "Completed",
+    "Facts",
+    "NameRule",
+    "Provider",
+    "Read",
+    "Reading",
+    "Said",
+    "Strictness",
+    "available",
+    "family_of",
+    "get",
+    "never_streamed",
+    "recognised",
+    "unsayable",
+]
+
+ENTRY_POINTS = "toolshape.providers"
+_MOST_SPOKEN = "openai"  # a message alone may be of several families: it is this one's, if of none that is bound
+
+
+class Reading(NamedTuple):
+    """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
+
+    ``cut`` are the positions of calls that were cut off, where the stream they came in tells; ``ends_in_call`` is
+    whether nothing comes after the last call, which a response that ended for its length may have cut off.
+    """
+
+    assistant: list[Message]
+    calls: Sequence[WireCall | tuple[str, str, Any, Any]]
+    finish: str | None
+    cut: frozenset[int] = frozenset()
+    ends_in_call: bool = True
+
+
+Read: TypeAlias = tuple[list[Message], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool]
+"""What a ``Reading`` holds, and a ``WireCall``; tuples of nothing but that are made and taken apart in a third of the time."""
+
+
+Completed: TypeAlias = tuple[int, WireCall]
+"""A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
+
+
+class Said(NamedTuple):
+    """A call to be written as a model would have: its id, the name and the arguments as the provider was shown them."""
+
+    id: str
+    wire_name: str
+    arguments: JsonObject
+
+
+class Choice(NamedTuple):
+    """Which tools a model may or must call, for one request.
+
+    ``mode``: ``"auto"``, ``"none"`` or ``"required"``, or ``None`` where nothing is said. ``names`` are wire names: the
+    one tool to call, or those of which one is to be called, and ``chosen`` is what the SDK takes as tools for these
+    alone. ``is_strict``: some tool is shown in strict form, for providers that switch it on by request. ``provider``
+    and ``model`` are whom the request goes to.
+    """
+
+    provider: str
+    model: str | None = None
+    mode: Literal["auto", "none", "required"] | None = None
+    names: tuple[str, ...] = ()
+    chosen: tuple[JsonObject, ...] = ()
+    parallel: bool | None = None
+    is_strict: bool = False
+
+
+class NameRule(NamedTuple):
+    """What a provider takes as a tool's name, and the evidence for it.
+
+    ``pattern`` must match the whole name; ``longest`` is the most characters; a ``reserved`` name is not taken.
+    """
+
+    pattern: str
+    longest: int
+    evidence: str
+    reserved: frozenset[str] = frozenset()
+
+    def admits(self, name: str) -> bool:
+        """Whether the provider takes this name."""
+        return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
+
+
+class Budget(NamedTuple):
+    """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
+
+    ``is_shared``: strictness is the request's, so that either all of its tools are strict or none is.
+    """
+
+    evidence: str
+    tools: int | None = None
+    properties: int | None = None
+    optional: int | None = None
+    unions: int | None = None
+    is_shared: bool = False
+
+
+class Facts(NamedTuple):
+    """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
+
+    ``arguments``: how they arrive; ``malformed``: what arrives where the model wrote no JSON; ``declined``: how it
+    says that it calls nothing; ``strict``: the switch; ``needs``: what else the request or the server needs.
+    """
+
+    arguments: str
+    malformed: str
+    declined: str
+    strict: str
+    needs: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Provider:
+    """One provider's API, as data and pure functions over JSON.
+
+    Args:
+        name: What users write.
+        family: The wire family, by the name of its default provider; responses of one family look alike, whoever
+            sent them.
+        form: The provider whose entries have the form of this one's: where they are alike, a definition written for
+            one can be sent to the other as it is.
+        names: The rule for tool names.
+        refuses: What it refuses of any schema.
+        refuses_strict: What it refuses of a strict one besides.
+        lenient: How the schema is rewritten by default, in this order.
+        strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
+        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
+            it is enough to say so in the request.
+        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
+        budget: What it compiles of strict tools in one request.
+        most_tools: How many tools a request may hold.
+        longest_description: How many characters a tool's description may have.
+        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
+        lacks: Keys of an entry that others of the family have and this one does not know.
+        envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
+        gather: The entries of all tools as what the SDK takes as its tools.
+        request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
+        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
+        read: The calls in such a body; ``None`` for any other.
+        finishes: What its words for why a response ended mean.
+        fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
+            calls that are complete with it, each once: nothing that comes later belongs to them.
+        say: Calls as the message of an assistant that made them.
+        carries: What of ``"image"`` and ``"file"`` its results hold.
+        encode: Results as the messages that answer them.
+        facts: For the documentation.
+    """
+
+    name: str
+    family: str
+    form: str
+    names: NameRule
+    refuses: tuple[Cited, ...] = ()
+    refuses_strict: tuple[Cited, ...] = ()
+    lenient: tuple[Pass, ...]
+    strict: tuple[Pass, ...] | None
+    is_strict_by_auto: bool = True
+    strict_needs: str = ""
+    budget: Budget | None = None
+    most_tools: int | None = None
+    longest_description: int | None = None
+    examples: str | None = None
+    lacks: frozenset[str] = frozenset()
+    envelope: Callable[[Spec, bool], JsonObject]
+    gather: Callable[[list[JsonObject]], list[JsonObject]] = list
+    request: Callable[[list[JsonObject], Choice], JsonObject]
+    recognises: Callable[[Any], bool]
+    read: Callable[[Any], Read | None]
+    finishes: Mapping[str, Finish]
+    fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
+    say: Callable[[Sequence[Said]], list[Message]]
+    carries: frozenset[str] = frozenset()
+    encode: Callable[[Sequence[Result]], list[Message]]
+    facts: Facts
+
+    def __reduce__(self) -> Any:
+        # By its name, where that finds it again.
+        if available_here(self):
+            return get, (self.name,)
+        raise TypeError(f"the provider {self.name!r} cannot be pickled: no entry point of a package has its name")
+
+
+def available_here(provider: Provider) -> bool:
+    """Whether a provider is found by its name."""
+    try:
+        return get(provider.name) is provider
+    except ExportError:
+        return False
+
+
+Strictness: TypeAlias = bool | Literal["auto"]
+
+
+def unsayable(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
+    """The error for what a provider has no word for in a request."""
+    problem = Problem(path=path, rule="choice", message=message)
+    return ExportError(provider=choice.provider, tool=None, problems=[problem])
+
+
+def get(provider: str | Provider) -> Provider:
+    """Find a provider by name.
+
+    Raises:
+        ExportError: There is none of this name.
+    """
+    if isinstance(provider, Provider):
+        return provider
+    found = _built_in().get(provider)
+    if found is None:
+        for entry in _entry_points():
+            if entry.name != provider:
+                continue
+            loaded = entry.load()
+            if isinstance(loaded, Provider):
+                return loaded
+        message = f"there is no provider {provider!r}; there are {', '.join(available())}"
+        raise ExportError(provider=provider, tool=None, problems=[Problem(path="", rule="provider", message=message)])
+    return found
+
+
+def available() -> tuple[str, ...]:
+    """The names of all providers: those in this package, and those of installed packages' entry points."""
+    return tuple(sorted({*_built_in(), *(entry.name for entry in _entry_points())}))
+
+
+def _entry_points() -> Iterable[Any]:
+    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing us, for what few ask
+
+    return importlib.metadata.entry_points(group=ENTRY_POINTS)
+
+
+@functools.cache
+def _built_in() -> Mapping[str, Provider]:
+    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
+
+    from toolshape import providers  # noqa: PLC0415 - the loader: its files import this module
+
+    found = sorted(pkgutil.iter_modules(providers.__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))
+    names = [f"{providers.__name__}.{file.name}" for file in found]
+    files = [importlib.import_module(name) for name in names]
+    return {provider.name: provider for file in files for provider in file.PROVIDERS}
+
+
+def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
+    """Find whose response this is, by its form.
+
+    Args:
+        response: A dict, list or SDK object.
+        bound: Providers to ask besides those of this package.
+
+    Returns:
+        The default provider of the family, or the one that recognised it where that does not.
+
+    Raises:
+        ResponseError: It has the form of no family.
+    """
+    for provider in (*bound, *_built_in().values()):
+        if recognised(provider, response):
+            default = _built_in().get(provider.family, provider)
+            return default if recognised(default, response) else provider
+    known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
+    said = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
+    raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
+
+
+def recognised(provider: Provider, response: Any) -> bool:
+    """Whether a response has the provider's form; what breaks on being looked at has none."""
+    try:
+        return provider.recognises(response)
+    except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
+        return False
+
+
+def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold
+    """The fold of a provider that sends calls whole.
+
+    Raises:
+        ResponseError: Always.
+    """
+    raise ResponseError("this provider does not stream calls: dispatch each as it comes", body=event)

@@ -1,0 +1,85 @@
+"""Which tools of a set may be strict at once, where a provider compiles only so much for one request."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from toolshape.calls import JsonSchema
+from toolshape.errors import ExportError, Problem
+from toolshape.schema.limits import GrammarSize, grammar_size
+from toolshape.wire.provider import Budget, Provider
+
+__all__ = ["Candidate", "relaxed"]
+
+
+class Candidate(NamedTuple):
+    """A tool of the set: its schema as shown, if that is strict, and whether somebody insists that it be.
+
+    ``is_strict`` is ``False`` for a tool that is shown in lenient form anyway; these matter where strictness is shared.
+    """
+
+    name: str
+    schema: JsonSchema
+    is_strict: bool
+    is_asked: bool
+    is_destructive: bool
+
+
+def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Find the strict tools that must be shown in lenient form so that the others fit.
+
+    Tools that somebody insists on go first, then destructive ones, then as many as fit: the cheapest first, among
+    equals in the order given, so that a tool that is added takes the place of as few others as can be.
+
+    Raises:
+        ExportError: Those that somebody insists on do not fit; it names which to relax.
+    """
+    strict = [one for one in candidates if one.is_strict]
+    if budget.is_shared and len(strict) < len(candidates):
+        if asked := [one.name for one in strict if one.is_asked]:
+            lenient = ", ".join(one.name for one in candidates if not one.is_strict)
+            raise _too_much(
+                provider,
+                budget,
+                f"strict for one is strict for all: {asked[0]} is, {lenient} is not: relax the one or make the other strict",
+            )
+        return frozenset(one.name for one in strict)
+    sizes = {one.name: grammar_size(one.schema) for one in strict}
+    order = sorted(strict, key=lambda one: (not one.is_asked, not one.is_destructive, _cost(sizes[one.name], budget)))
+    spent = GrammarSize(0, 0, 0)
+    taken, out = 0, []
+    for one in order:
+        sum_of = GrammarSize(*map(sum, zip(spent, sizes[one.name], strict=True)))
+        if _fits(sum_of, taken + 1, budget):
+            spent, taken = sum_of, taken + 1
+        else:
+            out.append(one)
+    if too_many := [one.name for one in out if one.is_asked or budget.is_shared]:
+        if budget.is_shared and not any(one.is_asked for one in strict):
+            return frozenset(sizes)
+        message = f"not all can be strict in one request ({_limits(budget)}): relax {', '.join(too_many)}"
+        raise _too_much(provider, budget, message)
+    return frozenset(one.name for one in out)
+
+
+def _cost(size: GrammarSize, budget: Budget) -> float:
+    return size.optional / (budget.optional or 1e9) + size.unions / (budget.unions or 1e9)
+
+
+def _fits(size: GrammarSize, tools: int, budget: Budget) -> bool:
+    pairs = zip((tools, *size), (budget.tools, budget.properties, budget.optional, budget.unions), strict=True)
+    return all(most is None or spent <= most for spent, most in pairs)
+
+
+def _limits(budget: Budget) -> str:
+    named = {
+        "strict tools": budget.tools,
+        "properties": budget.properties,
+        "optional properties": budget.optional,
+        "unions": budget.unions,
+    }
+    return "at most " + ", ".join(f"{most} {what}" for what, most in named.items() if most is not None)
+
+
+def _too_much(provider: Provider, budget: Budget, message: str) -> ExportError:
+    problem = Problem(path="", rule="strict_budget", message=message, evidence=budget.evidence)
+    return ExportError(provider=provider.name, tool=None, problems=[problem])
