@@ -24,8 +24,8 @@ from test_providers import one, two, without_reference
 
 import toolshape
 from toolshape import Registry
+from toolshape.providers import get
 from toolshape.wire.export import refusals
-from toolshape.wire.provider import get
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
 from toolshape.definitions.formats import read
+from toolshape.providers import get
 from toolshape.wire.export import show
-from toolshape.wire.provider import get
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FORMS = {

@@ -10,8 +10,9 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry, tool
+from toolshape.providers import available, get
 from toolshape.report import Entry
-from toolshape.wire.provider import Provider, available, get
+from toolshape.wire.provider import Provider
 
 PAGE = Path(__file__).parents[1] / "docs" / "providers.md"
 HEAD = """# Providers

@@ -11,10 +11,11 @@ from shared import corpus
 from test_sdk_types import TOOLS
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
+from toolshape.providers import available, get
 from toolshape.testing import LawBrokenError
 from toolshape.testing.laws import check_shape, in_2020_12
 from toolshape.wire.export import show
-from toolshape.wire.provider import Provider, available, get
+from toolshape.wire.provider import Provider
 
 # A part of the rows, unless all are asked for (nox -s corpora).
 STEP = 1 if os.environ.get("TOOLSHAPE_EVERY") else 40

@@ -11,127 +11,120 @@ import toolshape
 
 PACKAGE = Path(toolshape.__file__).parent
 ROOT = PACKAGE.parent
-# Each module may import what stands before it in its row; "both" sides stand before the meeting.
-JSON_SIDE = [
-    "errors", "near_names", "values", "parts", "calls", "arrows", "matching", "recursion", "faults", "write_only", "lens", "places", "forks", "wording", "feedback", "rewrites", "structure", "rules", "limits", "bodies", "provider", "receiving",
-    "providers",
-    "showing", "budget", "drafts", "dialects", "wire",
-]  # fmt: skip
-PYTHON_SIDE = [
-    "errors", "values", "parts", "calls", "arrows", "faults", "docstrings", "annotations", "cores", "choices", "map_keys", "write_only", "canonical", "tags", "closing",
-    "counting", "nulls", "signature", "binding", "model", "output", "described", "coercion", "wanted", "outcomes", "running", "loops",
-]  # fmt: skip
-MEETING = [
-    *dict.fromkeys([*JSON_SIDE, *PYTHON_SIDE]),
-    "reading",
-    "terms",
-    "validation",
-    "repair",
-    "mending",
-    "payload",
-    "refusals",
-    "checking",
-    "assertions",
-    "schemas",
-    "definitions",
-    "options",
-    "tool",
-    "shape",
-    "route",
-    "dispatch",
-    "collecting",
-    "report",
-    "bound",
-    "registry",
-    "checks",
-    "slips",
-    "model_values",
-    "testing",
-    "cli",
-]
-# The loader of providers, two extras, the dialects of others, what is not valid at once, and what would cost every import
-# of us a good deal: asyncio (a sixth of what importing pydantic costs), the metadata of all that is installed (as much),
-# logging, difflib, pkgutil and importlib.util (a thirtieth each).
-INNER = {
-    ("errors.py", "difflib"),
-    ("provider.py", "pkgutil"),
-    ("coercion.py", "importlib.util"),
-    ("running.py", "toolshape.loops"),
-    ("provider.py", "importlib.metadata"),
-    ("outcomes.py", "logging"),
-    ("provider.py", "toolshape.providers"),
-    ("definitions.py", "toolshape.schemas"),
-    ("described.py", "toolshape.definitions"),
-    ("payload.py", "toolshape.repair"),
-    ("validation.py", "toolshape.checking"),
+# A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
+ROOMS = (
+    "errors", "parts", "calls", "results", "schema", "wire", "providers", "core_schema", "function", "validation",
+    "execution", "definitions", "options", "tool", "dispatch", "report", "bound", "registry", "compatibility", "testing",
+    "cli", "provider",
+)  # fmt: skip
+STANDARD_LIBRARY_ONLY = ROOMS[: ROOMS.index("providers") + 1]
+# Who may import what besides the standard library, and besides pydantic after the providers.
+LIBRARIES = {
+    "toolshape.function.docstrings": {"docstring_parser"},
+    "toolshape.definitions.jsonschema_keywords": {"jsonschema"},
+    "toolshape.validation.repair": {"json5"},
+    "toolshape.testing.laws": {"hypothesis", "jsonschema"},
+    "toolshape.testing.values": {"hypothesis"},
+    "toolshape.cli": {"click"},
+    # For the type checker only.
+    "toolshape.tool": {"typing_extensions"},
+    "toolshape.registry": {"typing_extensions"},
+    "toolshape.schema.values": {"typing_extensions"},
+}
+# Imports inside functions: extras, what most programs never need, and what every import of the package would pay for:
+# asyncio (a sixth of what importing pydantic costs), importlib.metadata (as much), logging, difflib, pkgutil and
+# importlib.util (a thirtieth each).
+LAZY = {
+    ("toolshape.errors", "difflib"),
+    ("toolshape.providers", "pkgutil"),
+    ("toolshape.providers", "importlib.metadata"),
+    ("toolshape.validation.coercion", "importlib.util"),
+    ("toolshape.validation.fast_path", "toolshape.validation.pydantic_checker"),
+    ("toolshape.validation.slow_path", "toolshape.validation.repair"),
+    ("toolshape.execution.failures", "logging"),
+    ("toolshape.execution.run", "toolshape.execution.aio"),
+    ("toolshape.definitions.build", "toolshape.definitions.jsonschema_checker"),
+    ("toolshape.tool", "toolshape.execution.aio"),
+    ("toolshape.tool", "toolshape.definitions.build"),
+    ("toolshape.dispatch.plan", "toolshape.execution.aio"),
+    ("toolshape.registry", "toolshape.definitions.build"),
 }
 # A class with a docstring for every public name; the vocabulary, none of whose rules knows another; what the two families
 # say that others are made of; a line for every hole, and for every kind of core schema.
 LONG_MODULES = {
-    "tool.py": 640,
-    "schemas.py": 350,
-    "providers/openai.py": 430,
-    "providers/gemini.py": 360,
-    "rewrites.py": 730,
-    "lens.py": 545,
-    "drafts.py": 360,
-    "testing.py": 450,
-    "model.py": 330,
-    "matching.py": 320,
-    "mending.py": 310,
+    "toolshape.tool": 640,
+    "toolshape.definitions.jsonschema_checker": 350,
+    "toolshape.providers.openai": 430,
+    "toolshape.providers.gemini": 360,
+    "toolshape.schema.rewrites": 730,
+    "toolshape.schema.lens": 545,
+    "toolshape.schema.normalise": 360,
+    "toolshape.testing.laws": 450,
+    "toolshape.function.model": 330,
+    "toolshape.schema.union_branches": 320,
+    "toolshape.validation.apply_coercions": 310,
 }
 
 
-def modules() -> dict[str, Path]:
-    return {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-EVERY = pytest.mark.parametrize("name", modules())
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+EVERY = pytest.mark.parametrize("name", MODULES)
 
 
 def room(name: str) -> str:
-    return name.partition("/")[0].removesuffix(".py")
+    return name.split(".")[1] if "." in name else ""
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """The rooms of toolshape that a module imports, and whether it does so inside a function."""
-    tree = ast.parse(path.read_text())
-    inner = {
-        id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in ast.walk(f)
-    }
+def imports(name: str) -> list[tuple[str, bool]]:
+    """What a module imports, by its full name, and whether it does so inside a function."""
+    tree = ast.parse(MODULES[name].read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    inner = {id(node) for function in functions for node in ast.walk(function)}
     found = []
     for node in ast.walk(tree):
         names: list[str] = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "toolshape" else [node.module]
-            )
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports relatively"
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [one if one in MODULES else str(node.module) for one in full]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        found += [(name, id(node) in inner) for name in names]
+        found += [(one, id(node) in inner) for one in names]
     return found
 
 
 @EVERY
-def test_arrows_point_left(name):
-    """No module imports what stands to its right, nor inside a function, but for the loader of providers."""
-    this = room(name)
-    for imported, is_inner in imports(modules()[name]):
-        loader = (name, imported) in INNER
-        assert not is_inner or loader, f"{name} imports {imported} inside a function"
-        parts = imported.split(".")
-        if parts[0] != "toolshape" or loader or this == "__init__" or len(parts) == 1:
-            continue
-        if this == parts[1] == "providers":  # a family that is made of another
-            continue
-        row = next(side for side in (JSON_SIDE, PYTHON_SIDE, MEETING) if this in side)
-        assert parts[1] in row[: row.index(this)], f"{name} must not import {imported}"
+def test_a_module_imports_from_rooms_before_its_own(name):
+    """And inside a function only what is listed with a reason."""
+    for imported, is_inner in imports(name):
+        assert not is_inner or (name, imported) in LAZY, f"{name} imports {imported} inside a function"
+        if room(imported) and imported in MODULES and name != "toolshape" and room(imported) != room(name):
+            assert ROOMS.index(room(imported)) < ROOMS.index(room(name)), f"{name} must not import {imported}"
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """There is no circle of imports in the whole package, those inside functions included."""
+    graph = {name: {one for one, _ in imports(name) if one in MODULES} for name in MODULES}
+    while leaves := [name for name, needs in graph.items() if not needs]:
+        for name in leaves:
+            del graph[name]
+        graph = {name: needs - set(leaves) for name, needs in graph.items()}
+    assert not graph, f"these import each other: {sorted(graph)}"
+
+
+def test_every_lazy_import_that_is_listed_is_there():
+    """The list says what is, and nothing that was."""
+    found = {(name, imported) for name in MODULES for imported, is_inner in imports(name) if is_inner}
+    assert found == LAZY
 
 
 @EVERY
 def test_sizes(name):
     """A long module or function is a question that has an answer here, or none."""
-    text = modules()[name].read_text()
+    text = MODULES[name].read_text()
     assert text.count("\n") <= LONG_MODULES.get(name, 300)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -140,26 +133,13 @@ def test_sizes(name):
 
 
 @EVERY
-def test_the_json_side_needs_only_the_standard_library(name):
-    """No provider SDK anywhere, no pydantic on the JSON side."""
-    for imported, _ in imports(modules()[name]):
-        top = imported.split(".")[0]
-        allowed = {"toolshape", "annotationlib", *sys.stdlib_module_names}
-        if room(name) not in JSON_SIDE:
-            allowed |= {"pydantic", "pydantic_core"}
-        if name == "docstrings.py":
-            allowed.add("docstring_parser")
-        if name == "cli.py":
-            allowed.add("click")
-        if name in ("testing.py", "model_values.py"):
-            allowed |= {"hypothesis", "jsonschema"}
-        if name == "assertions.py":
-            allowed.add("jsonschema")
-        if name == "repair.py":
-            allowed.add("json5")
-        if name in ("tool.py", "registry.py", "values.py"):
-            allowed.add("typing_extensions")  # for the type checker only
-        assert top in allowed, f"{name} imports {imported}"
+def test_libraries(name):
+    """No provider's SDK anywhere; the standard library alone up to the providers."""
+    allowed = {"toolshape", "annotationlib", *sys.stdlib_module_names, *LIBRARIES.get(name, ())}
+    if room(name) not in STANDARD_LIBRARY_ONLY:
+        allowed |= {"pydantic", "pydantic_core"}
+    for imported, _ in imports(name):
+        assert imported.split(".")[0] in allowed, f"{name} imports {imported}"
 
 
 def test_importing_toolshape_imports_no_extra():
@@ -172,7 +152,11 @@ def test_importing_toolshape_imports_no_extra():
     assert not loaded & {"asyncio", "logging", "difflib", "pkgutil"}
     script = "import sys; from toolshape import Registry, tool; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not set(ran.stdout.split()) & {"toolshape.checking", "toolshape.mending", "toolshape.definitions"}
+    assert not set(ran.stdout.split()) & {
+        "toolshape.validation.pydantic_checker",
+        "toolshape.execution.aio",
+        "toolshape.definitions.build",
+    }
 
 
 def test_the_command_line_says_what_it_needs():

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from zoo import CASES
 
 from toolshape import CallError, Registry, Tool
-from toolshape.providers import ollama
+from toolshape.providers import available, get, ollama
 from toolshape.schema import constrained as structure
 from toolshape.schema import lens, rewrites
 from toolshape.schema.lens import Change, everywhere
@@ -19,7 +19,6 @@ from toolshape.testing.laws import check_shape
 from toolshape.tool import as_tool
 from toolshape.validation.settings import Terms
 from toolshape.wire.export import Shown, show
-from toolshape.wire.provider import available, get
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 # What a provider has no strict form for, however it is rewritten: the budget of Claude's grammar.

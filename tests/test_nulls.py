@@ -21,11 +21,11 @@ from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
 from toolshape.core_schema.null_defaults import admitting_nulls
+from toolshape.providers import get
 from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.fast_path import compile_validate, validation_of
 from toolshape.validation.settings import Terms
 from toolshape.wire.export import show
-from toolshape.wire.provider import get
 
 Maybe = TypeAliasType("Maybe", Optional[int])
 

@@ -9,7 +9,7 @@ import pytest
 
 from toolshape import CallError, DefinitionError, ExportError, Registry, ResponseError, ToolError, tool
 from toolshape.errors import Problem
-from toolshape.wire.provider import get
+from toolshape.providers import get
 
 
 @tool

@@ -13,7 +13,7 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import Registry, UsageError, tool
-from toolshape.wire.provider import available, get, recognised
+from toolshape.providers import available, get, recognised
 
 
 @tool

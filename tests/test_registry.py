@@ -8,7 +8,7 @@ import pytest
 
 import toolshape
 from toolshape import DefinitionError, ExportError, Registry, ResponseError, UsageError, tool
-from toolshape.wire.provider import available, get
+from toolshape.providers import available, get
 
 
 @tool(tags=["read"])

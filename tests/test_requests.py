@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field, create_model
 from rows import ROWS
 
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
-from toolshape.wire.provider import Budget, available, get
+from toolshape.providers import available, get
+from toolshape.wire.provider import Budget
 from toolshape.wire.strict_budget import Candidate, relaxed
 
 A, B, C = (tool(name=name)(lambda x: x) for name in "abc")

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
+from toolshape.providers import get
 from toolshape.wire.export import show
-from toolshape.wire.provider import get
 
 PROVIDERS = [
     ("openai", True),

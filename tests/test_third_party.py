@@ -8,17 +8,15 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry
+from toolshape.provider import available, get
 from toolshape.testing import check_provider
-from toolshape.wire.provider import available, get
 
 ACME = '''
 """Acme Models: lists of functions, arguments as pairs."""
 
 from dataclasses import replace
 
-from toolshape.calls import WireCall
-from toolshape.wire.provider import NameRule, Reading, get
-from toolshape.schema.checks import cited, closed
+from toolshape.provider import NameRule, Reading, WireCall, checks, get
 
 
 def envelope(spec, strict):
@@ -50,7 +48,7 @@ ACME = replace(
     family="acme",
     form="acme",
     names=NameRule(pattern="[a-z]+", longest=12, evidence="their handbook, 2026-01"),
-    refuses=cited("their handbook, 2026-01", closed),
+    refuses=checks.cited("their handbook, 2026-01", checks.closed),
     lenient=get("openai").strict,
     envelope=envelope,
     request=request,

@@ -10,10 +10,11 @@ from typing import Any
 from toolshape import compatibility as checks
 from toolshape.errors import ToolshapeError
 from toolshape.options import Options
+from toolshape.providers import get
 from toolshape.registry import Registry
 from toolshape.report import table
 from toolshape.tool import Tool, as_tool, make_tool
-from toolshape.wire.provider import Strictness, get
+from toolshape.wire.provider import Strictness
 
 try:
     import click

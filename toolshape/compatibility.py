@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from toolshape.errors import ExportError
 from toolshape.options import Options
+from toolshape.providers import get
 from toolshape.registry import Registry
 from toolshape.report import Entry
 from toolshape.tool import Tool, make_tool
-from toolshape.wire.provider import Provider, Strictness, get
+from toolshape.wire.provider import Provider, Strictness
 
 __all__ = ["Difference", "Refused", "check", "differences"]
 

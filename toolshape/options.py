@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, cast, get_args
 
+from toolshape import providers
 from toolshape.calls import Effect, JsonObject
 from toolshape.errors import DefinitionError, Problem, did_you_mean
 from toolshape.validation.coercion import chosen_rules
-from toolshape.wire import provider as providers
+from toolshape.wire.provider import Strictness
 
 __all__ = ["Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
 
@@ -18,7 +19,7 @@ class ToolOptions(TypedDict, total=False):
     name: str | None
     title: str | None
     description: str | None
-    strict: providers.Strictness | None
+    strict: Strictness | None
     coerce: Mapping[str, bool] | bool | None
     timeout: float | None
     longest_result: int | None
@@ -35,7 +36,7 @@ class Options(NamedTuple):
     name: str | None = None
     title: str | None = None
     description: str | None = None
-    strict: providers.Strictness | None = None
+    strict: Strictness | None = None
     coerce: Mapping[str, bool] | bool | None = None
     timeout: float | None = None
     longest_result: int | None = None

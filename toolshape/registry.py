@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, o
 
 from toolshape.bound import Bound
 from toolshape.calls import JsonObject, Results
-from toolshape.definitions.record import definitions
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
 from toolshape.options import ToolOptions, labels, options_of
+from toolshape.providers import family_of, get
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.bodies import opened
-from toolshape.wire.provider import Provider, Strictness, family_of, get
+from toolshape.wire.provider import Provider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -118,7 +118,9 @@ class Registry:
             asked.append(name)
             return functions.get(name)
 
-        each = definitions().each_of(given)
+        from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+
+        each = build.each_of(given)
         made = [make_from_definition(entry, choose, verbatim, options, frame) for entry in each]
         if lost := sorted(functions.keys() - set(asked)):
             problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")

@@ -19,11 +19,13 @@ from typing import (
 
 from pydantic import BaseModel
 
+from toolshape import providers
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Verbatim
-from toolshape.definitions.record import Choose, SchemaDefinition, definitions
+from toolshape.definitions.record import Choose, SchemaDefinition
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.execution.failures import as_call_error, refusal
-from toolshape.execution.run import NOTHING_INJECTED, compile_call, is_async, loops, refuse_running_loop
+from toolshape.execution.returned import is_async
+from toolshape.execution.run import NOTHING_INJECTED, compile_call, refuse_running_loop
 from toolshape.function import model as models
 from toolshape.function import output as outputs
 from toolshape.function import signature as signatures
@@ -32,10 +34,11 @@ from toolshape.function.invoke import Invoke, compile_invoke
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
 from toolshape.schema.values import copied
 from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.fast_path import Validation, compile_validate, validation_of
+from toolshape.validation.fast_path import compile_validate
+from toolshape.validation.model_traits import Validation, validation_of
 from toolshape.validation.settings import Terms, Validate
 from toolshape.wire import export as showing
-from toolshape.wire import provider as providers
+from toolshape.wire.provider import Provider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -224,7 +227,7 @@ class Tool(Generic[P, R]):
         return self.options.timeout
 
     @property
-    def strict(self) -> providers.Strictness | None:
+    def strict(self) -> Strictness | None:
         """Whether the author wants the arguments constrained; ``None``: as the registry is bound."""
         return self.options.strict
 
@@ -348,8 +351,9 @@ class Tool(Generic[P, R]):
         """Compile the way from a model's arguments to valid ones; for the modules of toolshape."""
         definition = self._definition
         if isinstance(definition, SchemaDefinition):
-            compiled: Validate = definitions().compile_validate(definition, terms)
-            return compiled
+            from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+
+            return build.compile_validate(definition, terms)
         return compile_validate(
             self._validation if self._bound_to is None else self._bound_to.validation_as_method, terms
         )
@@ -450,6 +454,8 @@ class Tool(Generic[P, R]):
         self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
     ) -> Any:
         """The same as ``call``, from a running loop: other than async tools run in a thread."""
+        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
         definition = self._definition
         self.require(inject)
         try:
@@ -458,12 +464,12 @@ class Tool(Generic[P, R]):
             refused = refusal(error, tool=self.name)
             raise refused from refused.__cause__
         try:
-            work = loops().run_async(definition.kind, self.invoke, validated, inject, self.timeout)
-            return await loops().alone(work)
+            work = aio.run_async(definition.kind, self.invoke, validated, inject, self.timeout)
+            return await aio.alone(work)
         except BaseException as error:
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
-    def export(self, provider: "str | providers.Provider", *, strict: providers.Strictness | None = None) -> JsonObject:
+    def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> JsonObject:
         """Show this tool alone, as one entry of what the provider takes as tools.
 
         Args:
@@ -579,7 +585,9 @@ def make_from_definition(
     """Make the tool; see ``Tool.from_definition``."""
     given = options_of(options)
     refuse_wrong(given, given.name or "a definition", "a definition")
-    made, function = definitions().define(definition, choose, name=given.name, frame=frame)
+    from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+
+    made, function = build.define(definition, choose, name=given.name, frame=frame)
     keys = made.keys
     if given.effects and "mcp" in keys:  # the author knows better what it does than the hints
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
@@ -608,7 +616,9 @@ def _from_parts(made: SchemaDefinition, function: Callable[..., Any] | None, opt
 
 
 def _from_pickle(entry: JsonObject, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
-    made, _ = definitions().define(entry, lambda _: function, name=options.name, frame=None)
+    from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+
+    made, _ = build.define(entry, lambda _: function, name=options.name, frame=None)
     return _from_parts(made, function, options)
 
 

@@ -6,6 +6,8 @@ Read in pydantic-core 2.46 and 2.50.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+
 __all__ = [
     "CHOICES",
     "GATE",
@@ -15,10 +17,13 @@ __all__ = [
     "TRANSPARENT",
     "Definitions",
     "Node",
+    "class_config",
     "core_nodes",
     "definitions_of",
     "inside",
     "rebuilt",
+    "sets_extra",
+    "takes_no_alias",
 ]
 
 Node: TypeAlias = Mapping[str, Any]
@@ -112,3 +117,19 @@ def inside(node: Node, definitions: Definitions) -> Node | None:
         case _:
             return None
     return found
+
+
+def takes_no_alias(config: Node | None) -> bool:
+    """Whether fields are validated by their own names alone."""
+    return config is not None and config.get("validate_by_alias") is False
+
+
+def sets_extra(cls: type[Any]) -> bool:
+    """Whether a model, dataclass or TypedDict itself says what to do with fields it does not know."""
+    return class_config(cls).get("extra") is not None
+
+
+def class_config(cls: type[Any]) -> Mapping[str, Any]:
+    """The configuration that a model, dataclass or TypedDict declares itself."""
+    own: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
+    return own if isinstance(own, Mapping) else {}

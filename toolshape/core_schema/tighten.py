@@ -24,9 +24,10 @@ from toolshape.core_schema.nodes import (
     core_nodes,
     definitions_of,
     rebuilt,
+    sets_extra,
+    takes_no_alias,
 )
 from toolshape.core_schema.optional_tags import with_optional_tag
-from toolshape.function.json_schema import sets_extra, takes_no_alias
 from toolshape.schema.values import UnreadableError, read_json, single
 
 __all__ = ["closed", "is_finite", "take_in"]

@@ -55,11 +55,13 @@ def _defined(
     except UnsayableError as error:
         problem = Problem(path="", rule="too_large", message=str(error))
         raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
+    from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
     function = choose(foreign.entry_name or foreign.name)
     read_function = None if function is None else _signature(function, foreign.name, frame)
     location = "a definition" if read_function is None else read_function.location
     problems = [
-        *_schemas().schema_problems(foreign.parameters),
+        *jsonschema_checker.schema_problems(foreign.parameters),
         *(_misfits(foreign, read_function) if read_function else ()),
     ]
     if problems:
@@ -77,17 +79,21 @@ def _defined(
         known=None if read_function is None else _known(read_function),
         never=frozenset(_injected(read_function)),
         switched={} if read_function is None else _switched(read_function),
-        findings=(*foreign.findings, *_schemas().unchecked(foreign.parameters)),
+        findings=(*foreign.findings, *jsonschema_checker.unchecked(foreign.parameters)),
         effects=foreign.effects,
         examples=foreign.examples,
         keys={foreign.form: foreign.keys} if foreign.keys else {},
         entry=foreign.entry,
         is_strict=foreign.is_strict,
-        verbatim=None
-        if foreign.entry_name is None
-        else Verbatim(foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict)),
+        verbatim=_verbatim(foreign),
     )
     return definition, function
+
+
+def _verbatim(foreign: Foreign) -> Verbatim | None:
+    if foreign.entry_name is None:
+        return None
+    return Verbatim(foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict))
 
 
 def each_of(given: Any) -> list[Any]:
@@ -104,16 +110,11 @@ def each_of(given: Any) -> list[Any]:
 
 def compile_validate(definition: SchemaDefinition, terms: Terms) -> Validate:
     """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validate``."""
-    validate: Validate = _schemas().compile_validate(
+    from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    return jsonschema_checker.compile_validate(
         definition.schema, definition.known, definition.never, definition.switched, terms
     )
-    return validate
-
-
-def _schemas() -> types.ModuleType:
-    from toolshape.definitions import jsonschema_checker as schemas  # noqa: PLC0415 - it needs an extra
-
-    return schemas
 
 
 def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:

@@ -1,6 +1,5 @@
-"""``SchemaDefinition``: what is known of a tool that somebody else described. It is read in ``definitions``."""
+"""``SchemaDefinition``: what is known of a tool that somebody else described. ``definitions.build`` makes it."""
 
-import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -9,7 +8,7 @@ from toolshape.function.invoke import Invoke, Layout
 from toolshape.function.output import Output
 from toolshape.function.signature import Kind
 
-__all__ = ["Choose", "SchemaDefinition", "definitions"]
+__all__ = ["Choose", "SchemaDefinition"]
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 """What answers the calls of a tool, by the name in its definition."""
@@ -42,10 +41,3 @@ class SchemaDefinition(NamedTuple):
     examples: tuple[JsonObject, ...]
     keys: Mapping[str, JsonObject]
     verbatim: Verbatim | None
-
-
-def definitions() -> types.ModuleType:
-    """What reads definitions, once there is one to be read."""
-    from toolshape.definitions import build as loaded  # noqa: PLC0415 - all dialects, which most imports would pay for in vain
-
-    return loaded

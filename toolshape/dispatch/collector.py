@@ -8,7 +8,8 @@ from toolshape.dispatch.handler import Routes
 from toolshape.dispatch.plan import Plan, call_of
 from toolshape.dispatch.receive import folded, reading_of
 from toolshape.errors import ResponseError
-from toolshape.wire.provider import Provider, recognised
+from toolshape.providers import recognised
+from toolshape.wire.provider import Provider
 from toolshape.wire.stream_events import Decoder
 
 __all__ = ["Collector"]

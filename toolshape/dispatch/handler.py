@@ -7,7 +7,7 @@ from typing import Any
 
 from toolshape.dispatch.shape import Shape
 from toolshape.dispatch.similar_names import NameIndex
-from toolshape.execution.run import is_async
+from toolshape.execution.returned import is_async
 from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
 

@@ -13,7 +13,9 @@ from toolshape.dispatch.handler import Route, Routes
 from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
 from toolshape.execution.failures import as_call_error, hidden, is_cancellation, refusal
-from toolshape.execution.run import NOTHING_INJECTED, SETTLED, collected, completed, loops, refuse_running_loop
+from toolshape.execution.returned import SETTLED, collected
+from toolshape.execution.run import NOTHING_INJECTED, completed, refuse_running_loop
+from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
 from toolshape.wire.bodies import made_up_id, seed_of, sendable_id
 from toolshape.wire.provider import Provider, Read
@@ -122,7 +124,9 @@ class Plan:
                 else:
                     self._answers[position] = _succeeded(ready, value, elapsed)
         if not self._is_plain and (waiting := [ready for ready in claimed if ready[2].is_async]):
-            loops().run(self._drive(waiting, inject))
+            from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+            aio.run(self._drive(waiting, inject))
         return self.results
 
     async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
@@ -137,9 +141,11 @@ class Plan:
         if len(claimed) != 1:
             await self._drive(claimed, inject)
             return self.results
-        task = loops().begun(self._answer(claimed[0], inject))
+        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+        task = aio.begun(self._answer(claimed[0], inject))
         if not task.done():
-            await loops().over(task)
+            await aio.over(task)
         if not task.cancelled():  # by itself, which reads as cancelled
             task.result()
         return self.results
@@ -155,8 +161,10 @@ class Plan:
                     route.tool.require(inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
-        threads = loops().threads()
-        await loops().all_of([self._answer(ready, inject, threads) for ready in open_calls])
+        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+        threads = aio.threads()
+        await aio.all_of([self._answer(ready, inject, threads) for ready in open_calls])
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: Any = None) -> None:
         position, call, route, model, coercions = ready
@@ -164,11 +172,13 @@ class Plan:
         try:
             if route.is_awaited:
                 value = route.invoke(model, inject)
-                value = await (value if type(value) is CoroutineType else loops().finished(route.kind, value))
+                value = await (value if type(value) is CoroutineType else _finished(route.kind, value))
                 if type(value) not in SETTLED:
                     value = collected(route.kind, value)
             else:
-                value = await loops().run_async(route.kind, route.invoke, model, inject, route.timeout, threads)
+                from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+                value = await aio.run_async(route.kind, route.invoke, model, inject, route.timeout, threads)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
@@ -205,6 +215,12 @@ def _is_whole(arguments: Any) -> bool:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         return False
+
+
+async def _finished(kind: Kind, value: Any) -> Any:
+    from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    return await aio.finished(kind, value)
 
 
 def _unknown(call: Call, routes: Routes, *, has_hint: bool) -> Result:

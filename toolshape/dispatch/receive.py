@@ -5,8 +5,9 @@ from typing import Any
 
 from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
+from toolshape.providers import family_of, recognised
 from toolshape.wire.bodies import opened
-from toolshape.wire.provider import Completed, Provider, Read, family_of, recognised
+from toolshape.wire.provider import Completed, Provider, Read
 
 __all__ = ["folded", "reading_of", "sendable_name"]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.execution.failures import OwnCancellationError, TimedOutError
-from toolshape.execution.run import collected, is_async, is_asynchronous
+from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 

@@ -1,69 +1,27 @@
 """Validated arguments in, the tool's value out, or the ``CallError`` that says what became of the call."""
 
-import functools
-import inspect
-import types
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from toolshape.errors import CallError, UsageError
 from toolshape.execution.failures import as_call_error, is_cancellation, refusal
+from toolshape.execution.returned import SETTLED, collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 
-__all__ = [
-    "NOTHING_INJECTED",
-    "SETTLED",
-    "collected",
-    "compile_call",
-    "completed",
-    "is_async",
-    "is_asynchronous",
-    "loops",
-    "refuse_running_loop",
-]
+__all__ = ["NOTHING_INJECTED", "compile_call", "completed", "refuse_running_loop"]
 
 NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
-SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""The types of values that are what they are: nothing has to be awaited or collected."""
-
-
-@functools.cache
-def loops() -> types.ModuleType:
-    """What needs an event loop, once something does."""
-    from toolshape.execution import aio as loaded  # noqa: PLC0415 - asyncio, which most imports of us would pay for in vain
-
-    return loaded
 
 
 def completed(kind: Kind, value: Any) -> Any:
     """The value of what a tool returned, where we stand; what is asynchronous runs in an event loop of its own."""
     if not is_asynchronous(value):
         return collected(kind, value)
-    return loops().run(loops().settled(kind, value))
+    from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-
-def is_async(kind: Kind) -> bool:
-    """Whether a tool of this kind needs an event loop."""
-    return kind in ("coroutine", "async_generator")
-
-
-def is_asynchronous(value: Any) -> bool:
-    """Whether a value has to be awaited."""
-    return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
-
-
-def collected(kind: Kind, value: Any) -> Any:
-    """The last value that a generator yielded; the list of what any other iterator holds."""
-    if type(value) in SETTLED or not isinstance(value, Iterator):
-        return value
-    if kind != "generator":
-        return list(value)
-    last: Any = None
-    for last in value:  # noqa: B007 - the last one is what we are after
-        pass
-    return last
+    return aio.run(aio.settled(kind, value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
@@ -72,7 +30,11 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
     Raises:
         UsageError: Await the async way instead; nothing has been run.
     """
-    if is_async(kind) and loops().is_running():
+    if not is_async(kind):
+        return
+    from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    if aio.is_running():
         raise UsageError(f"{name} is async and an event loop is running: await adispatch, arun or acall instead")
 
 

@@ -18,11 +18,20 @@ from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, t
 from toolshape.calls import JsonSchema
 from toolshape.core_schema.enum_values import choices_of
 from toolshape.core_schema.map_keys import key_rule
-from toolshape.core_schema.nodes import MAPS, Definitions, Node, definitions_of, rebuilt
+from toolshape.core_schema.nodes import (
+    MAPS,
+    Definitions,
+    Node,
+    class_config,
+    definitions_of,
+    rebuilt,
+    sets_extra,
+    takes_no_alias,
+)
 from toolshape.function import docstrings
 from toolshape.schema.write_only import without_secret_defaults
 
-__all__ = ["SharedDefault", "generate", "sets_extra", "takes_no_alias"]
+__all__ = ["SharedDefault", "generate"]
 
 
 class SharedDefault:
@@ -53,26 +62,11 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     return without_secret_defaults(generator.generate(shown, mode)), generator.skipped
 
 
-def takes_no_alias(config: Node | None) -> bool:
-    """Whether fields are validated by their own names alone."""
-    return config is not None and config.get("validate_by_alias") is False
-
-
 def _by_own_names(node: Node, config: Node | None) -> Node:
     """Fields that are validated by their own names without their aliases, which pydantic would show."""
     if not takes_no_alias(config) or "validation_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "validation_alias"}
-
-
-def sets_extra(cls: type[Any]) -> bool:
-    """Whether a model, dataclass or TypedDict itself says what to do with fields it does not know."""
-    return _config(cls).get("extra") is not None
-
-
-def _config(cls: type[Any]) -> Mapping[str, Any]:
-    own: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
-    return own if isinstance(own, Mapping) else {}
 
 
 class _CanonicalSchema(GenerateJsonSchema):
@@ -289,7 +283,7 @@ def _of_dataclass(value: Any, by_alias: bool) -> Any:
 
 
 def _without_generated_title(cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
-    generator: Callable[[type[Any]], str] | None = _config(cls).get("model_title_generator")
-    if said.get("title") == cls.__name__ and not generator and _config(cls).get("title") is None:
+    generator: Callable[[type[Any]], str] | None = class_config(cls).get("model_title_generator")
+    if said.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
         del said["title"]
     return said

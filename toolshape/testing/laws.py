@@ -13,13 +13,14 @@ from typing import Any, Literal, cast
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.definitions.record import SchemaDefinition
 from toolshape.errors import CallError
+from toolshape.providers import get
 from toolshape.schema.lens import Change, Lens, Place, everywhere
 from toolshape.testing.mistakes import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
 from toolshape.testing.values import values_for
 from toolshape.tool import Tool, as_tool
 from toolshape.validation.settings import Terms, Validate
 from toolshape.wire.export import Shown, show
-from toolshape.wire.provider import Provider, get
+from toolshape.wire.provider import Provider
 
 try:
     from hypothesis import HealthCheck, Phase, given, settings

@@ -1,64 +1,21 @@
 """A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
-from toolshape.calls import JsonSchema
-from toolshape.core_schema.key_count import KeyCount, compile_key_count, count_of_flat
-from toolshape.core_schema.nodes import Node, core_nodes
+from toolshape.core_schema.key_count import KeyCount, count_of_flat
 from toolshape.core_schema.null_defaults import Nulled, admitting_nulls
 from toolshape.errors import CallError, Problem
-from toolshape.function.model import Definition
-from toolshape.schema.ambiguity import DEEPEST, forks, is_too_deep, unions_recur
+from toolshape.schema.ambiguity import is_too_deep
 from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.values import written
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
+from toolshape.validation.model_traits import Validation
 from toolshape.validation.settings import Terms, Validate, Validated, taken_home
 
-__all__ = ["Validation", "compile_validate", "validation_of"]
-
-
-class Validation(NamedTuple):
-    """What a definition tells of how its arguments are validated.
-
-    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
-    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
-    author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
-    """
-
-    model: type[BaseModel]
-    schema: JsonSchema
-    reserved: frozenset[str]
-    count_keys: KeyCount | None
-    has_decimals: bool
-    lax: bool
-    deepest: int | None
-    unions_recur: bool
-
-
-def validation_of(definition: Definition) -> Validation:
-    """Look at what the model of a definition is made of."""
-    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
-    return Validation(
-        model=definition.model,
-        schema=definition.schema,
-        reserved=definition.reserved,
-        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
-        has_decimals=any(node["type"] == "decimal" for node in nodes),
-        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
-        deepest=DEEPEST if forks(definition.schema) else None,
-        unions_recur=unions_recur(definition.schema),
-    )
-
-
-_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
-
-
-def _is_lax(node: Node) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
+__all__ = ["compile_validate"]
 
 
 def compile_validate(validation: Validation, terms: Terms) -> Validate:
@@ -93,9 +50,9 @@ def _when_needed(validation: Validation, terms: Terms) -> _Slowly:
 
     def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
         if not compiled:
-            from toolshape.validation import pydantic_checker as checking  # noqa: PLC0415 - many a process never sees anything wrong
+            from toolshape.validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
 
-            compiled.append(checking.compile_slowly(validation, terms))
+            compiled.append(pydantic_checker.compile_slowly(validation, terms))
         return compiled[0](written(arguments), error)
 
     return slowly

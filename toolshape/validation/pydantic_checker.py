@@ -12,9 +12,9 @@ from toolshape.schema.values import WrittenFloat, read_json, single, write_json
 from toolshape.validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, mended_at_once, standing_at
 from toolshape.validation.coercion import Wanted, WantedAt
 from toolshape.validation.expected import compile_wanted
-from toolshape.validation.fast_path import Validation
 from toolshape.validation.faults import Fault, Location
 from toolshape.validation.json_text import read
+from toolshape.validation.model_traits import Validation
 from toolshape.validation.pydantic_faults import KEY, OF_FIELDS, bounded, faults_of, is_same, told_of
 from toolshape.validation.settings import Terms, Validated
 from toolshape.validation.slow_path import mended

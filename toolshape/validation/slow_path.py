@@ -1,6 +1,5 @@
 """What a model sent in, valid arguments out: read, taken home, mended until they are valid or beyond mending."""
 
-import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -75,13 +74,9 @@ def _too_deep(terms: Terms, message: str, rule: str = "too_deep") -> CallError:
 
 def _repair_text(text: str, number: type[float]) -> Any:
     """Read a text that is JSON but for its spelling; see ``repair.repaired``."""
-    return _repair().repaired(text, number)
-
-
-def _repair() -> types.ModuleType:
     from toolshape.validation import repair  # noqa: PLC0415 - it needs an extra
 
-    return repair
+    return repair.repaired(text, number)
 
 
 class _Reader:

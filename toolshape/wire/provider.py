@@ -1,7 +1,5 @@
 """What a provider is: how it takes tools, how its calls read, how it wants results. JSON only, no SDK."""
 
-import functools
-import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +21,9 @@ __all__ = [
     "Reading",
     "Said",
     "Strictness",
-    "available",
-    "family_of",
-    "get",
     "never_streamed",
-    "recognised",
     "unsayable",
 ]
-
-ENTRY_POINTS = "toolshape.providers"
-_MOST_SPOKEN = "openai"  # a message alone may be of several families: it is this one's, if of none that is bound
 
 
 class Reading(NamedTuple):
@@ -191,20 +182,6 @@ class Provider:
     encode: Callable[[Sequence[Result]], list[Message]]
     facts: Facts
 
-    def __reduce__(self) -> Any:
-        # By its name, where that finds it again.
-        if available_here(self):
-            return get, (self.name,)
-        raise TypeError(f"the provider {self.name!r} cannot be pickled: no entry point of a package has its name")
-
-
-def available_here(provider: Provider) -> bool:
-    """Whether a provider is found by its name."""
-    try:
-        return get(provider.name) is provider
-    except ExportError:
-        return False
-
 
 Strictness: TypeAlias = bool | Literal["auto"]
 
@@ -213,80 +190,6 @@ def unsayable(choice: Choice, path: Literal["choice", "parallel"], message: str)
     """The error for what a provider has no word for in a request."""
     problem = Problem(path=path, rule="choice", message=message)
     return ExportError(provider=choice.provider, tool=None, problems=[problem])
-
-
-def get(provider: str | Provider) -> Provider:
-    """Find a provider by name.
-
-    Raises:
-        ExportError: There is none of this name.
-    """
-    if isinstance(provider, Provider):
-        return provider
-    found = _built_in().get(provider)
-    if found is None:
-        for entry in _entry_points():
-            if entry.name != provider:
-                continue
-            loaded = entry.load()
-            if isinstance(loaded, Provider):
-                return loaded
-        message = f"there is no provider {provider!r}; there are {', '.join(available())}"
-        raise ExportError(provider=provider, tool=None, problems=[Problem(path="", rule="provider", message=message)])
-    return found
-
-
-def available() -> tuple[str, ...]:
-    """The names of all providers: those in this package, and those of installed packages' entry points."""
-    return tuple(sorted({*_built_in(), *(entry.name for entry in _entry_points())}))
-
-
-def _entry_points() -> Iterable[Any]:
-    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing us, for what few ask
-
-    return importlib.metadata.entry_points(group=ENTRY_POINTS)
-
-
-@functools.cache
-def _built_in() -> Mapping[str, Provider]:
-    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
-
-    from toolshape import providers  # noqa: PLC0415 - the loader: its files import this module
-
-    found = sorted(pkgutil.iter_modules(providers.__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))
-    names = [f"{providers.__name__}.{file.name}" for file in found]
-    files = [importlib.import_module(name) for name in names]
-    return {provider.name: provider for file in files for provider in file.PROVIDERS}
-
-
-def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
-    """Find whose response this is, by its form.
-
-    Args:
-        response: A dict, list or SDK object.
-        bound: Providers to ask besides those of this package.
-
-    Returns:
-        The default provider of the family, or the one that recognised it where that does not.
-
-    Raises:
-        ResponseError: It has the form of no family.
-    """
-    for provider in (*bound, *_built_in().values()):
-        if recognised(provider, response):
-            default = _built_in().get(provider.family, provider)
-            return default if recognised(default, response) else provider
-    known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
-    said = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
-    raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
-
-
-def recognised(provider: Provider, response: Any) -> bool:
-    """Whether a response has the provider's form; what breaks on being looked at has none."""
-    try:
-        return provider.recognises(response)
-    except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
-        return False
 
 
 def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold

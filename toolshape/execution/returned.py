@@ -1,0 +1,34 @@
+"""What a function returned in; whether it has to be awaited, and the value that a generator or iterator holds, out."""
+
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from toolshape.function.signature import Kind
+
+__all__ = ["SETTLED", "collected", "is_async", "is_asynchronous"]
+
+SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+"""The types of values that are what they are: nothing has to be awaited or collected."""
+
+
+def is_async(kind: Kind) -> bool:
+    """Whether a tool of this kind needs an event loop."""
+    return kind in ("coroutine", "async_generator")
+
+
+def is_asynchronous(value: Any) -> bool:
+    """Whether a value has to be awaited."""
+    return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
+
+
+def collected(kind: Kind, value: Any) -> Any:
+    """The last value that a generator yielded; the list of what any other iterator holds."""
+    if type(value) in SETTLED or not isinstance(value, Iterator):
+        return value
+    if kind != "generator":
+        return list(value)
+    last: Any = None
+    for last in value:  # noqa: B007 - the last one is what we are after
+        pass
+    return last

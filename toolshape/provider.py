@@ -1,0 +1,62 @@
+"""For authors of providers: everything that a ``Provider`` is made of, in one place.
+
+A provider is one frozen record: a name rule, rewrites in their order, and functions from JSON to JSON. A package
+registers it as an entry point of the group ``toolshape.providers``; ``toolshape.testing.check_provider`` holds it to
+the laws.
+"""
+
+from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.parts import File, Image, Part, Text
+from toolshape.providers import available, family_of, get, recognised
+from toolshape.schema import checks, constrained, lens, limits, rewrites
+from toolshape.wire import bodies
+from toolshape.wire.provider import (
+    Budget,
+    Choice,
+    Completed,
+    Facts,
+    NameRule,
+    Provider,
+    Read,
+    Reading,
+    Said,
+    Strictness,
+    never_streamed,
+    unsayable,
+)
+
+__all__ = [
+    "Budget",
+    "Choice",
+    "Completed",
+    "Facts",
+    "File",
+    "Finish",
+    "Image",
+    "JsonObject",
+    "JsonSchema",
+    "Message",
+    "NameRule",
+    "Part",
+    "Provider",
+    "Read",
+    "Reading",
+    "Result",
+    "Said",
+    "Spec",
+    "Strictness",
+    "Text",
+    "WireCall",
+    "available",
+    "bodies",
+    "checks",
+    "constrained",
+    "family_of",
+    "get",
+    "lens",
+    "limits",
+    "never_streamed",
+    "recognised",
+    "rewrites",
+    "unsayable",
+]

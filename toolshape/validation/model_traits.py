@@ -1,0 +1,53 @@
+"""A pydantic model in; what of it decides how its arguments are validated out."""
+
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from toolshape.calls import JsonSchema
+from toolshape.core_schema.key_count import KeyCount, compile_key_count
+from toolshape.core_schema.nodes import Node, core_nodes
+from toolshape.function.model import Definition
+from toolshape.schema.ambiguity import DEEPEST, forks, unions_recur
+
+__all__ = ["Validation", "validation_of"]
+
+
+class Validation(NamedTuple):
+    """What a definition tells of how its arguments are validated.
+
+    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
+    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
+    author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
+    """
+
+    model: type[BaseModel]
+    schema: JsonSchema
+    reserved: frozenset[str]
+    count_keys: KeyCount | None
+    has_decimals: bool
+    lax: bool
+    deepest: int | None
+    unions_recur: bool
+
+
+def validation_of(definition: Definition) -> Validation:
+    """Look at what the model of a definition is made of."""
+    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
+    return Validation(
+        model=definition.model,
+        schema=definition.schema,
+        reserved=definition.reserved,
+        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
+        has_decimals=any(node["type"] == "decimal" for node in nodes),
+        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
+        deepest=DEEPEST if forks(definition.schema) else None,
+        unions_recur=unions_recur(definition.schema),
+    )
+
+
+_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+
+
+def _is_lax(node: Node) -> bool:
+    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
