@@ -11,11 +11,12 @@ from zoo import CASES, Line, Tree
 from toolshape import CallError, Coerce, tool
 from toolshape.core_schema.key_count import compile_key_count
 from toolshape.core_schema.tighten import closed
-from toolshape.function.model import Definition
+from toolshape.function.model import FunctionDefinition
+from toolshape.tool import record_of
 from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.fast_path import validation_of
+from toolshape.validation.model_traits import traits_of
 from toolshape.validation.pydantic_checker import compile_slowly
-from toolshape.validation.settings import Terms
+from toolshape.validation.settings import ValidationSettings
 
 
 class Plain(BaseModel):
@@ -192,11 +193,11 @@ def test_at_once_or_by_and_by(name, rules):
     """A slip of scalars is mended at once; the value, the record and the refusal are those of the whole way."""
     function, arguments = FUNCTIONS[name]
     made = tool(function)
-    assert isinstance(made.definition, Definition)
-    validation = validation_of(made.definition)
+    assert isinstance(record_of(made).definition, FunctionDefinition)
+    validation = traits_of(record_of(made).definition)
     if validation.has_decimals:
         pytest.skip("its numbers are read as they were written, and never at once")
-    slowly = compile_slowly(validation, Terms(made.name, chosen_rules(rules)))
+    slowly = compile_slowly(validation, ValidationSettings(made.name, chosen_rules(rules)))
     validate_json = made.model.__pydantic_validator__.validate_json
     texts = [
         json.dumps({**arguments, field: "@"}).replace('"@"', slip)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from toolshape import Injected, Plan, Registry, ResponseError, Tool, UsageError, tool
-from toolshape.options import Options
+from toolshape.tool import record_of
 
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 
@@ -226,7 +226,7 @@ def test_a_call_of_a_class_of_ones_own():
             self.count += 1
             return super().call(arguments, **given)
 
-    counting = Counting(add.function, Options())
+    counting = Counting(record_of(add))
     assert [counting.call('{"a": 1}') for _ in range(3)] == [2, 2, 2]
     assert counting.count == 3
 

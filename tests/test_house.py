@@ -14,7 +14,7 @@ ROOT = PACKAGE.parent
 # A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
 ROOMS = (
     "errors", "parts", "calls", "results", "schema", "wire", "providers", "core_schema", "function", "validation",
-    "execution", "definitions", "options", "tool", "dispatch", "report", "bound", "registry", "compatibility", "testing",
+    "execution", "definitions", "options", "record", "tool", "dispatch", "report", "bound", "registry", "compatibility", "testing",
     "cli", "provider",
 )  # fmt: skip
 STANDARD_LIBRARY_ONLY = ROOMS[: ROOMS.index("providers") + 1]
@@ -45,6 +45,7 @@ LAZY = {
     ("toolshape.execution.run", "toolshape.execution.aio"),
     ("toolshape.definitions.build", "toolshape.definitions.jsonschema_checker"),
     ("toolshape.tool", "toolshape.execution.aio"),
+    ("toolshape.record", "toolshape.definitions.build"),
     ("toolshape.tool", "toolshape.definitions.build"),
     ("toolshape.dispatch.plan", "toolshape.execution.aio"),
     ("toolshape.registry", "toolshape.definitions.build"),

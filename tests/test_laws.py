@@ -16,8 +16,8 @@ from toolshape.schema import lens, rewrites
 from toolshape.schema.lens import Change, everywhere
 from toolshape.testing import LawBrokenError, check_provider, check_tool, values
 from toolshape.testing.laws import check_shape
-from toolshape.tool import as_tool
-from toolshape.validation.settings import Terms
+from toolshape.tool import as_tool, record_of
+from toolshape.validation.settings import ValidationSettings
 from toolshape.wire.export import Shown, show
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
@@ -79,7 +79,7 @@ def test_the_schema_and_the_model_agree(name):
         arguments = {**case.arguments, **witness}
         admitted = Draft202012Validator(made.input_schema).is_valid(arguments)
         try:
-            made.compile_validate(Terms(made.name, frozenset()))(json.dumps(arguments))
+            record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))(json.dumps(arguments))
         except CallError:
             assert admitted
         else:
@@ -90,7 +90,7 @@ def test_the_schema_and_the_model_agree(name):
 def test_what_is_shown_is_accepted(name):
     """By the name that is shown, whatever other names there are."""
     made = as_tool(CASES[name].function)
-    takes = made.compile_validate(Terms(made.name, frozenset()))
+    takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
 
     @settings(max_examples=12 * EXAMPLES, database=None, deadline=None, derandomize=True)
     @given(values(made.input_schema))
@@ -116,8 +116,8 @@ def broken_by(rules, name="openai", cases=CASES, examples=10):
     provider = get(name)
     for case in cases.values():
         tool = as_tool(case.function)
-        changed = lens.compose(rules)(tool.definition.schema)
-        if changed.schema == tool.definition.schema:
+        changed = lens.compose(rules)(record_of(tool).definition.schema)
+        if changed.schema == record_of(tool).definition.schema:
             continue
         shown = show(provider, tool.spec, False)
         shown = type(shown)(wire_name=tool.name, is_strict=True, payload={}, lens=changed)
@@ -188,7 +188,7 @@ CHOICE = {
 def test_arguments_that_are_a_choice(lost):
     """A root that is a union is one field of an object; a lost arrow is caught."""
     made = Tool.from_definition(CHOICE, lambda **arguments: arguments)
-    changed = structure.wrapped_root(made.definition.schema)
+    changed = structure.wrapped_root(record_of(made).definition.schema)
     assert list(changed.schema["properties"]) == ["arguments"]
     changed = changed._replace(**({lost: None} if lost else {}))
     shown = Shown(wire_name="find", is_strict=True, payload={}, lens=changed)
@@ -206,7 +206,9 @@ def test_arguments_that_are_a_choice(lost):
 
 def test_null_is_left_out():
     """Where null cannot be said, a field whose default it is is left out instead."""
-    made = lens.compose([everywhere(rewrites.null_left_out)])(as_tool(CASES["defaults"].function).definition.schema)
+    made = lens.compose([everywhere(rewrites.null_left_out)])(
+        record_of(as_tool(CASES["defaults"].function)).definition.schema
+    )
     assert made.out({"s": "a", "maybe": None}) == {"s": "a"}
     assert not broken_by([everywhere(rewrites.null_left_out)])
     assert broken_by([everywhere(without(rewrites.null_left_out, "out"))])
@@ -218,9 +220,9 @@ def test_a_wrong_order_is_caught():
     cases = {"nullable": CASES["nullable"]}
     assert not broken_by(right, cases=cases)
     tool = as_tool(CASES["nullable"].function)
-    wrong = lens.compose(reversed(right))(tool.definition.schema)
+    wrong = lens.compose(reversed(right))(record_of(tool).definition.schema)
     assert [loss.path for loss in wrong.losses if loss.kind == "narrowed"] == ["y"]
-    assert lens.compose(right)(tool.definition.schema).out({"x": 1}) == {"x": 1, "y": 5}
+    assert lens.compose(right)(record_of(tool).definition.schema).out({"x": 1}) == {"x": 1, "y": 5}
     assert wrong.out({"x": 1}) == {"x": 1, "y": None}
 
 

@@ -22,9 +22,11 @@ from zoo import CASES, Line, Order, Tree
 from toolshape import CallError, Registry, tool
 from toolshape.core_schema.null_defaults import admitting_nulls
 from toolshape.providers import get
+from toolshape.tool import record_of
 from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.fast_path import compile_validate, validation_of
-from toolshape.validation.settings import Terms
+from toolshape.validation.fast_path import compile_model_validation
+from toolshape.validation.model_traits import traits_of
+from toolshape.validation.settings import ValidationSettings
 from toolshape.wire.export import show
 
 Maybe = TypeAliasType("Maybe", Optional[int])
@@ -95,9 +97,9 @@ def both(made: Any, text: str) -> list[Any]:
     lens = show(get("openai"), made.spec, True).lens
     found = []
     for drops in (lens.drops, None):
-        terms = Terms("t", chosen_rules(None), lens.back, drops)
+        terms = ValidationSettings("t", chosen_rules(None), lens.back, drops)
         try:
-            found.append(compile_validate(validation_of(made.definition), terms)(text))
+            found.append(compile_model_validation(traits_of(record_of(made).definition), terms)(text))
         except CallError as error:
             found.append((str(error), ()))
     return found

@@ -17,6 +17,7 @@ from zoo import CASES, Line, Order
 from toolshape import Coerce, Registry, Tool, tool
 from toolshape.testing import SilentlyWrongError, Slip, check_slip, check_slips, slips
 from toolshape.testing.mistakes import SlipKind
+from toolshape.tool import record_of
 from toolshape.validation import coercion
 from toolshape.validation.coercion import RULES
 
@@ -138,7 +139,7 @@ class Payload(NamedTuple):
 def check(made: Tool[..., Any], written: Any) -> Any:
     payload = written.text if isinstance(written, Payload) else {"x": written}
     try:
-        model, coercions = made._validate(payload)
+        model, coercions = record_of(made).validate(payload)
     except Exception as error:
         return "refused", str(error)
     return model.x, [(one.path, one.rule) for one in coercions]
@@ -232,11 +233,11 @@ def test_a_rule_for_a_parameter():
     @tool
     def set_flags(a: Worded, b: bool, c: list[Worded], d: Exact) -> None: ...
 
-    model, coercions = set_flags._validate({"a": "true", "b": True, "c": ["false"], "d": {"n": 5}})
+    model, coercions = record_of(set_flags).validate({"a": "true", "b": True, "c": ["false"], "d": {"n": 5}})
     assert (model.a, model.c, [one.path for one in coercions]) == (True, [False], ["a", "c[0]"])
     for wrong in ({"b": "true"}, {"d": {"n": "5"}}):
         with pytest.raises(Exception, match=r"expected (boolean|integer)"):
-            set_flags._validate({"a": True, "b": True, "c": [], "d": {"n": 5}, **wrong})
+            record_of(set_flags).validate({"a": True, "b": True, "c": [], "d": {"n": 5}, **wrong})
     with pytest.raises(ValueError, match='did you mean "bool_text"'):
         Coerce("bool_txt")
     with pytest.raises(ValueError, match="True or False"):
@@ -286,7 +287,7 @@ def test_malformed_arguments_of_the_corpus():
         made = Tool.from_definition({"name": "take", "parameters": schema})
         for layer in LAYERS.values():
             try:
-                found, coercions = tool(coerce=layer)(made)._validate(row["raw_arguments"])
+                found, coercions = record_of(tool(coerce=layer)(made)).validate(row["raw_arguments"])
             except Exception as error:
                 assert error.problems, row["id"]
                 assert all(problem.path or problem.message or problem.expected for problem in error.problems)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, Point, Tree
 
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
+from toolshape.tool import record_of
 from toolshape.validation.coercion import RULES, chosen_rules
 
 LONG = "x" * 500
@@ -141,7 +142,7 @@ def test_deep_places():
 def test_the_record_is_what_was_made_of_it_then():
     """What is mended further on does not change what stands there."""
     take = taking(dict[str, list[int]], coerce={"repair_json": True, "json_text": True})
-    _, coercions = take._validate("{x: {'a': '[\"1\"]'},}")
+    _, coercions = record_of(take).validate("{x: {'a': '[\"1\"]'},}")
     assert coercions == (
         Coercion("", "repair_json", "{x: {'a': '[\"1\"]'},}", {"x": {"a": '["1"]'}}),
         Coercion("x.a", "json_text", '["1"]', ["1"]),

@@ -12,7 +12,8 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
 from toolshape.options import ToolOptions, labels, options_of
 from toolshape.providers import family_of, get
-from toolshape.tool import Tool, as_tool, make_from_definition, make_tool
+from toolshape.record import require_object
+from toolshape.tool import Tool, as_tool, make_from_definition, make_tool, record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.bodies import opened
 from toolshape.wire.provider import Provider, Strictness
@@ -64,7 +65,7 @@ class Registry:
         frame = calling_frame()
         for one in tools:
             added = as_tool(one, frame)
-            added.require_bound()
+            require_object(record_of(added))
             self._refuse_taken(added)
             self._tools[added.name] = added  # in place, as _add does not: nobody reads yet, and there may be thousands
 
@@ -78,7 +79,7 @@ class Registry:
         return self._add(as_tool(tool, calling_frame()))
 
     def _add(self, added: Tool[..., Any]) -> Tool[..., Any]:
-        added.require_bound()
+        require_object(record_of(added))
         with self._lock:
             self._refuse_taken(added)
             self._tools = {**self._tools, added.name: added}  # another thread may be reading
@@ -87,9 +88,9 @@ class Registry:
 
     def _refuse_taken(self, added: Tool[..., Any]) -> None:
         if taken := self._tools.get(added.name):
-            message = f"{added.name!r} is already at {taken.definition.location}: pass name="
+            message = f"{added.name!r} is already at {record_of(taken).definition.location}: pass name="
             problem = Problem(path="name", rule="name_taken", message=message)
-            raise DefinitionError(tool=added.name, location=added.definition.location, problems=[problem])
+            raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
 
     def add_definitions(
         self,

@@ -19,12 +19,12 @@ from toolshape.function.output import Output
 from toolshape.function.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
 from toolshape.schema.lens import UnsayableError
 from toolshape.validation.coercion import Coerce
-from toolshape.validation.settings import Terms, Validate
+from toolshape.validation.settings import Validate, ValidationSettings
 
-__all__ = ["compile_validate", "define", "each_of"]
+__all__ = ["build_definition", "compile_validation", "each_of"]
 
 
-def define(
+def build_definition(
     given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
     """Read a definition and fit a function to it.
@@ -108,18 +108,18 @@ def each_of(given: Any) -> list[Any]:
         raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
 
 
-def compile_validate(definition: SchemaDefinition, terms: Terms) -> Validate:
-    """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validate``."""
+def compile_validation(definition: SchemaDefinition, terms: ValidationSettings) -> Validate:
+    """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validation``."""
     from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
-    return jsonschema_checker.compile_validate(
+    return jsonschema_checker.compile_validation(
         definition.schema, definition.known, definition.never, definition.switched, terms
     )
 
 
 def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:
     try:
-        found = signatures.read(function, name=name, skip_first=False, frame=frame)
+        found = signatures.read_signature(function, name=name, skip_first=False, frame=frame)
     except signatures.NameNotDefinedError as error:
         problem = Problem(path="", rule="name_not_defined", message=str(error))
         raise DefinitionError(tool=name, location=error.location, problems=[problem]) from error

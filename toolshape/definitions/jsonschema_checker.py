@@ -22,10 +22,10 @@ from toolshape.validation.faults import Fault, Location
 from toolshape.validation.feedback import meant
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape.validation.lookup import child_of
-from toolshape.validation.settings import Terms, Validate, Validated, taken_home
+from toolshape.validation.settings import Validate, Validated, ValidationSettings, taken_home
 from toolshape.validation.slow_path import mended
 
-__all__ = ["Places", "compile_validate", "schema_problems", "unchecked"]
+__all__ = ["Places", "compile_validation", "schema_problems", "unchecked"]
 
 _MOST_ERRORS = 2_000
 _SLOWNESS = 40
@@ -98,14 +98,14 @@ def _checkable(node: JsonSchema, at: Place) -> Change | None:
     return Change(node=kept)
 
 
-def compile_validate(
+def compile_validation(
     schema: JsonSchema,
     known: frozenset[str] | None,
     never: frozenset[str],
     switched: Mapping[str, Mapping[str, bool]],
-    terms: Terms,
+    terms: ValidationSettings,
 ) -> Validate:
-    """Compile the way from what a model sent to valid arguments, as ``validation.compile_validate`` does for a model.
+    """Compile the way from what a model sent to valid arguments, as ``validation.compile_validation`` does for a model.
 
     Args:
         schema: The canonical schema of the arguments.

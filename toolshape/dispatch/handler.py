@@ -10,6 +10,7 @@ from toolshape.dispatch.similar_names import NameIndex
 from toolshape.execution.returned import is_async
 from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
+from toolshape.tool import record_of
 
 __all__ = ["Route", "Routes"]
 
@@ -29,7 +30,8 @@ class Route:
     kind: Kind
 
     def __init__(self, shape: Shape) -> None:
-        tool, definition = shape.tool, shape.tool.definition
+        tool, record = shape.tool, record_of(shape.tool)
+        definition = record.definition
         self.tool = tool
         self.name = shape.name
         self.wire_name = shape.wire_name
@@ -38,13 +40,13 @@ class Route:
         self.timeout = tool.timeout
         self.is_async = is_async(definition.kind)
         self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
-        self.validate = tool.compile_validate(shape.terms)
-        self.invoke = tool.invoke
-        self.write: Callable[[Any], tuple[str, bool]] = tool.output.write
-        self.longest_result = tool.options.longest_result
-        self.is_untrusted = tool.options.untrusted
+        self.validate = record.compile_validation(shape.terms)
+        self.invoke = record.invoke
+        self.write: Callable[[Any], tuple[str, bool]] = record.output.write
+        self.longest_result = record.options.longest_result
+        self.is_untrusted = record.options.untrusted
         self.is_framed = self.is_untrusted or self.longest_result is not None
-        self.says_text = not self.is_framed and tool.output.says_text
+        self.says_text = not self.is_framed and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
         self.is_plain = not (self.has_needs or self.is_async)
 

@@ -12,11 +12,13 @@ from toolshape.calls import EARLY, Call, Coercion, Finish, Result, Results, Wire
 from toolshape.dispatch.handler import Route, Routes
 from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
-from toolshape.execution.failures import as_call_error, hidden, is_cancellation, refusal
+from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
 from toolshape.execution.run import NOTHING_INJECTED, completed, refuse_running_loop
 from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
+from toolshape.record import require
+from toolshape.tool import record_of
 from toolshape.wire.bodies import made_up_id, seed_of, sendable_id
 from toolshape.wire.provider import Provider, Read
 
@@ -75,7 +77,7 @@ class Plan:
                         _refuse_cut(len(calls) in cut, arguments, route.wire_name)
                     model, coercions = route.validate(arguments)
                 except BaseException as error:
-                    answers.append(_refused(call, refusal(error, tool=wire_name)))
+                    answers.append(_refused(call, validation_error(error, tool=wire_name)))
                 else:
                     ready.append((len(calls), call, route, model, coercions))
                     answers.append(None)
@@ -158,7 +160,7 @@ class Plan:
         if not self._is_plain:
             for _, _, route, _, _ in self._ready:
                 if route.has_needs:
-                    route.tool.require(inject)
+                    require(record_of(route.tool), inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does

@@ -8,7 +8,7 @@ from toolshape.calls import Finding, Loss
 from toolshape.schema.arrows import Arrow
 from toolshape.tool import Tool
 from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.settings import Terms
+from toolshape.validation.settings import ValidationSettings
 from toolshape.wire.export import Shown, show
 from toolshape.wire.provider import Provider, Strictness
 from toolshape.wire.strict_budget import Candidate, relaxed
@@ -31,7 +31,7 @@ class Shape(NamedTuple):
     entry: bytes
     is_strict: bool
     said: tuple[Loss | Finding, ...]
-    terms: Terms
+    terms: ValidationSettings
     out: Arrow | None
 
 
@@ -98,6 +98,6 @@ def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool)
         entry=json.dumps(shown.payload).encode(),
         is_strict=shown.is_strict,
         said=(*shown.notes, *shown.lens.losses),
-        terms=Terms(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
+        terms=ValidationSettings(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
         out=shown.lens.out,
     )

@@ -5,7 +5,7 @@ import uuid
 
 from toolshape.errors import CallError, CallErrorCode, ToolError
 
-__all__ = ["OwnCancellationError", "TimedOutError", "as_call_error", "hidden", "is_cancellation", "refusal"]
+__all__ = ["OwnCancellationError", "TimedOutError", "as_call_error", "hidden", "is_cancellation", "validation_error"]
 
 
 class TimedOutError(Exception):
@@ -49,7 +49,7 @@ def _of_tool_error(error: ToolError, tool: str) -> CallError:
         return hidden("tool_crashed", odd, tool=tool)
 
 
-def refusal(error: BaseException, *, tool: str) -> CallError:
+def validation_error(error: BaseException, *, tool: str) -> CallError:
     """Say why arguments were not validated: they are refused, or a validator of the author's failed otherwise.
 
     Raises:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from toolshape.errors import CallError, UsageError
-from toolshape.execution.failures import as_call_error, is_cancellation, refusal
+from toolshape.execution.failures import as_call_error, is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
@@ -57,7 +57,7 @@ def compile_call(
         try:
             model, _ = validate(arguments)
         except BaseException as error:
-            refused = refusal(error, tool=name)
+            refused = validation_error(error, tool=name)
             raise refused from refused.__cause__
         try:
             value = invoke(model, inject)

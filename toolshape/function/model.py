@@ -32,10 +32,10 @@ from toolshape.function.signature import (
     Signature,
 )
 
-__all__ = ["Definition", "define"]
+__all__ = ["FunctionDefinition", "define_model"]
 
 
-class Definition(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function that can be offered, validated and called.
 
     ``reserved`` are the names that a model may not use in ``**kwargs``.
@@ -65,7 +65,7 @@ class Definition(NamedTuple):
         return self.signature.location
 
 
-def define(signature: Signature) -> Definition:
+def define_model(signature: Signature) -> FunctionDefinition:
     """Make the model of a function's arguments.
 
     Raises:
@@ -90,7 +90,7 @@ def define(signature: Signature) -> Definition:
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     take_in(model)
-    return Definition(
+    return FunctionDefinition(
         signature=signature,
         kind=signature.kind,
         model=model,

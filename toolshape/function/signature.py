@@ -11,7 +11,7 @@ from toolshape.function import docstrings
 from toolshape.function.annotations import Injected, is_injected, local_names, names_self, resolve, signature
 
 __all__ = [
-    "Kind", "NameNotDefinedError", "Parameter", "Signature", "dispatches_on", "innermost", "read", "without_first",
+    "Kind", "NameNotDefinedError", "Parameter", "Signature", "dispatches_on", "innermost", "read_signature", "without_first",
 ]  # fmt: skip
 
 EMPTY = inspect.Parameter.empty
@@ -72,7 +72,7 @@ class _Names(NamedTuple):
     locals: Mapping[str, Any]
 
 
-def read(
+def read_signature(
     function: Callable[..., Any], *, name: str | None, skip_first: bool, frame: types.FrameType | None
 ) -> Signature:
     """Read a function.

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
 from toolshape.calls import JsonObject, JsonSchema
-from toolshape.definitions.record import SchemaDefinition
 from toolshape.errors import CallError
 from toolshape.providers import get
 from toolshape.schema.lens import Change, Lens, Place, everywhere
 from toolshape.testing.mistakes import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
 from toolshape.testing.values import values_for
-from toolshape.tool import Tool, as_tool
-from toolshape.validation.settings import Terms, Validate
+from toolshape.tool import Tool, as_tool, record_of
+from toolshape.validation.settings import Validate, ValidationSettings
 from toolshape.wire.export import Shown, show
 from toolshape.wire.provider import Provider
 
@@ -235,12 +234,12 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
         LawBrokenError: The schema and the model disagree on a value.
     """
     made = as_tool(tool)
-    plain = Shown(wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=made.definition.schema))
+    plain = Shown(wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema))
     laws = _Laws(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
-    if not isinstance(made.definition, SchemaDefinition):
-        drawn = values_for(made.definition.model.__pydantic_core_schema__)
+    if not record_of(made).entry:
+        drawn = values_for(made.model.__pydantic_core_schema__)
         _profile(examples)(given(drawn)(laws.true))()
 
 
@@ -275,8 +274,10 @@ def check_slips(
     for right in arguments:
         check(right)
     if not arguments:
-        takes = made.compile_validate(Terms(made.name, frozenset()))
-        _profile(examples)(given(values(made.definition.schema).filter(functools.partial(_is_right, takes)))(check))()
+        takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
+        _profile(examples)(
+            given(values(record_of(made).definition.schema).filter(functools.partial(_is_right, takes)))(check)
+        )()
     return found
 
 
@@ -355,8 +356,8 @@ class _Laws:
     shown: Shown
 
     def __post_init__(self) -> None:
-        self.canonical: JsonSchema = self.tool.definition.schema
-        self.takes = self.tool.compile_validate(Terms(self.tool.name, frozenset()))
+        self.canonical: JsonSchema = record_of(self.tool).definition.schema
+        self.takes = record_of(self.tool).compile_validation(ValidationSettings(self.tool.name, frozenset()))
         self.admitted = Draft202012Validator(self.canonical)
         self.showable = Draft202012Validator(in_2020_12(self.shown.lens.schema))
         losses = self.shown.lens.losses
@@ -400,8 +401,7 @@ class _Laws:
 
     def read(self, value: Any) -> Any:
         """The value as the model reads it, in a form that compares: factories and all."""
-        definition = self.tool.definition
-        if isinstance(definition, SchemaDefinition):
+        if record_of(self.tool).entry:
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
             model, _ = self.takes(json.dumps(value))

@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from toolshape.calls import JsonObject
 from toolshape.errors import CallError
-from toolshape.tool import Tool
+from toolshape.tool import Tool, record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.faults import Location, path_of
-from toolshape.validation.settings import Terms
+from toolshape.validation.settings import ValidationSettings
 
 __all__ = ["Outcome", "SilentlyWrongError", "Slip", "SlipKind", "check_slip", "slips"]
 
@@ -56,7 +56,7 @@ def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
         tool: The tool.
         arguments: Right arguments, as JSON.
     """
-    takes = tool.compile_validate(Terms(tool.name, frozenset()))
+    takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
     seen: set[str] = set()
     null = {name: None for name in arguments if _is_taken(takes, {**arguments, name: None})}
     for slip in (*_all(tool.name, arguments), Slip("null", dict.fromkeys(arguments), null)):
@@ -86,10 +86,10 @@ def check_slip(
     Raises:
         SilentlyWrongError: It is neither.
     """
-    terms = Terms(tool.name, chosen_rules(coerce, tool.coerce))
+    terms = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
     meant = _meant(tool, slip.intended)
     try:
-        got, coercions = tool.compile_validate(terms)(slip.payload)
+        got, coercions = record_of(tool).compile_validation(terms)(slip.payload)
     except CallError as error:
         if not _names_the_place(error, slip):
             raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
@@ -104,7 +104,7 @@ def check_slip(
 def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
     """What the function is to see; nothing, where what is meant cannot be had and is to be refused."""
     try:
-        return _fields(tool.compile_validate(Terms(tool.name, frozenset()))(intended)[0])
+        return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
     except CallError:
         return None
 

@@ -12,13 +12,13 @@ from toolshape.schema.ambiguity import is_too_deep
 from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.values import written
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
-from toolshape.validation.model_traits import Validation
-from toolshape.validation.settings import Terms, Validate, Validated, taken_home
+from toolshape.validation.model_traits import ModelTraits
+from toolshape.validation.settings import Validate, Validated, ValidationSettings, taken_home
 
-__all__ = ["compile_validate"]
+__all__ = ["compile_model_validation"]
 
 
-def compile_validate(validation: Validation, terms: Terms) -> Validate:
+def compile_model_validation(validation: ModelTraits, terms: ValidationSettings) -> Validate:
     """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
 
     Args:
@@ -44,7 +44,7 @@ def compile_validate(validation: Validation, terms: Terms) -> Validate:
 _Slowly: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(validation: Validation, terms: Terms) -> _Slowly:
+def _when_needed(validation: ModelTraits, terms: ValidationSettings) -> _Slowly:
     """The path of what is not valid at once, loaded and compiled with the first of it."""
     compiled: list[_Slowly] = []
 
@@ -76,7 +76,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
     return bounded
 
 
-def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) -> Validate:
+def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -> Validate:
     """Take text, bytes and objects, home where they are in another form."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     count_keys, reserved = validation.count_keys, validation.reserved
@@ -101,7 +101,7 @@ def _of_anything(validation: Validation, back: Arrow | None, slowly: _Slowly) ->
     return validate
 
 
-def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
+def _of_text(validation: ModelTraits, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
     """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
@@ -122,7 +122,7 @@ def _of_text(validation: Validation, count_keys: KeyCount, slowly: _Slowly, anyt
 
 
 def _of_text_with_nulls(
-    validation: Validation, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
+    validation: ModelTraits, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
 ) -> Validate:
     """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
     compiled: list[Nulled | None] = []

@@ -7,13 +7,13 @@ from pydantic import BaseModel
 from toolshape.calls import JsonSchema
 from toolshape.core_schema.key_count import KeyCount, compile_key_count
 from toolshape.core_schema.nodes import Node, core_nodes
-from toolshape.function.model import Definition
+from toolshape.function.model import FunctionDefinition
 from toolshape.schema.ambiguity import DEEPEST, forks, unions_recur
 
-__all__ = ["Validation", "validation_of"]
+__all__ = ["ModelTraits", "traits_of"]
 
 
-class Validation(NamedTuple):
+class ModelTraits(NamedTuple):
     """What a definition tells of how its arguments are validated.
 
     ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
@@ -31,10 +31,10 @@ class Validation(NamedTuple):
     unions_recur: bool
 
 
-def validation_of(definition: Definition) -> Validation:
+def traits_of(definition: FunctionDefinition) -> ModelTraits:
     """Look at what the model of a definition is made of."""
     nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
-    return Validation(
+    return ModelTraits(
         model=definition.model,
         schema=definition.schema,
         reserved=definition.reserved,

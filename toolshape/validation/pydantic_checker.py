@@ -14,9 +14,9 @@ from toolshape.validation.coercion import Wanted, WantedAt
 from toolshape.validation.expected import compile_wanted
 from toolshape.validation.faults import Fault, Location
 from toolshape.validation.json_text import read
-from toolshape.validation.model_traits import Validation
+from toolshape.validation.model_traits import ModelTraits
 from toolshape.validation.pydantic_faults import KEY, OF_FIELDS, bounded, faults_of, is_same, told_of
-from toolshape.validation.settings import Terms, Validated
+from toolshape.validation.settings import Validated, ValidationSettings
 from toolshape.validation.slow_path import mended
 
 __all__ = ["compile_slowly"]
@@ -25,7 +25,7 @@ _WORK_OF_STEP = 3
 _LONGEST_AT_ONCE = 10_000  # characters; what is longer is looked at with care for what that costs
 
 
-def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, ValueError | None], Validated]:
+def compile_slowly(validation: ModelTraits, terms: ValidationSettings) -> Callable[[Any, ValueError | None], Validated]:
     """Compile the way of what is not valid at once: what the model sent, and the error that says so, where there is one."""
     checker = _checker_of(validation)
     is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
@@ -52,7 +52,7 @@ def compile_slowly(validation: Validation, terms: Terms) -> Callable[[Any, Value
 
 
 def _at_once(
-    validation: Validation, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
+    validation: ModelTraits, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
     if len(text) > _LONGEST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
@@ -84,7 +84,7 @@ def _parsed(text: str) -> tuple[Any, bool]:
     return read(text, None)
 
 
-def _checker_of(validation: Validation) -> Checker:
+def _checker_of(validation: ModelTraits) -> Checker:
     """What validates a value that may have been mended, and knows what each place wants."""
     wanted = _compile_wanted(validation.model.__pydantic_core_schema__)
     return Checker(functools.partial(_checked, validation, wanted), wanted)
@@ -121,7 +121,7 @@ def _refusal(error: ValidationError, value: Any, *, wanted: WantedAt) -> Invalid
     return refusal
 
 
-def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
+def _checked(validation: ModelTraits, wanted: WantedAt, value: Any) -> BaseModel:
     """Validate strictly; where pydantic asked for Python types, laxly, if what was written is right as JSON."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     text = to_json(_exact(value, wanted, ()) if validation.has_decimals else value)
@@ -137,7 +137,7 @@ def _checked(validation: Validation, wanted: WantedAt, value: Any) -> BaseModel:
     return model
 
 
-def _laxly(validation: Validation, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt) -> BaseModel:
+def _laxly(validation: ModelTraits, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt) -> BaseModel:
     """Behind the author's own validators pydantic wants dates, not their texts: what it refused there may be right.
 
     Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is

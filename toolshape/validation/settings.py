@@ -10,13 +10,13 @@ from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.values import UnreadableError
 from toolshape.validation.json_text import has_every_key, keys_in, read
 
-__all__ = ["Terms", "Validate", "Validated", "taken_home"]
+__all__ = ["Validate", "Validated", "ValidationSettings", "taken_home"]
 
 Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
 
 
-class Terms(NamedTuple):
+class ValidationSettings(NamedTuple):
     """On what terms the payloads of a tool are taken.
 
     ``name`` is the tool's as the model knows it, ``rules`` are the coercion rules that are on, ``back`` takes arguments

@@ -13,7 +13,7 @@ from toolshape.validation.apply_coercions import Checker, InvalidError, Mender, 
 from toolshape.validation.faults import path_of
 from toolshape.validation.feedback import annotated, problems_of
 from toolshape.validation.json_text import read
-from toolshape.validation.settings import Terms, Validated
+from toolshape.validation.settings import Validated, ValidationSettings
 
 __all__ = ["mended"]
 
@@ -21,7 +21,7 @@ __all__ = ["mended"]
 def mended(
     checker: Checker,
     schema: JsonSchema,
-    terms: Terms,
+    terms: ValidationSettings,
     arguments: Any,
     *,
     deepest: int | None = None,
@@ -67,7 +67,7 @@ def mended(
     return found.validated, (*coercions, *found.coercions)
 
 
-def _too_deep(terms: Terms, message: str, rule: str = "too_deep") -> CallError:
+def _too_deep(terms: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
     problem = Problem(path="", rule=rule, message=message)
     return CallError("malformed_arguments", tool=terms.name, problems=[problem])
 
@@ -84,7 +84,7 @@ class _Reader:
 
     __slots__ = ("coercions", "name", "rules")
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: ValidationSettings) -> None:
         self.name = terms.name
         self.rules = terms.rules
         self.coercions: list[Coercion] = []
