@@ -109,7 +109,7 @@ def corpora(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def bodies(session: nox.Session) -> None:
     # The same calls through every provider, as text, as objects and as streams: 200,000 cases.
-    session.install("--editable", ".[schema,repair,testing]", "pytest")
+    session.install("--editable", ".[schema,repair,testing]", "pytest", "sybil")
     session.run("python", "-m", "pytest", "tests/test_bodies.py", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
 
 

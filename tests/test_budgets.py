@@ -15,10 +15,12 @@ from work import calls_in, growth
 
 from toolshape import DefinitionError, Registry, Tool, tool
 from toolshape.dispatch.similar_names import NameIndex
-from toolshape.schema.lens import Change, everywhere
+from toolshape.schema.lens import Change
 from toolshape.schema.limits import sizes
-from toolshape.schema.recursion import groups_of
-from toolshape.schema.union_branches import apart, fits, is_bounded
+from toolshape.schema.patterns import is_bounded
+from toolshape.schema.recursion import recursive_groups
+from toolshape.schema.union_branches import are_disjoint, fits
+from toolshape.schema.walk import everywhere
 
 Json = TypeAliasType("Json", "dict[str, Json] | list[Json] | str | int | None")
 Json.__value__  # resolved where it stands
@@ -285,7 +287,7 @@ STAGES = {
     "calls of a response": (lambda count: lambda: BOUND.dispatch(body(*[("note", '{"a":1}')] * count)), 100),
     "calls of nobody's tools": (lambda count: lambda: BOUND.dispatch(body(*[("none", "{}")] * count)), 100),
     "definitions": (
-        lambda count: lambda: groups_of({f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(count)}),
+        lambda count: lambda: recursive_groups({f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(count)}),
         300,
     ),
 }
@@ -339,7 +341,11 @@ def test_branches_are_told_apart_in_bounded_work():
     branch = {"type": "object", "properties": {"x": {"$ref": "#/$defs/u"}}, "required": ["x"]}
     union = {"anyOf": [dict(branch) for _ in range(30)]}
     assert (
-        calls_in(lambda: apart(union, union, lambda node: union if isinstance(node, dict) and "$ref" in node else node))
+        calls_in(
+            lambda: are_disjoint(
+                union, union, lambda node: union if isinstance(node, dict) and "$ref" in node else node
+            )
+        )
         < 500_000
     )
 

@@ -12,8 +12,9 @@ from zoo import CASES
 from toolshape import CallError, Registry, Tool
 from toolshape.providers import available, get, ollama
 from toolshape.schema import constrained as structure
-from toolshape.schema import lens, rewrites
-from toolshape.schema.lens import Change, everywhere
+from toolshape.schema import rewrites, walk
+from toolshape.schema.lens import Change, UnsupportedError
+from toolshape.schema.walk import everywhere
 from toolshape.testing import LawBrokenError, check_provider, check_tool, values
 from toolshape.testing.laws import check_shape
 from toolshape.tool import as_tool, record_of
@@ -116,7 +117,7 @@ def broken_by(rules, name="openai", cases=CASES, examples=10):
     provider = get(name)
     for case in cases.values():
         tool = as_tool(case.function)
-        changed = lens.compose(rules)(record_of(tool).definition.schema)
+        changed = walk.compose(rules)(record_of(tool).definition.schema)
         if changed.schema == record_of(tool).definition.schema:
             continue
         shown = show(provider, tool.spec, False)
@@ -206,7 +207,7 @@ def test_arguments_that_are_a_choice(lost):
 
 def test_null_is_left_out():
     """Where null cannot be said, a field whose default it is is left out instead."""
-    made = lens.compose([everywhere(rewrites.null_left_out)])(
+    made = walk.compose([everywhere(rewrites.null_left_out)])(
         record_of(as_tool(CASES["defaults"].function)).definition.schema
     )
     assert made.out({"s": "a", "maybe": None}) == {"s": "a"}
@@ -220,9 +221,9 @@ def test_a_wrong_order_is_caught():
     cases = {"nullable": CASES["nullable"]}
     assert not broken_by(right, cases=cases)
     tool = as_tool(CASES["nullable"].function)
-    wrong = lens.compose(reversed(right))(record_of(tool).definition.schema)
+    wrong = walk.compose(reversed(right))(record_of(tool).definition.schema)
     assert [loss.path for loss in wrong.losses if loss.kind == "narrowed"] == ["y"]
-    assert lens.compose(right)(record_of(tool).definition.schema).out({"x": 1}) == {"x": 1, "y": 5}
+    assert walk.compose(right)(record_of(tool).definition.schema).out({"x": 1}) == {"x": 1, "y": 5}
     assert wrong.out({"x": 1}) == {"x": 1, "y": None}
 
 
@@ -237,7 +238,7 @@ def test_a_shallow_union_is_caught(monkeypatch):
     cases = {name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")}
     strict = get("openai").strict
     assert not broken_by(strict, cases=cases)
-    monkeypatch.setattr(lens, "belonging", shallow)
+    monkeypatch.setattr(walk, "branch_of", shallow)
     assert broken_by(strict, cases=cases)
 
 
@@ -255,8 +256,8 @@ def test_a_hostile_definition_is_refused_in_time():
         "properties": {"x": {"$ref": "#/$defs/D0"}},
         "$defs": {**definitions, "D40": {"type": "string"}},
     }
-    with pytest.raises(lens.UnsayableError, match="split the tool"):
-        lens.compose([lens.inlined(rewrites.recursion_as_json_text)])(schema)
+    with pytest.raises(UnsupportedError, match="split the tool"):
+        walk.compose([walk.inlined(rewrites.recursion_as_json_text)])(schema)
 
 
 def test_the_walker_knows_a_name_from_a_keyword():
@@ -264,7 +265,7 @@ def test_the_walker_knows_a_name_from_a_keyword():
     names = ("title", "properties", "items", "$ref", "anyOf", "default", "required", "type", "enum")
     schema = {"type": "object", "properties": {name: {"type": "integer", "title": "T"} for name in names}}
     before = repr(schema)
-    made = lens.compose([everywhere(rewrites.drop("title"))])(schema)
+    made = walk.compose([everywhere(rewrites.drop("title"))])(schema)
     assert made.schema["properties"] == {name: {"type": "integer"} for name in names}
     assert {loss.path for loss in made.losses} == set(names)
     assert repr(schema) == before

@@ -499,12 +499,12 @@ def test_unknown_methods_of_registries_are_errors_of_use():
 
 def test_exports_are_made_once(monkeypatch):
     """The second export of an unchanged registry rewrites nothing; a thousand tools are linear work."""
-    from toolshape.schema import lens
+    from toolshape.schema import walk
     from toolshape.wire import export as showing
 
     visits = []
-    visit = lens._Walk.visit
-    monkeypatch.setattr(lens._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
+    visit = walk._Walk.visit
+    monkeypatch.setattr(walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
 
     def many(count: int) -> int:
         def f(a: int, b: dict[str, int], c: str = "x") -> None: ...
@@ -516,7 +516,7 @@ def test_exports_are_made_once(monkeypatch):
         monkeypatch.setattr(showing, "compose", None)
         assert registry.export("openai", strict=True) == first
         monkeypatch.undo()
-        monkeypatch.setattr(lens._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
+        monkeypatch.setattr(walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
         assert len(visits) == made
         return made
 

@@ -40,7 +40,7 @@ class Word(str, enum.Enum):
     YES = "yes"
 
 
-class UnsayableError:
+class UnsupportedError:
     pass
 
 
@@ -110,7 +110,7 @@ def test_values_as_text(value, text, annotated):
             },
         ),
         (Any, None),
-        (UnsayableError, None),
+        (UnsupportedError, None),
         (Tree, ...),
         (Order, ...),
     ],
@@ -173,10 +173,10 @@ class Bad(BaseModel):
 @pytest.mark.parametrize(
     "value",
     [
-        UnsayableError(),
-        {"a": UnsayableError()},
+        UnsupportedError(),
+        {"a": UnsupportedError()},
         loop_itself(),
-        Bad(x=UnsayableError()),
+        Bad(x=UnsupportedError()),
         {(1, 2): object()},
         "\ud800",
         {"a": "\ud800"},

@@ -8,7 +8,7 @@ the laws.
 from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
 from toolshape.parts import File, Image, Part, Text
 from toolshape.providers import available, family_of, get, recognised
-from toolshape.schema import checks, constrained, lens, limits, rewrites
+from toolshape.schema import checks, constrained, lens, limits, rewrites, walk
 from toolshape.wire import bodies
 from toolshape.wire.provider import (
     Budget,
@@ -59,4 +59,5 @@ __all__ = [
     "recognised",
     "rewrites",
     "unsayable",
+    "walk",
 ]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 from toolshape.calls import JsonSchema
 from toolshape.core_schema.enum_values import choices_of, key_of, looked_up
 from toolshape.core_schema.nodes import Definitions, Node, inside
+from toolshape.schema.values import INTEGER_KEY
 
-__all__ = ["INTEGER_KEY", "NUMERIC", "KeyRule", "key_rule"]
+__all__ = ["NUMERIC", "KeyRule", "key_rule"]
 
-INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 """The pattern by which the canonical schema says that the keys of a map are integers."""
 _NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # none that a float cannot hold
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"

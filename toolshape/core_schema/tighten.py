@@ -4,7 +4,6 @@ Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 """
 
 import functools
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -28,9 +27,9 @@ from toolshape.core_schema.nodes import (
     takes_no_alias,
 )
 from toolshape.core_schema.optional_tags import with_optional_tag
-from toolshape.schema.values import UnreadableError, read_json, single
+from toolshape.schema.values import UnreadableError, is_finite, read_json, single
 
-__all__ = ["closed", "is_finite", "take_in"]
+__all__ = ["closed", "take_in"]
 
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
@@ -180,15 +179,6 @@ def _finite(value: Any) -> Any:
     if not is_finite(value):
         raise ValueError("NaN and infinities are no JSON")
     return value
-
-
-def is_finite(value: Any) -> bool:
-    """Whether JSON can say it: no NaN, no infinity, nowhere in it."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(is_finite, value.values()))
-    return all(map(is_finite, value)) if isinstance(value, list) else True
 
 
 def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:

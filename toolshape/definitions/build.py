@@ -17,7 +17,7 @@ from toolshape.function import signature as signatures
 from toolshape.function.invoke import Invoke, Layout
 from toolshape.function.output import Output
 from toolshape.function.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
-from toolshape.schema.lens import UnsayableError
+from toolshape.schema.lens import UnsupportedError
 from toolshape.validation.coercion import Coerce
 from toolshape.validation.settings import Validate, ValidationSettings
 
@@ -52,7 +52,7 @@ def _defined(
         foreign = read(given, name=name)
     except ForeignError as error:
         raise DefinitionError(tool=error.name, location="a definition", problems=error.problems) from error
-    except UnsayableError as error:
+    except UnsupportedError as error:
         problem = Problem(path="", rule="too_large", message=str(error))
         raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
     from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from toolshape.calls import Finding, JsonSchema
-from toolshape.core_schema.tighten import is_finite
 from toolshape.definitions.jsonschema_keywords import Draft202012Validator, Validator, additional, asked_once
 from toolshape.errors import CallError, Problem
 from toolshape.schema.ambiguity import DEEPEST, forks, is_too_deep, unions_recur
-from toolshape.schema.lens import Change, Place, everywhere, resolver
-from toolshape.schema.union_branches import is_bounded
-from toolshape.schema.values import written
+from toolshape.schema.lens import Change, Place
+from toolshape.schema.patterns import is_bounded
+from toolshape.schema.references import resolver
+from toolshape.schema.values import is_finite, written
+from toolshape.schema.walk import everywhere
 from toolshape.validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape.validation.coercion import Wanted
 from toolshape.validation.faults import Fault, Location

@@ -19,7 +19,8 @@ try:
 except ImportError as error:
     raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
 
-from toolshape.schema.union_branches import is_bounded
+from toolshape.schema.patterns import is_bounded
+from toolshape.schema.values import is_same_text
 from toolshape.validation.apply_coercions import TooMuchWrongError
 
 __all__ = ["Draft202012Validator", "Validator", "additional", "asked_once"]
@@ -75,22 +76,13 @@ def _is_integer(_checker: Any, value: Any) -> bool:
 
 
 def _enum(_validator: Any, options: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not any(_same(instance, one) for one in options):
+    if not any(is_same_text(instance, one) for one in options):
         yield SchemaError(f"{instance!r} is none of the options")
 
 
 def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not _same(instance, option):
+    if not is_same_text(instance, option):
         yield SchemaError(f"{instance!r} is not the constant")
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are written alike: ``1.0`` and ``true`` are not ``1``, as for a decorated tool."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return type(one) is type(other) and bool(one == other)
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import inspect
 import json
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -29,6 +28,7 @@ from toolshape.core_schema.nodes import (
     takes_no_alias,
 )
 from toolshape.function import docstrings
+from toolshape.schema.values import is_finite, scalars
 from toolshape.schema.write_only import without_secret_defaults
 
 __all__ = ["SharedDefault", "generate"]
@@ -170,7 +170,7 @@ class _CanonicalSchema(GenerateJsonSchema):
             encoded = to_jsonable_python(_ordered(dft, self.by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
-        if not _is_sayable(encoded):
+        if not is_finite(encoded) or _MASK in scalars(encoded):
             raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
         return encoded
 
@@ -229,15 +229,6 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
     if kind == "literal":
         return None in schema["expected"]
     return kind in _NULLABLE_TYPES or kind.startswith("function-")
-
-
-def _is_sayable(value: Any) -> bool:
-    """Whether JSON can say it: no NaN, no infinity, and no mask that stands for a secret."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_is_sayable, value.values()))
-    return all(map(_is_sayable, value)) if isinstance(value, list) else value != _MASK
 
 
 def _holds_marked(value: Any) -> bool:

@@ -11,8 +11,9 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import limits, rewrites
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import Place, everywhere, inlined
+from toolshape.schema.lens import Place
 from toolshape.schema.values import append_text, as_json
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import held, member, plain, released, with_ids
 from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 

@@ -10,8 +10,8 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import everywhere, inlined
 from toolshape.schema.values import append_text, copied
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import held, member, plain, released
 from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
 

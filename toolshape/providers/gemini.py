@@ -12,8 +12,9 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import MARKS, Change, Place, Rule, each, everywhere, inlined
+from toolshape.schema.lens import MARKS, Change, Place, Rule, each
 from toolshape.schema.values import append_text, read_json, write_json
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import is_plain_id, json_of, member, padded, plain, with_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 

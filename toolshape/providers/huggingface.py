@@ -7,8 +7,8 @@ from typing import Any
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.providers import openai
 from toolshape.schema import rewrites
-from toolshape.schema.lens import everywhere, inlined
 from toolshape.schema.values import as_json, copied
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import member, plain, with_ids
 from toolshape.wire.provider import Choice, Facts, NameRule, Read, Said, unsayable
 

@@ -10,7 +10,7 @@ from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import compose, inlined_but_recursion
+from toolshape.schema.walk import compose, inlined_but_recursion
 from toolshape.wire.bodies import json_of, member
 from toolshape.wire.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
 

@@ -12,8 +12,9 @@ from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.arrows import in_object
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import MARKS, Change, Place, everywhere, inlined
+from toolshape.schema.lens import MARKS, Change, Place
 from toolshape.schema.values import append_text
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
 

@@ -13,8 +13,8 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import limits, rewrites
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import everywhere
 from toolshape.schema.values import append_text, is_whole
+from toolshape.schema.walk import everywhere
 from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
 

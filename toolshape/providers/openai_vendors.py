@@ -8,7 +8,7 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
-from toolshape.schema.lens import everywhere, inlined
+from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.provider import Budget, Choice, unsayable
 
 _FACTS = openai.OPENAI.facts

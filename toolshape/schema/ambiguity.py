@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.schema.lens import Change, Place, everywhere
-from toolshape.schema.recursion import groups_of, references
+from toolshape.schema.lens import Change, Place
+from toolshape.schema.recursion import recursive_groups
+from toolshape.schema.references import references
+from toolshape.schema.walk import everywhere
 
 __all__ = ["DEEPEST", "depth_of", "forks", "is_too_deep", "unions_recur"]
 
@@ -17,7 +19,7 @@ DEEPEST = 12
 def forks(schema: JsonSchema) -> bool:
     """Whether a schema has a union of several objects, or of several arrays, inside a definition that contains itself."""
     definitions = schema.get("$defs", {})
-    inside = groups_of(definitions).keys()
+    inside = recursive_groups(definitions).keys()
     if not inside:
         return False
     found: list[str] = []
@@ -40,7 +42,7 @@ _LONGEST_AND_DEEPEST = 2_000_000
 def unions_recur(schema: JsonSchema) -> bool:
     """Whether a definition that contains itself has a union in it."""
     definitions = schema.get("$defs", {})
-    groups = groups_of(definitions)
+    groups = recursive_groups(definitions)
     return any('"anyOf"' in text or '"oneOf"' in text for text in (json.dumps(definitions[name]) for name in groups))
 
 

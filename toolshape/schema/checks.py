@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonSchema
 from toolshape.errors import Problem
-from toolshape.schema.lens import Change, Place, everywhere
-from toolshape.schema.recursion import groups_of
+from toolshape.schema.lens import Change, Place
+from toolshape.schema.recursion import recursive_groups
+from toolshape.schema.walk import everywhere
 
 __all__ = ["Check", "Cited", "broken", "cited"]
 
@@ -112,7 +113,7 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
     """No definition contains itself."""
     if not at.is_root or "$defs" not in node:
         return None
-    return "definitions must not contain themselves" if groups_of(node["$defs"]) else None
+    return "definitions must not contain themselves" if recursive_groups(node["$defs"]) else None
 
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:

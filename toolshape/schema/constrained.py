@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsayableError, each, everywhere, resolver
+from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
+from toolshape.schema.references import resolver
 from toolshape.schema.rewrites import (
     annotations_of,
     any_as_json_text,
@@ -24,6 +25,7 @@ from toolshape.schema.rewrites import (
     typed_enum,
 )
 from toolshape.schema.union_branches import fits
+from toolshape.schema.walk import everywhere
 
 __all__ = ["STRUCTURE", "patterns_as_map", "possible_enum", "require_what_is_there", "wrapped_root"]
 
@@ -70,7 +72,7 @@ def branches_whole(node: JsonSchema, at: Place) -> Change | None:
         return None
     try:
         branches = [_both(beside, _node(at.resolve(branch)), at) for branch in node[keyword]]
-    except UnsayableError:
+    except UnsupportedError:
         return say_instead(keyword)(node, at)
     return Change(node={**outside, keyword: branches})
 
@@ -163,7 +165,7 @@ def wrapped_root(schema: JsonSchema) -> Lens:
 def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:
     try:
         return merge_all_of(node, at)
-    except UnsayableError:
+    except UnsupportedError:
         return None
 
 

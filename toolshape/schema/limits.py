@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from toolshape.calls import JsonSchema
 from toolshape.schema.checks import Check
-from toolshape.schema.lens import Change, Place, everywhere
-from toolshape.schema.recursion import groups_of
+from toolshape.schema.lens import Change, Place
+from toolshape.schema.recursion import recursive_groups
+from toolshape.schema.references import definition_name
+from toolshape.schema.walk import everywhere
 
 __all__ = ["GrammarSize", "at_most", "grammar_size", "long_enums", "sizes"]
 
@@ -85,12 +87,12 @@ def _levels(schema: JsonSchema) -> int:
         def look(node: JsonSchema, at: Place, name: str = name) -> Change | None:
             own[name] = max(own[name], at.depth)
             if isinstance(node.get("$ref"), str):
-                references[name].append((node["$ref"].rpartition("/")[2].lstrip("#"), at.depth))
+                references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
             return None
 
         everywhere(look)(inner if isinstance(inner, dict) else {})
 
-    groups = groups_of(definitions)
+    groups = recursive_groups(definitions)
     known: dict[str, int] = {}
 
     def deepest(name: str) -> int:

@@ -11,9 +11,11 @@ from urllib.parse import unquote
 
 from toolshape.calls import Finding, JsonSchema
 from toolshape.errors import Problem
-from toolshape.schema.lens import Change, Place, everywhere, resolver
+from toolshape.schema.lens import Change, Place
+from toolshape.schema.references import resolver
 from toolshape.schema.union_branches import fits
 from toolshape.schema.values import copied
+from toolshape.schema.walk import everywhere
 from toolshape.schema.write_only import without_secret_defaults
 
 __all__ = ["SCHEMA_WORDS", "Reader"]

@@ -1,38 +1,14 @@
 """The definitions of a schema in, which of them contain themselves out."""
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolshape.calls import JsonSchema
+from toolshape.schema.references import references
 
-__all__ = ["groups_of", "name_of", "references", "referring"]
-
-
-def name_of(reference: str) -> str:
-    """The name of the definition that a reference leads to."""
-    return reference.rpartition("/")[2]
+__all__ = ["recursive_groups"]
 
 
-def references(node: Any) -> set[str]:
-    """The names of the definitions that a schema refers to."""
-    return {name_of(found) for found in re.findall(r'"\$ref": "([^"]+)"', json.dumps(node))}
-
-
-def referring(node: Any) -> Iterator[JsonSchema]:
-    """The nodes of a schema that refer to a definition, in their order."""
-    if isinstance(node, dict):
-        if isinstance(node.get("$ref"), str):
-            yield node
-        for value in node.values():
-            yield from referring(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from referring(value)
-
-
-def groups_of(definitions: Mapping[str, Any]) -> dict[str, int]:
+def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
     """The definitions that contain themselves, each with the number of its group: those that contain each other.
 
     Strongly connected components, by Tarjan's algorithm, without recursion of our own.

@@ -10,14 +10,16 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.schema.lens import MARKS, NAMES, PATH, Arrow, Change, Place, Rule, UnsayableError, unmarked
-from toolshape.schema.union_branches import apart, fits
-from toolshape.schema.values import as_json, single
+from toolshape.schema.arrows import Arrow
+from toolshape.schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
+from toolshape.schema.references import definition_name
+from toolshape.schema.union_branches import are_disjoint, fits
+from toolshape.schema.values import INTEGER_KEY, as_json, single
+from toolshape.schema.walk import unmarked
 
 ANNOTATIONS = frozenset(
     {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
-INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 """The pattern by which the canonical schema says that the keys of a map are integers; ``map_keys`` writes it."""
 
 
@@ -64,7 +66,7 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
 
 def _admits_text(node: Any, at: Place) -> bool:
     """Whether a value there may be a text."""
-    return not apart(node, {"type": "string"}, at.resolve)
+    return not are_disjoint(node, {"type": "string"}, at.resolve)
 
 
 def _to_json_text(value: Any) -> str:
@@ -90,7 +92,7 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     """A definition inside itself, or a union of such, where references are inlined."""
     parts = node.get("anyOf", [node])
-    names = [part["$ref"].rpartition("/")[2] for part in parts]
+    names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
     said = at.resolve(node) if len(names) == 1 else node
     some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -450,7 +452,7 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
         if allowed.fullmatch(candidate) and candidate not in taken:
             return candidate
-    raise UnsayableError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
+    raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
 
 
 def _renaming(names: Mapping[str, str]) -> Arrow:
@@ -540,7 +542,7 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     shown = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
     pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
     losses: tuple[Loss, ...] = ()
-    if not all(apart(one, other, at.resolve) for one, other in pairs):
+    if not all(are_disjoint(one, other, at.resolve) for one, other in pairs):
         losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
     return Change(node={**shown, "anyOf": branches}, losses=losses)
 
@@ -563,7 +565,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
             elif key in ANNOTATIONS or merged.get(key, value) == value:
                 merged[key] = value
             else:
-                raise UnsayableError(
+                raise UnsupportedError(
                     f"allOf whose parts differ in {key!r}: merge them by hand", path=at.path, rule="allOf"
                 )
     return Change(node=merged)

@@ -1,42 +1,24 @@
 """Which branch of a union a value belongs to, and whether two branches can be told apart at all."""
 
-import functools
 import json
 import math
 import re
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-if sys.version_info >= (3, 11):
-    from re import _parser as re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-else:
-    import sre_parse as re_parser
+from toolshape.schema.patterns import is_bounded
+from toolshape.schema.references import Resolve
+from toolshape.schema.values import is_equal_json
 
-__all__ = ["apart", "belonging", "fits", "is_bounded", "same", "tell_apart"]
-
-Resolve: TypeAlias = Callable[[Any], Any]
+__all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits"]
 
 _DEPTH = 64  # of a schema that refers to itself without consuming any of the value
 _ALL = 1_000_000
-_FEW_TIMES = 10
 _SEVERAL = 2
 _MOST_COMPARED = 10_000  # nodes in which two schemas may be told apart
-_MOST_MATCHING = 1_000_000  # steps of matching one text by a pattern
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same, to the type: ``1`` is not ``true``, but ``1`` is ``1.0``."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
-
-
-def belonging(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
+def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
     """Which branch of a union a value belongs to: the first that it fits; decided deeply where it has to be."""
     outside = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
     if len(outside) < _SEVERAL:
@@ -86,9 +68,9 @@ class _Fit:
             return self.of_reference(value, schema, levels, depth)
         if value is None and schema.get("nullable") is True:
             return True
-        if "const" in schema and not same(value, schema["const"]):
+        if "const" in schema and not is_equal_json(value, schema["const"]):
             return False
-        if "enum" in schema and not any(same(value, option) for option in schema["enum"]):
+        if "enum" in schema and not any(is_equal_json(value, option) for option in schema["enum"]):
             return False
         if "type" in schema and not _types(value) & _asked(schema):
             return False
@@ -171,59 +153,13 @@ def _matches(pattern: Any, value: str) -> bool:
         return True
 
 
-def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python finds out in bounded time if a text matches: no repetition stands in another, few beside each other.
-
-    Raises:
-        re.error: It is no pattern that Python knows.
-    """
-    repeated = _repetitions(pattern)
-    return repeated is not None and (len(text) + 1) ** (repeated + 1) <= _MOST_MATCHING
+def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
+    """Whether it is certain that no value fits both schemas; what would take too long to decide is not certain."""
+    return _Comparison(resolve).are_disjoint(one, other, depth)
 
 
-@functools.lru_cache(256)
-def _repetitions(pattern: str) -> int | None:
-    """How many repetitions without an end a pattern has; ``None`` where one stands in another, or it refers back."""
-    return _repetitions_in(re_parser.parse(pattern), inside=False)
-
-
-def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
-    found = 0
-    for operator, argument in parsed:
-        name = str(operator)
-        is_repeat = name in _REPEATS
-        is_open = is_repeat and int(argument[1]) - int(argument[0]) > _FEW_TIMES
-        if (inside and (is_repeat or name == "BRANCH")) or name in _REFERS_BACK:
-            return None
-        parts = [_repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)]
-        if None in parts:
-            return None
-        is_anew = name in _LOOKS_AROUND  # at every place
-        found += is_open + is_anew + sum(part for part in parts if part is not None)
-    return found
-
-
-_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
-_REFERS_BACK = frozenset({"GROUPREF", "GROUPREF_EXISTS"})
-_LOOKS_AROUND = frozenset({"ASSERT", "ASSERT_NOT"})
-
-
-def _parts_of(name: str, argument: Any) -> list[Any]:
-    """What stands inside of a part of a parsed pattern."""
-    if name == "BRANCH":
-        return list(argument[1])
-    if name == "ATOMIC_GROUP":
-        return [argument]
-    return [argument[-1]] if name in {*_REPEATS, *_LOOKS_AROUND, "SUBPATTERN"} else []
-
-
-def apart(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
-    """Whether surely no value fits both schemas; what takes long to tell is not sure."""
-    return _Apart(resolve).apart(one, other, depth)
-
-
-def tell_apart(branches: Sequence[Any], resolve: Resolve) -> bool:
-    """Whether a field that all branches require, or what they are themselves, has other values in each: that is seen at once."""
+def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
+    """Whether the branches differ in the constants of one field that all of them require, or of the value itself."""
     resolved = [resolve(branch) for branch in branches]
     others = [one for one in resolved if not (isinstance(one, dict) and one.get("type") == "null")]
     each = [_values_by_name(one) for one in others]
@@ -252,7 +188,7 @@ def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
     return "type" in schema and _asked(schema) == {name}
 
 
-class _Apart:
+class _Comparison:
     """One comparison of two schemas."""
 
     __slots__ = ("left", "resolve")
@@ -261,7 +197,7 @@ class _Apart:
         self.resolve = resolve
         self.left = _MOST_COMPARED
 
-    def apart(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - a line a form
+    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - a line a form
         self.left -= 1
         one, other = self.resolve(one), self.resolve(other)
         if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:
@@ -269,7 +205,7 @@ class _Apart:
         for keyword in ("anyOf", "oneOf"):
             for first, second in ((one, other), (other, one)):
                 if keyword in first:
-                    return all(self.apart(branch, second, depth - 1) for branch in first[keyword])
+                    return all(self.are_disjoint(branch, second, depth - 1) for branch in first[keyword])
         first_values, second_values = _values(one), _values(other)
         if first_values is not None:
             return not any(fits(value, other, self.resolve) for value in first_values)
@@ -290,7 +226,7 @@ class _Apart:
             for name in first.get("required", ()):
                 inner = first.get("properties", {}).get(name, True)
                 outer = known.get(name, second.get("additionalProperties", True))
-                if outer is False or (name in known and self.apart(inner, outer, depth - 1)):
+                if outer is False or (name in known and self.are_disjoint(inner, outer, depth - 1)):
                     return True
         return False
 
@@ -300,7 +236,7 @@ class _Apart:
                 return True
         both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
         first, second = ((schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other))
-        return both_have_some and self.apart(first, second, depth - 1)
+        return both_have_some and self.are_disjoint(first, second, depth - 1)
 
 
 def _values(schema: Any) -> list[Any] | None:

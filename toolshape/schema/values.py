@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "INTEGER_KEY",
     "UnreadableError",
     "WrittenFloat",
     "WrittenObject",
@@ -16,12 +18,21 @@ __all__ = [
     "as_json",
     "copied",
     "first_repeated",
+    "is_equal",
+    "is_equal_json",
+    "is_finite",
+    "is_same_text",
     "is_whole",
     "read_json",
+    "scalars",
     "single",
     "write_json",
     "written",
 ]  # fmt: skip
+
+
+INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
+"""What the keys of an object match where they are integers: JSON has only text for them."""
 
 
 class UnreadableError(ValueError):
@@ -157,6 +168,46 @@ def copied(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
+
+
+def scalars(value: Any) -> Iterator[Any]:
+    """What stands in a JSON value and is neither object nor array."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from scalars(item)
+    else:
+        yield value
+
+
+def is_finite(value: Any) -> bool:
+    """Whether JSON has a form for it: there is no NaN and no infinity anywhere in it."""
+    return all(math.isfinite(one) for one in scalars(value) if isinstance(one, float))
+
+
+def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]) -> bool:
+    """Whether two JSON values are equal, given when two of their scalars are."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            is_equal(value, other[key], scalars_are_equal) for key, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(is_equal(*pair, scalars_are_equal) for pair in pairs)
+    return scalars_are_equal(one, other)
+
+
+def is_equal_json(one: Any, other: Any) -> bool:
+    """Whether two values are equal as JSON Schema compares them: ``1`` is ``1.0``, and is not ``true``."""
+    return is_equal(one, other, _is_equal_scalar)
+
+
+def is_same_text(one: Any, other: Any) -> bool:
+    """Whether two values are written alike: ``1`` is neither ``1.0`` nor ``true``."""
+    return is_equal(one, other, lambda first, second: type(first) is type(second) and bool(first == second))
+
+
+def _is_equal_scalar(one: Any, other: Any) -> bool:
+    return one is other if isinstance(one, bool) or isinstance(other, bool) else bool(one == other)
 
 
 def is_whole(arguments: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolshape.calls import JsonSchema
+from toolshape.schema.references import definition_name
 
 __all__ = ["is_secret", "without_secret_defaults"]
 
@@ -74,7 +75,7 @@ def _is_marked_in(node: Any) -> bool:
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
     """The parts of a value and what the schema says of each; the same value for what a node consists of."""
     if isinstance(node.get("$ref"), str):
-        yield value, definitions.get(node["$ref"].rpartition("/")[2])
+        yield value, definitions.get(definition_name(node["$ref"]))
     for keyword in ("anyOf", "oneOf", "allOf"):
         for branch in node.get(keyword, ()):
             yield value, branch

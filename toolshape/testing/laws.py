@@ -13,7 +13,9 @@ from typing import Any, Literal, cast
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import CallError
 from toolshape.providers import get
-from toolshape.schema.lens import Change, Lens, Place, everywhere
+from toolshape.schema.lens import Change, Lens, Place
+from toolshape.schema.references import definition_name
+from toolshape.schema.walk import everywhere
 from toolshape.testing.mistakes import Outcome, SilentlyWrongError, Slip, SlipKind, check_slip, slips
 from toolshape.testing.values import values_for
 from toolshape.tool import Tool, as_tool, record_of
@@ -90,7 +92,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if not isinstance(node, dict):
         return st.nothing() if node is False else _ANYTHING
     if "$ref" in node:
-        target = root["$defs"][node["$ref"].rpartition("/")[2]]
+        target = root["$defs"][definition_name(node["$ref"])]
         return st.deferred(lambda: _values({**target, **_without(node, "$ref")}, root, depth + 1))
     if "const" in node:
         return st.just(node["const"])
@@ -132,7 +134,7 @@ def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
 
 
 def _resolved(node: JsonSchema, root: JsonSchema) -> JsonSchema:
-    return root["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+    return root["$defs"][definition_name(node["$ref"])] if "$ref" in node else node
 
 
 def _arrays(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
@@ -421,7 +423,7 @@ def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
     while steps and isinstance(node, dict):
         if "$ref" in node:
             yield short
-            short = node["$ref"].rpartition("/")[2]
+            short = definition_name(node["$ref"])
             node = schema["$defs"][short]
             continue
         step, *steps = steps

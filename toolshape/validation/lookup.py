@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.schema.lens import resolver
+from toolshape.schema.references import resolver
 from toolshape.schema.write_only import is_secret
 from toolshape.validation.faults import Location
 

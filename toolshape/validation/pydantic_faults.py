@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
 
 from toolshape.calls import new_record
-from toolshape.schema.values import as_json
+from toolshape.schema.values import as_json, is_equal
 from toolshape.validation.apply_coercions import TooMuchWrongError, alike, has
 from toolshape.validation.coercion import Wanted, WantedAt
 from toolshape.validation.faults import Fault, Location
@@ -133,11 +133,7 @@ def _is_of_model(
 
 def is_same(found: Any, seen: Any) -> bool:
     """Whether a JSON value is what a validator saw of it."""
-    if isinstance(found, dict) and isinstance(seen, dict):
-        return found.keys() == seen.keys() and all(is_same(item, seen[key]) for key, item in found.items())
-    if isinstance(found, list) and isinstance(seen, list):
-        return len(found) == len(seen) and all(map(is_same, found, seen))
-    return alike(found, seen)
+    return is_equal(found, seen, alike)
 
 
 def _of_whole_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> Fault:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from toolshape.calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
 from toolshape.errors import ExportError, Problem
 from toolshape.schema.checks import broken
-from toolshape.schema.lens import Lens, Pass, UnsayableError, compose
+from toolshape.schema.lens import Lens, Pass, UnsupportedError
 from toolshape.schema.values import copied
+from toolshape.schema.walk import compose
 from toolshape.wire.provider import Provider, Strictness
 
 __all__ = ["Shown", "refusals", "repaired", "show"]
@@ -122,7 +123,7 @@ def _tried(
 ) -> tuple[Lens, list[Problem]]:
     try:
         lens = compose(passes)(schema)
-    except UnsayableError as error:
+    except UnsupportedError as error:
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
         return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be shown")]

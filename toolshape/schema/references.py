@@ -1,0 +1,80 @@
+"""A schema in; the definitions that it refers to by ``$ref``, followed, listed or left out, out."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from toolshape.calls import JsonSchema
+
+__all__ = ["Resolve", "definition_name", "follow", "is_reference", "pruned", "references", "referring", "resolver"]
+
+Resolve: TypeAlias = Callable[[Any], Any]
+"""Follows a ``$ref`` to its definition, as far as there is one; any other node is itself."""
+
+_VALUES = frozenset({"default", "enum", "const", "examples", "example"})
+_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
+
+
+def is_reference(node: Any) -> bool:
+    """Whether a schema is a reference, whatever stands beside it."""
+    return isinstance(node, dict) and isinstance(node.get("$ref"), str)
+
+
+def definition_name(reference: str) -> str:
+    """The name of the definition that a reference leads to."""
+    return reference.rpartition("/")[2]
+
+
+def references(node: Any) -> set[str]:
+    """The names of the definitions that a schema refers to; what stands in a default or a choice is a value."""
+    return {definition_name(one["$ref"]) for one in referring(node)}
+
+
+def referring(node: Any) -> Iterator[JsonSchema]:
+    """The nodes of a schema that refer to a definition, in their order."""
+    if isinstance(node, dict):
+        if is_reference(node):
+            yield node
+        for keyword, value in node.items():
+            if keyword in _BY_NAME and isinstance(value, dict):
+                for inner in value.values():
+                    yield from referring(inner)
+            elif keyword not in _VALUES and isinstance(value, (dict, list)):
+                yield from referring(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from referring(value)
+
+
+def resolver(schema: JsonSchema) -> Resolve:
+    """What follows a ``$ref`` to its definition in a schema, as far as there is one."""
+    return lambda node: follow(node, lambda name: schema.get("$defs", {}).get(name), schema)
+
+
+def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
+    """Follow references; siblings of a ``$ref`` lie on top of what it leads to."""
+    for _ in range(100):
+        if not is_reference(node):
+            return node
+        target = root if node["$ref"] == "#" else find(definition_name(node["$ref"]))
+        if target is None:
+            return node
+        if not isinstance(target, dict):
+            return target
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    return node
+
+
+def pruned(schema: JsonSchema) -> JsonSchema:
+    """The schema without the definitions that nothing refers to."""
+    definitions = schema.get("$defs")
+    if not definitions:
+        return {key: value for key, value in schema.items() if key != "$defs"}
+    used: set[str] = set()
+    waiting = references({key: value for key, value in schema.items() if key != "$defs"})
+    while waiting:
+        name = waiting.pop()
+        if name not in used and name in definitions:
+            used.add(name)
+            waiting |= references(definitions[name])
+    kept = {name: node for name, node in definitions.items() if name in used}
+    return {**{k: v for k, v in schema.items() if k != "$defs"}, **({"$defs": kept} if kept else {})}
