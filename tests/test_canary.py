@@ -221,7 +221,7 @@ class Customer(BaseModel):
         raise ValueError(f"{CANARY} is not known")
 
 
-def looked_up(value: Any) -> Any:
+def lookup_of(value: Any) -> Any:
     """A row of the database, held to a model of the server's own."""
     Customer.model_validate({"ssn": CANARY})
     return value
@@ -260,12 +260,12 @@ class Rowed(BaseModel):
 
 
 FETCHING = [
-    Annotated[str, AfterValidator(looked_up)],
+    Annotated[str, AfterValidator(lookup_of)],
     Annotated[str, AfterValidator(looked_up_whole)],
-    Annotated[dict[str, Any], AfterValidator(looked_up)],
+    Annotated[dict[str, Any], AfterValidator(lookup_of)],
     Annotated[dict[str, Any], AfterValidator(looked_up_whole)],
     Annotated[dict[str, Any], AfterValidator(lacking)],
-    Annotated[str, BeforeValidator(looked_up)],
+    Annotated[str, BeforeValidator(lookup_of)],
     Annotated[int, BeforeValidator(replaced)],
     Annotated[Row, BeforeValidator(replaced_by_a_row)],
     Annotated[dict[str, int], BeforeValidator(replaced_by_a_row)],

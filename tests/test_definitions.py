@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
-from toolshape.definitions.formats import read
+from toolshape.definitions.formats import read_definition
 from toolshape.providers import get
 from toolshape.wire.export import show
 
@@ -48,7 +48,7 @@ FORMS = {
 def test_every_form_is_told_apart(form):
     """The same tool, whoever it was written for; what was given is not changed."""
     given = copy.deepcopy(FORMS[form])
-    found = read(FORMS[form])
+    found = read_definition(FORMS[form])
     assert found.form == form
     assert (found.name, found.description) == ("weather", "W.")
     assert found.parameters == PARAMETERS
@@ -132,7 +132,7 @@ HABITS = [
 def test_habits(written, meant):
     """Inside a definition, at any place."""
     schema = {"type": "object", "properties": {"x": written, "y": {"type": "array", "items": written}}}
-    foreign = read({"name": "f", "parameters": schema})
+    foreign = read_definition({"name": "f", "parameters": schema})
     assert foreign.parameters["properties"] == {"x": meant, "y": {"type": "array", "items": meant}}
     if any(word in str(written) for word in ("dict", "tuple", "int'", "allowed_values")):
         assert {finding.path.partition(".")[0].rstrip("[]") for finding in foreign.findings} == {"x", "y"}

@@ -3,7 +3,7 @@
 import pytest
 
 from toolshape import tool
-from toolshape.function.docstrings import read
+from toolshape.function.docstrings import read_docstring
 
 
 class Desk:
@@ -133,7 +133,7 @@ FORMS = {
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 def test_every_style_says_the_same(text):
     """Summary and body, each parameter with all its lines, the result: whatever the style."""
-    doc = read(text, ("first", "second", "rest"))
+    doc = read_docstring(text, ("first", "second", "rest"))
     assert doc.description == "Do it.\n\nMore about it."
     assert doc.parameters == {
         "first": "The first.",
@@ -174,15 +174,15 @@ def test_every_style_says_the_same(text):
 )
 def test_odd_forms(text, description, parameters):
     """One-liners, sections first, fields with text after them, nothing at all, and what no parser can read."""
-    doc = read(text, ("first", "second"))
+    doc = read_docstring(text, ("first", "second"))
     assert (doc.description, dict(doc.parameters)) == (description, parameters)
 
 
 def test_the_style_that_documents_the_parameters_wins():
     """A text may look like two styles; the names of the signature decide."""
     text = "Do it.\n\nArgs:\n    other: Not ours.\n\n:param first: The first."
-    assert read(text, ("first",)).parameters["first"] == "The first."
-    assert read(text, ("other",)).parameters["other"] == "Not ours."
+    assert read_docstring(text, ("first",)).parameters["first"] == "The first."
+    assert read_docstring(text, ("other",)).parameters["other"] == "Not ours."
 
 
 def test_a_method_without_docstring_has_that_of_its_base():

@@ -20,7 +20,7 @@ from typing_extensions import TypeAliasType
 from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
-from toolshape.core_schema.null_defaults import admitting_nulls
+from toolshape.core_schema.null_defaults import compile_null_admitting
 from toolshape.providers import get
 from toolshape.tool import record_of
 from toolshape.validation.coercion import chosen_rules
@@ -209,4 +209,6 @@ def test_which_types_take_one_parse(annotation, is_told):
     """What an author's validator looks at, and what contains itself, is taken home first."""
     made = taking(annotation)
     lens = show(get("openai"), made.spec, True).lens
-    assert (admitting_nulls(made.model.__pydantic_core_schema__, lens.drops or frozenset()) is not None) is is_told
+    assert (
+        compile_null_admitting(made.model.__pydantic_core_schema__, lens.drops or frozenset()) is not None
+    ) is is_told

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from zoo import Line, Open, Point
 
 from toolshape import CallError, DefinitionError, Injected, Registry, ToolError, UsageError, tool
-from toolshape.function.docstrings import read
+from toolshape.function.docstrings import read_docstring
 
 
 def dispatch(function: Any, arguments: Any = None, **options: Any):
@@ -475,13 +475,13 @@ DOCSTRINGS = [
 @pytest.mark.parametrize(("text", "parameters"), DOCSTRINGS)
 def test_odd_docstrings(text, parameters):
     """Types with colons, lists, stray lines, other line ends, sections on a line."""
-    doc = read(text, ("x", "y"))
+    doc = read_docstring(text, ("x", "y"))
     assert (doc.description, dict(doc.parameters)) == ("Do.", parameters)
 
 
 def test_a_role_that_opens_a_line_is_text():
     """It looks like a field and is none."""
-    doc = read("Do.\n\n:class:`Foo` is used here.\n\n:param x: The x.", ("x",))
+    doc = read_docstring("Do.\n\n:class:`Foo` is used here.\n\n:param x: The x.", ("x",))
     assert (doc.description, dict(doc.parameters)) == ("Do.\n\n:class:`Foo` is used here.", {"x": "The x."})
 
 

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 
 from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
 from toolshape.dispatch.collector import Collector
-from toolshape.dispatch.handler import Routes
+from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import reading_of
 from toolshape.dispatch.shape import Shape, shapes
@@ -17,8 +17,8 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
 from toolshape.schema.values import copied
 from toolshape.tool import Tool
-from toolshape.wire.bodies import made_up_id, seed_of
-from toolshape.wire.provider import Choice, Provider, Said, Strictness
+from toolshape.wire.bodies import generated_id, id_seed
+from toolshape.wire.provider import Choice, OutboundCall, Provider, Strictness
 
 __all__ = ["Bound"]
 
@@ -54,7 +54,7 @@ class Bound:
         tools = tuple(tools)
         self._made_of = (tools, provider, strict, rules, annotates)
         self._shapes: dict[str, Shape] = {}
-        self._routes = Routes(self._shapes)
+        self._routes = Handlers(self._shapes)
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
@@ -205,15 +205,15 @@ class Bound:
             UsageError: There is no such tool, or a call's arguments cannot be read.
         """
         shapes = {one.name: one for one in self._shapes.values()}
-        said: list[Said] = []
+        said: list[OutboundCall] = []
         for position, one in enumerate(calls):
             name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
             if name not in shapes or arguments is None:
                 raise UsageError(f"there is no tool {name!r}" if arguments is not None else f"{name} has no arguments")
             shape = shapes[name]
             written = arguments if shape.out is None else shape.out(arguments)
-            call_id = one.id if isinstance(one, Call) else made_up_id(seed_of([name, arguments]), position)
-            said.append(Said(call_id, shape.wire_name, copied(written)))
+            call_id = one.id if isinstance(one, Call) else generated_id(id_seed([name, arguments]), position)
+            said.append(OutboundCall(call_id, shape.wire_name, copied(written)))
         return self.provider.say(said)
 
     def encode(self, results: Sequence[Result]) -> list[Message]:

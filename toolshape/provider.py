@@ -16,13 +16,13 @@ from toolshape.wire.provider import (
     Completed,
     Facts,
     NameRule,
+    OutboundCall,
     Provider,
     Read,
     Reading,
-    Said,
     Strictness,
     never_streamed,
-    unsayable,
+    unsupported,
 )
 
 __all__ = [
@@ -37,12 +37,12 @@ __all__ = [
     "JsonSchema",
     "Message",
     "NameRule",
+    "OutboundCall",
     "Part",
     "Provider",
     "Read",
     "Reading",
     "Result",
-    "Said",
     "Spec",
     "Strictness",
     "Text",
@@ -58,6 +58,6 @@ __all__ = [
     "never_streamed",
     "recognised",
     "rewrites",
-    "unsayable",
+    "unsupported",
     "walk",
 ]

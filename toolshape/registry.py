@@ -15,7 +15,7 @@ from toolshape.providers import family_of, get
 from toolshape.record import require_object
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool, record_of
 from toolshape.validation.coercion import chosen_rules
-from toolshape.wire.bodies import opened
+from toolshape.wire.bodies import parsed_body
 from toolshape.wire.provider import Provider, Strictness
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Registry:
             ResponseError: It is not a response of any known family.
             UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and a loop runs.
         """
-        body = opened(response)
+        body = parsed_body(response)
         return self._bound_for(body, provider).dispatch(body, inject=inject)
 
     async def adispatch(
@@ -257,7 +257,7 @@ class Registry:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
     ) -> Results:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
-        body = opened(response)
+        body = parsed_body(response)
         return await self._bound_for(body, provider).adispatch(body, inject=inject)
 
     def _bound_for(self, body: Any, provider: str | Provider | None) -> Bound:

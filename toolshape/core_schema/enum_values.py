@@ -10,7 +10,7 @@ from pydantic_core import PydanticKnownError, to_jsonable_python
 
 from toolshape.core_schema.nodes import Node
 
-__all__ = ["Choices", "as_text", "choices_of", "key_of", "looked_up"]
+__all__ = ["Choices", "as_text", "choices_of", "key_of", "lookup_of"]
 
 _MOST_COMBINATIONS = 64
 _SCALARS = (str, int, float, bool, type(None))
@@ -82,7 +82,7 @@ def key_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def looked_up(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
+def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
     """What finds the member that a JSON value means; a member is itself.
 
     Args:

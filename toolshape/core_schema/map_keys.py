@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonSchema
-from toolshape.core_schema.enum_values import choices_of, key_of, looked_up
+from toolshape.core_schema.enum_values import choices_of, key_of, lookup_of
 from toolshape.core_schema.nodes import Definitions, Node, inside
 from toolshape.schema.values import INTEGER_KEY
 
@@ -62,13 +62,13 @@ def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
 def _of_choices(node: Node) -> KeyRule:
     choices = choices_of(node)
     if choices.mask is not None:
-        return KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY), looked_up(choices, {}))
+        return KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY), lookup_of(choices, {}))
     texts = {key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)}
     texts |= {
         value: member for value, member in zip(choices.values, choices.members, strict=True) if type(value) is str
     }
     are_texts = choices.is_plain and all(isinstance(value, str) for value in choices.values)
-    read = None if are_texts else looked_up(choices, texts)
+    read = None if are_texts else lookup_of(choices, texts)
     return KeyRule({"enum": list(texts)}, texts.__contains__, read, converts=node["type"] == "enum" or not are_texts)
 
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 
 __all__ = [
     "CHOICES",
-    "GATE",
     "MAPS",
     "NOT_SCHEMAS",
     "TAGS",
     "TRANSPARENT",
+    "WRAPPER",
     "Definitions",
     "Node",
     "class_config",
@@ -29,7 +29,7 @@ __all__ = [
 Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 
-GATE = "toolshape gate"
+WRAPPER = "toolshape gate"
 """The name of the one way through a gate (see ``closing``), in the locations of errors."""
 CHOICES = "toolshape_choices"
 """The key under which the metadata of what looks up a choice hold the JSON values that there are."""
@@ -108,8 +108,8 @@ def inside(node: Node, definitions: Definitions) -> Node | None:
             found = node["strict_schema"]
         case "chain":
             found = node["steps"][-1]
-        case "tagged-union" if GATE in node["choices"]:
-            found = node["choices"][GATE]
+        case "tagged-union" if WRAPPER in node["choices"]:
+            found = node["choices"][WRAPPER]
         case "model" if node.get("root_model"):
             found = node["schema"]
         case kind if kind in TRANSPARENT:

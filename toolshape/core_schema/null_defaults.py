@@ -6,16 +6,16 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic_core import SchemaValidator
 
-from toolshape.core_schema.key_count import KEYLESS, KeyCount, UntoldError, compile_key_count
+from toolshape.core_schema.key_count import KEYLESS, KeyCount, UndecidableError, compile_key_count
 from toolshape.core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
 from toolshape.schema.arrows import Dropped
 
-__all__ = ["Nulled", "admitting_nulls"]
+__all__ = ["NullAdmitting", "compile_null_admitting"]
 
 Forget: TypeAlias = Callable[[Any], None]
 
 
-class Nulled(NamedTuple):
+class NullAdmitting(NamedTuple):
     """A model's validator that takes null for every field with a default that does not admit it.
 
     ``count_keys`` counts the keys of what it made, nulls included; ``forget`` puts the defaults in their place.
@@ -26,7 +26,7 @@ class Nulled(NamedTuple):
     forget: Forget
 
 
-def admitting_nulls(core: Node, dropped: Dropped) -> Nulled | None:
+def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None:
     """Compile it.
 
     Args:
@@ -41,13 +41,13 @@ def admitting_nulls(core: Node, dropped: Dropped) -> Nulled | None:
     try:
         opened = rebuilt(core, lambda node, _: _opened(node, definitions, seen))
         forget = _forget(core, definitions, frozenset())
-    except UntoldError:
+    except UndecidableError:
         return None
     count_keys = compile_key_count(opened)
     if forget is None or count_keys is None or frozenset(seen) != dropped:
         return None
     validator = cast("Any", SchemaValidator)(opened, _use_prebuilt=False)
-    return Nulled(validator.validate_json, count_keys, forget)
+    return NullAdmitting(validator.validate_json, count_keys, forget)
 
 
 def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
@@ -57,7 +57,7 @@ def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...
     fields = node["fields"]
     shown = {name: field.get("validation_alias", name) for name, field in fields.items()}
     if not all(isinstance(one, str) for one in shown.values()):
-        raise UntoldError  # it has several names
+        raise UndecidableError  # it has several names
     dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
     if not dropped:
         return node
@@ -106,7 +106,7 @@ def _inside(node: Node, definitions: Definitions) -> Node:
     """
     inner = inside(node, definitions) if node["type"] in _TOLD else None
     if inner is None:
-        raise UntoldError
+        raise UndecidableError
     return inner
 
 
@@ -121,16 +121,16 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
         return None if forget is None else _in_each(forget, in_values=kind == "dict")
     if kind == "model":
         if node.get("config", {}).keys() & _UNTOLD:
-            raise UntoldError
+            raise UndecidableError
         return _of_model(node["schema"], definitions, seen)
     if kind == "function-after":
         looks_around = node["function"]["type"] != "no-info"  # at the fields before it, which may be nulls
         if looks_around or _forget(node["schema"], definitions, seen) is not None:
-            raise UntoldError
+            raise UndecidableError
         return None
     if kind == "definition-ref":
         if node["schema_ref"] in seen:
-            raise UntoldError  # it contains itself
+            raise UndecidableError  # it contains itself
         seen |= {node["schema_ref"]}
     return _forget(_inside(node, definitions), definitions, seen)
 
@@ -149,10 +149,10 @@ def _in_each(forget: Forget, *, in_values: bool) -> Forget:
 
 def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
     if node["type"] != "model-fields":
-        raise UntoldError  # a validator of the author's looks at the fields
+        raise UndecidableError  # a validator of the author's looks at the fields
     fields = node["fields"].items()
     if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
-        raise UntoldError  # it looks at the fields before it
+        raise UndecidableError  # it looks at the fields before it
     dropped = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
     forgets = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
     inner = [(name, forget) for name, forget in forgets if forget is not None]
@@ -174,7 +174,7 @@ def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> For
 
 def _default(node: Node) -> Callable[[], Any]:
     if node.get("validate_default") or node.get("on_error", "raise") != "raise":
-        raise UntoldError
+        raise UndecidableError
     if "default_factory" in node:
         return cast("Callable[[], Any]", node["default_factory"])
     default = node["default"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from toolshape.core_schema.enum_values import choices_of
-from toolshape.core_schema.nodes import GATE, MAPS, TAGS, Definitions, Node, inside
+from toolshape.core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node, inside
 
 __all__ = ["tag_names", "with_optional_tag"]
 
@@ -47,7 +47,7 @@ _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
 
 def _without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
     """The fields beside the tag of each object that a branch admits without one."""
-    every = _fields_of(branch, definitions)
+    every = _fields_of_each_object(branch, definitions)
     return [
         {name: field for name, field in fields.items() if name not in names}
         for fields in every
@@ -70,12 +70,14 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _fields_of(node: Node, definitions: Definitions) -> list[dict[str, tuple[bool, Node]]]:
+def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[str, tuple[bool, Node]]]:
     """The fields of each object that a node admits."""
     config: Node = {}
     while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
-        if node["type"] == "tagged-union" and GATE not in node["choices"]:
-            return [found for branch in node["choices"].values() for found in _fields_of(branch, definitions)]
+        if node["type"] == "tagged-union" and WRAPPER not in node["choices"]:
+            return [
+                found for branch in node["choices"].values() for found in _fields_of_each_object(branch, definitions)
+            ]
         config = node.get("config", config)
         inner = node.get("schema") if node["type"] in ("model", "dataclass") else inside(node, definitions)
         if inner is None:

@@ -11,13 +11,13 @@ from typing import Any, cast
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
-from toolshape.core_schema.enum_values import choices_of, looked_up
+from toolshape.core_schema.enum_values import choices_of, lookup_of
 from toolshape.core_schema.map_keys import NUMERIC, key_rule
 from toolshape.core_schema.nodes import (
     CHOICES,
-    GATE,
     MAPS,
     NOT_SCHEMAS,
+    WRAPPER,
     Definitions,
     Node,
     core_nodes,
@@ -29,32 +29,32 @@ from toolshape.core_schema.nodes import (
 from toolshape.core_schema.optional_tags import with_optional_tag
 from toolshape.schema.values import UnreadableError, is_finite, read_json, single
 
-__all__ = ["closed", "take_in"]
+__all__ = ["tighten", "tightened"]
 
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
-def take_in(model: type[BaseModel]) -> None:
+def tighten(model: type[BaseModel]) -> None:
     """Make a model of ours refuse what it should; nothing else holds it yet.
 
     Nested models bring validators of their own, which pydantic would take as they are (``_use_prebuilt``, since 2.13):
     here they are compiled anew from the closed schema.
     """
     core = model.__pydantic_core_schema__
-    made = closed(core)
+    made = tightened(core)
     if made is not core:
         holder = cast("Any", model)
         holder.__pydantic_core_schema__ = made
         holder.__pydantic_validator__ = cast("Any", SchemaValidator)(made, _use_prebuilt=False)
 
 
-def closed(schema: Any) -> Any:
+def tightened(schema: Any) -> Any:
     """The same core schema, closed."""
-    return rebuilt(schema, functools.partial(_closed_node, definitions_of(schema)), _LEFT_ALONE)
+    return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
 
 
-def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a line a hole
+def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a line a hole
     """One node whose children are closed already.
 
     Args:
@@ -64,12 +64,12 @@ def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> N
     """
     match node["type"]:
         case "model-fields" | "typed-dict" if isinstance(node["fields"], Mapping):
-            fields = {name: _by_shown_name(name, field, config) for name, field in node["fields"].items()}
+            fields = {name: _by_schema_name(name, field, config) for name, field in node["fields"].items()}
             same = all(fields[name] is field for name, field in node["fields"].items())
             node = node if same else {**node, "fields": fields}
-            return _closed_typed_dict(node) if node["type"] == "typed-dict" else node
+            return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
         case "dataclass-args":
-            taken = [_by_shown_name(field["name"], field, config) for field in node["fields"]]
+            taken = [_by_schema_name(field["name"], field, config) for field in node["fields"]]
             same = all(one is field for one, field in zip(taken, node["fields"], strict=True))
             return node if same else {**node, "fields": taken}
         case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
@@ -83,15 +83,15 @@ def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> N
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _looking_up(node)
         case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
-            return _gated(node, exact)
+            return _wrapped(node, exact)
         case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
-            return _gated(node, exact)
+            return _wrapped(node, exact)
         case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
-            return _gated(node, _is_no_number)
+            return _wrapped(node, _is_no_number)
         case kind if kind in MAPS:
             return _with_exact_keys(node, config, definitions)
         case "json":
-            return _gated(node, _says_one_thing, "a key comes twice in this text, or it holds NaN or an infinity")
+            return _wrapped(node, _says_one_thing, "a key comes twice in this text, or it holds NaN or an infinity")
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
         case "generator":  # validated only when it is read, inside the tool
@@ -103,13 +103,13 @@ def _closed_node(definitions: Definitions, node: Node, config: Node | None) -> N
             return node
 
 
-def _closed_typed_dict(node: Node) -> Node:
+def _tightened_typed_dict(node: Node) -> Node:
     if not _sets_extra(node) and "extras_schema" not in node:
         return {**node, "extra_behavior": "forbid"}
     return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
 
 
-def _by_shown_name(name: str, field: Node, config: Node | None) -> Node:
+def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
     """A field that is taken by the name that the canonical schema shows: an alias, or its own where that is a path."""
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
@@ -125,7 +125,7 @@ def _looking_up(node: Node) -> Node:
     choices = choices_of(node)
     outside = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
-    made = core_schema.no_info_plain_validator_function(looked_up(choices))
+    made = core_schema.no_info_plain_validator_function(lookup_of(choices))
     return {**made, **outside, "metadata": metadata}
 
 
@@ -156,19 +156,19 @@ def _metadata(node: Node) -> dict[str, Any]:
     return {"metadata": node["metadata"]} if "metadata" in node else {}
 
 
-def _gated(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
+def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
     """The node behind a gate: a union of one branch, whose discriminator sees the JSON as it was written."""
     error = ("inexact_json", message) if message else ("inexact", "not in this form")
     outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
 
     def branch(value: Any) -> str | None:
-        return GATE if lets_through(value) else None
+        return WRAPPER if lets_through(value) else None
 
     return {
         "type": "json-or-python",
         "json_schema": core_schema.tagged_union_schema(
-            {GATE: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
+            {WRAPPER: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
         ),
         "python_schema": inner,
         **outside,
@@ -215,11 +215,11 @@ def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) 
         whole = (
             {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
         )
-        return _gated(node, _key_gate(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
-    return node if rule.admits is None else _gated(node, _key_gate(rule.admits, None))
+        return _wrapped(node, _key_discriminator(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
+    return node if rule.admits is None else _wrapped(node, _key_discriminator(rule.admits, None))
 
 
-def _key_gate(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
+def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
     """Whether the keys of a JSON object are keys of a map, and no two of them become one."""
 
     def lets_through(value: Any) -> bool:

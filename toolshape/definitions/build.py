@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolshape.calls import Verbatim
-from toolshape.definitions.formats import Foreign, ForeignError, entries, read
+from toolshape.definitions.formats import Foreign, ForeignError, entries, read_definition
 from toolshape.definitions.record import Choose, SchemaDefinition
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.function import output as outputs
@@ -49,7 +49,7 @@ def _defined(
     given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
     try:
-        foreign = read(given, name=name)
+        foreign = read_definition(given, name=name)
     except ForeignError as error:
         raise DefinitionError(tool=error.name, location="a definition", problems=error.problems) from error
     except UnsupportedError as error:
@@ -108,12 +108,12 @@ def each_of(given: Any) -> list[Any]:
         raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
 
 
-def compile_validation(definition: SchemaDefinition, terms: ValidationSettings) -> Validate:
+def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
     """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validation``."""
     from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
-        definition.schema, definition.known, definition.never, definition.switched, terms
+        definition.schema, definition.known, definition.never, definition.switched, settings
     )
 
 

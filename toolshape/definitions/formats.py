@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape.errors import Problem
-from toolshape.schema.normalise import SCHEMA_WORDS, Reader
+from toolshape.schema.normalise import SCHEMA_WORDS, SchemaReader
 from toolshape.schema.values import copied
 from toolshape.wire.bodies import plain
 
-__all__ = ["Foreign", "ForeignError", "entries", "read"]
+__all__ = ["Foreign", "ForeignError", "entries", "read_definition"]
 
 
 class ForeignError(Exception):
@@ -103,7 +103,7 @@ _FORMS = (
 )
 
 
-def read(given: Any, *, name: str | None = None) -> Foreign:
+def read_definition(given: Any, *, name: str | None = None) -> Foreign:
     """Read one definition.
 
     Args:
@@ -120,7 +120,7 @@ def read(given: Any, *, name: str | None = None) -> Foreign:
         raise ForeignError("a definition", Problem(path="name", rule="name", message="there is no name: pass name="))
     written = inner if form.schema == "" else inner.get(form.schema)
     schema = _unwrapped(written)
-    reader = Reader()
+    reader = SchemaReader()
     parameters = reader.arguments(schema)
     output = None if form.output is None else inner.get(form.output)
     described = reader.canonical(output) if isinstance(output, dict) else None

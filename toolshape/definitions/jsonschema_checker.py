@@ -11,20 +11,20 @@ from pydantic_core import from_json, to_json
 from toolshape.calls import Finding, JsonSchema
 from toolshape.definitions.jsonschema_keywords import Draft202012Validator, Validator, additional, asked_once
 from toolshape.errors import CallError, Problem
-from toolshape.schema.ambiguity import DEEPEST, forks, is_too_deep, unions_recur
+from toolshape.schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
 from toolshape.schema.lens import Change, Place
 from toolshape.schema.patterns import is_bounded
 from toolshape.schema.references import resolver
 from toolshape.schema.values import is_finite, written
 from toolshape.schema.walk import everywhere
 from toolshape.validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
-from toolshape.validation.coercion import Wanted
+from toolshape.validation.coercion import Expected
 from toolshape.validation.faults import Fault, Location
 from toolshape.validation.feedback import meant
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape.validation.lookup import child_of
-from toolshape.validation.settings import Validate, Validated, ValidationSettings, taken_home
-from toolshape.validation.slow_path import mended
+from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
+from toolshape.validation.slow_path import validate_with_coercions
 
 __all__ = ["Places", "compile_validation", "schema_problems", "unchecked"]
 
@@ -104,7 +104,7 @@ def compile_validation(
     known: frozenset[str] | None,
     never: frozenset[str],
     switched: Mapping[str, Mapping[str, bool]],
-    terms: ValidationSettings,
+    settings: ValidationSettings,
 ) -> Validate:
     """Compile the way from what a model sent to valid arguments, as ``validation.compile_validation`` does for a model.
 
@@ -113,27 +113,27 @@ def compile_validation(
         known: The names that the function takes; ``None``: any.
         never: The names that no model may set.
         switched: By name, the rules that the function's parameters switch.
-        terms: On what terms they are taken.
+        settings: How they are validated.
     """
     validator = Validator(_checkable_everywhere(schema))
     checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
-    back, deepest, recurs = terms.back, DEEPEST if forks(schema) else None, unions_recur(schema)
+    back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
 
     def validate(arguments: Any) -> Validated:
         arguments = written(arguments)
         try:
-            home = arguments if back is None else taken_home(arguments, back)
+            home = arguments if back is None else to_canonical(arguments, back)
             is_text = isinstance(home, (str, bytes))
             text = home if is_text else to_json(home)
             value = from_json(text)
             if recurs and is_too_deep(text, lambda: value):
                 problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
-                raise CallError("malformed_arguments", tool=terms.name, problems=[problem])
+                raise CallError("malformed_arguments", tool=settings.name, problems=[problem])
             if deepest is None and isinstance(value, dict) and not (is_text and _repeats(home, value)):
                 return checker.check(value), ()
         except (InvalidError, TooMuchWrongError, ValueError):
             pass
-        return mended(checker, schema, terms, arguments, deepest=deepest)
+        return validate_with_coercions(checker, schema, settings, arguments, deepest=deepest)
 
     return validate
 
@@ -182,8 +182,8 @@ def _told(error: Any) -> Iterator[Fault]:
         branches: dict[int, list[Fault]] = {}
         for one in error.context:
             branches.setdefault(one.relative_schema_path[0], []).extend(_told(one))
-        told = meant(branches.values(), location)
-        yield from _faults(error) if told is None else told
+        explained = meant(branches.values(), location)
+        yield from _faults(error) if explained is None else explained
     else:
         yield from _faults(error)
 
@@ -232,7 +232,7 @@ class Places:
         self.resolve = resolver(schema)
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
-    def __call__(self, location: Location) -> Wanted | None:
+    def __call__(self, location: Location) -> Expected | None:
         """What is wanted at a place; ``None`` where nobody can tell."""
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
@@ -246,11 +246,11 @@ class Places:
         node, is_nullable = _without_null(node, self.resolve)
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
-    def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Wanted:
+    def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Expected:
         """What a node asks for at its place."""
         found = _asked(node)
         branches = self.branches(node, found)
-        return Wanted(
+        return Expected(
             location=location,
             kinds=frozenset({"union"}) if branches else found.kinds,
             choices=found.choices,

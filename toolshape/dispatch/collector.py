@@ -4,7 +4,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from toolshape.calls import Call, JsonObject
-from toolshape.dispatch.handler import Routes
+from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.plan import Plan, call_of
 from toolshape.dispatch.receive import folded, reading_of
 from toolshape.errors import ResponseError
@@ -24,9 +24,9 @@ class Collector:
 
     __slots__ = ("_complete", "_decoder", "_provider", "_response", "_routes")
 
-    def __init__(self, provider: Provider, routes: Routes) -> None:
+    def __init__(self, provider: Provider, handlers: Handlers) -> None:
         self._provider = provider
-        self._routes = routes
+        self._routes = handlers
         self._decoder = Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}

@@ -1,4 +1,4 @@
-"""``Route``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
+"""``Handler``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,10 +12,10 @@ from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
 from toolshape.tool import record_of
 
-__all__ = ["Route", "Routes"]
+__all__ = ["Handler", "Handlers"]
 
 
-class Route:
+class Handler:
     """The way of a tool's calls, compiled when the first one comes.
 
     ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline.
@@ -35,12 +35,12 @@ class Route:
         self.tool = tool
         self.name = shape.name
         self.wire_name = shape.wire_name
-        self.back = shape.terms.back
+        self.back = shape.settings.back
         self.kind = definition.kind
         self.timeout = tool.timeout
         self.is_async = is_async(definition.kind)
         self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
-        self.validate = record.compile_validation(shape.terms)
+        self.validate = record.compile_validation(shape.settings)
         self.invoke = record.invoke
         self.write: Callable[[Any], tuple[str, bool]] = record.output.write
         self.longest_result = record.options.longest_result
@@ -103,14 +103,14 @@ class Route:
         return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
 
 
-class Routes:
+class Handlers:
     """The ways of the calls of some shapes, by wire name: ``compiled`` has those that have been taken."""
 
     __slots__ = ("_index", "compiled", "shapes")
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
         self.shapes = shapes
-        self.compiled: dict[str, Route] = {}
+        self.compiled: dict[str, Handler] = {}
         self._index: tuple[tuple[str, ...], NameIndex] | None = None
 
     @property
@@ -121,12 +121,12 @@ class Routes:
             self._index = names, NameIndex(names)
         return self._index
 
-    def find(self, wire_name: Any) -> Route | None:
+    def find(self, wire_name: Any) -> Handler | None:
         """The way of a call, compiled now if it is the first; ``None`` if there is no such tool."""
         shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
         if shape is None:
             return None
-        route = self.compiled.get(shape.wire_name)
-        if route is None:
-            route = self.compiled[shape.wire_name] = Route(shape)
-        return route
+        handler = self.compiled.get(shape.wire_name)
+        if handler is None:
+            handler = self.compiled[shape.wire_name] = Handler(shape)
+        return handler

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.calls import EARLY, Call, Coercion, Finish, Result, Results, WireCall, new_record
-from toolshape.dispatch.handler import Route, Routes
+from toolshape.dispatch.handler import Handler, Handlers
 from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
 from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
@@ -19,7 +19,7 @@ from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
 from toolshape.record import require
 from toolshape.tool import record_of
-from toolshape.wire.bodies import made_up_id, seed_of, sendable_id
+from toolshape.wire.bodies import generated_id, id_seed, sendable_id
 from toolshape.wire.provider import Provider, Read
 
 __all__ = ["Plan", "call_of"]
@@ -28,7 +28,7 @@ _MOST_HINTS = 10  # of a response, for names that nobody has
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
-Ready: TypeAlias = tuple[int, Call, Route, BaseModel, tuple[Coercion, ...]]
+Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
 """A call that may run: its position, the call named home, its way, and its arguments, valid, with what was mended."""
 
 
@@ -47,7 +47,7 @@ class Plan:
     _is_plain: bool
 
     @staticmethod
-    def of(provider: Provider, reading: Read, routes: Routes) -> "Plan":
+    def of(provider: Provider, reading: Read, handlers: Handlers) -> "Plan":
         """Validate the calls of a response that was read."""
         assistant, wires, finish_raw, cut, ends_in_call = reading
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
@@ -59,29 +59,29 @@ class Plan:
         calls: list[Call] = []
         answers: list[Result | None] = []
         ready: list[Ready] = []
-        name, compiled = provider.name, routes.compiled
+        name, compiled = provider.name, handlers.compiled
         is_plain, hints_left = True, _MOST_HINTS
         for given_id, wire_name, arguments, raw in wires:
             call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
-                call_id = sendable_id(given_id) or made_up_id(seed_of(raw), len(calls))
-            route = (compiled.get(wire_name) if type(wire_name) is str else None) or routes.find(wire_name)
-            if route is None:
+                call_id = sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+            handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(wire_name)
+            if handler is None:
                 call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
                 has_hint, hints_left = hints_left > 0, hints_left - 1
-                answers.append(_unknown(call, routes, has_hint=has_hint))
+                answers.append(_unknown(call, handlers, has_hint=has_hint))
             else:
-                call = new_record(Call, (call_id, route.name, wire_name, arguments, name, raw, None, route.back))
+                call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, None, handler.back))
                 try:
                     if cut:
-                        _refuse_cut(len(calls) in cut, arguments, route.wire_name)
-                    model, coercions = route.validate(arguments)
+                        _refuse_cut(len(calls) in cut, arguments, handler.wire_name)
+                    model, coercions = handler.validate(arguments)
                 except BaseException as error:
                     answers.append(_refused(call, validation_error(error, tool=wire_name)))
                 else:
-                    ready.append((len(calls), call, route, model, coercions))
+                    ready.append((len(calls), call, handler, model, coercions))
                     answers.append(None)
-                    is_plain = is_plain and route.is_plain
+                    is_plain = is_plain and handler.is_plain
             calls.append(call)
         plan, results = Plan(), Results()
         plan.calls, plan._answers, plan.results = calls, answers, results
@@ -106,20 +106,20 @@ class Plan:
             self._require(inject)
         claimed, self._ready = self._ready, ()  # none is run twice, however often and from where we are asked
         for ready in claimed:
-            position, call, route, model, coercions = ready
-            if route.is_async:
+            position, call, handler, model, coercions = ready
+            if handler.is_async:
                 continue
             started = perf_counter()
             try:
-                value = route.invoke(model, inject)
+                value = handler.invoke(model, inject)
                 if type(value) is not str and type(value) not in SETTLED:
-                    value = completed(route.kind, value)
+                    value = completed(handler.kind, value)
             except BaseException as error:
                 if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
                     self._answers[position] = _failed(ready, error, started)
             else:
                 elapsed = perf_counter() - started
-                if type(value) is str and route.says_text and value.isascii():
+                if type(value) is str and handler.says_text and value.isascii():
                     self._answers[position] = new_record(
                         Result, (call, value, None, coercions, elapsed, value, False, (), True)
                     )
@@ -153,14 +153,14 @@ class Plan:
         return self.results
 
     def _refuse_running_loop(self) -> None:
-        for _, _, route, _, _ in self._ready:
-            refuse_running_loop(route.kind, route.name)
+        for _, _, handler, _, _ in self._ready:
+            refuse_running_loop(handler.kind, handler.name)
 
     def _require(self, inject: Mapping[str, Any]) -> None:
         if not self._is_plain:
-            for _, _, route, _, _ in self._ready:
-                if route.has_needs:
-                    require(record_of(route.tool), inject)
+            for _, _, handler, _, _ in self._ready:
+                if handler.has_needs:
+                    require(record_of(handler.tool), inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
@@ -169,37 +169,37 @@ class Plan:
         await aio.all_of([self._answer(ready, inject, threads) for ready in open_calls])
 
     async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: Any = None) -> None:
-        position, call, route, model, coercions = ready
+        position, call, handler, model, coercions = ready
         started = perf_counter()
         try:
-            if route.is_awaited:
-                value = route.invoke(model, inject)
-                value = await (value if type(value) is CoroutineType else _finished(route.kind, value))
+            if handler.is_awaited:
+                value = handler.invoke(model, inject)
+                value = await (value if type(value) is CoroutineType else _finished(handler.kind, value))
                 if type(value) not in SETTLED:
-                    value = collected(route.kind, value)
+                    value = collected(handler.kind, value)
             else:
                 from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-                value = await aio.run_async(route.kind, route.invoke, model, inject, route.timeout, threads)
+                value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, threads)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
             elapsed = perf_counter() - started
-            if type(value) is str and route.says_text and value.isascii():
+            if type(value) is str and handler.says_text and value.isascii():
                 done = (call, value, None, coercions, elapsed, value, False, (), True)
                 self._answers[position] = new_record(Result, done)
             else:
                 self._answers[position] = _succeeded(ready, value, elapsed)
 
 
-def call_of(provider: str, routes: Routes, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
     """A call of a response, named home, by its position among them; ``Plan.of`` makes the same."""
     given_id, wire_name, arguments, raw = wire
-    call_id = sendable_id(given_id) or made_up_id(seed_of(raw), position)
-    route = routes.find(wire_name)
-    if route is None:
+    call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
+    handler = handlers.find(wire_name)
+    if handler is None:
         return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
-    return Call(call_id, route.name, wire_name, arguments, provider, raw, None, route.back)
+    return Call(call_id, handler.name, wire_name, arguments, provider, raw, None, handler.back)
 
 
 def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
@@ -225,8 +225,8 @@ async def _finished(kind: Kind, value: Any) -> Any:
     return await aio.finished(kind, value)
 
 
-def _unknown(call: Call, routes: Routes, *, has_hint: bool) -> Result:
-    names, index = routes.index
+def _unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
+    names, index = handlers.index
     near = (index.nearest(call.wire_name) or "") if has_hint else ""
     return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
 
@@ -236,23 +236,23 @@ def _refused(call: Call, error: CallError) -> Result:
 
 
 def _failed(ready: Ready, error: BaseException, started: float) -> Result:
-    _, call, route, _, coercions = ready
-    answer = as_call_error(error, tool=call.wire_name, timeout=route.timeout)
+    _, call, handler, _, coercions = ready
+    answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
     return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
 def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
-    _, call, route, _, coercions = ready
+    _, call, handler, _, coercions = ready
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
-            text, parts = route.framed_parts(parts)
+            text, parts = handler.framed_parts(parts)
             text.encode()  # half a surrogate pair cannot be sent
         else:
-            text, is_text = route.write(value)
-            if route.is_framed and (framed := route.framed(text)) is not text:
+            text, is_text = handler.write(value)
+            if handler.is_framed and (framed := handler.framed(text)) is not text:
                 text, is_text = framed, None
     except KeyboardInterrupt:
         raise

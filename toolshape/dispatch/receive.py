@@ -6,7 +6,7 @@ from typing import Any
 from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
 from toolshape.providers import family_of, recognised
-from toolshape.wire.bodies import opened
+from toolshape.wire.bodies import parsed_body
 from toolshape.wire.provider import Completed, Provider, Read
 
 __all__ = ["folded", "reading_of", "sendable_name"]
@@ -18,7 +18,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     Raises:
         ResponseError: It is not of this provider's family, or has the form of a response and is none.
     """
-    body = response if type(response) is dict else opened(response)
+    body = response if type(response) is dict else parsed_body(response)
     try:
         reading = provider.read(body)
     except ResponseError:

@@ -21,7 +21,7 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
-    ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``terms`` are those on which its calls are
+    ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``settings`` are those on which its calls are
     taken; ``out`` is the lens's arrow on arguments from here.
     """
 
@@ -31,7 +31,7 @@ class Shape(NamedTuple):
     entry: bytes
     is_strict: bool
     said: tuple[Loss | Finding, ...]
-    terms: ValidationSettings
+    settings: ValidationSettings
     out: Arrow | None
 
 
@@ -98,6 +98,6 @@ def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool)
         entry=json.dumps(shown.payload).encode(),
         is_strict=shown.is_strict,
         said=(*shown.notes, *shown.lens.losses),
-        terms=ValidationSettings(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
+        settings=ValidationSettings(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
         out=shown.lens.out,
     )

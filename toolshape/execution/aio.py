@@ -15,7 +15,7 @@ from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 
-__all__ = ["all_of", "alone", "begun", "finished", "is_running", "over", "run", "run_async", "settled", "threads"]
+__all__ = ["all_of", "alone", "awaited_value", "begun", "finished", "is_running", "over", "run", "run_async", "threads"]
 
 _MOST_THREADS = 32
 
@@ -125,15 +125,15 @@ async def _work(
         return value if is_asynchronous(value) else collected(kind, value)
 
     value = call() if is_async(kind) else await _in_thread(call, left)
-    return await settled(kind, value) if is_asynchronous(value) else value
+    return await awaited_value(kind, value) if is_asynchronous(value) else value
 
 
 async def finished(kind: Kind, value: Any) -> Any:
     """The value of what a function that is run in the loop returned, and is no coroutine."""
-    return await settled(kind, value) if is_asynchronous(value) else collected(kind, value)
+    return await awaited_value(kind, value) if is_asynchronous(value) else collected(kind, value)
 
 
-async def settled(kind: Kind, value: Any) -> Any:
+async def awaited_value(kind: Kind, value: Any) -> Any:
     """The value that something asynchronous gives in the end."""
     if not isinstance(value, AsyncIterator):
         return collected(kind, await value)

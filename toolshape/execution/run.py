@@ -21,7 +21,7 @@ def completed(kind: Kind, value: Any) -> Any:
         return collected(kind, value)
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-    return aio.run(aio.settled(kind, value))
+    return aio.run(aio.awaited_value(kind, value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:

@@ -14,7 +14,7 @@ from docstring_parser.google import GoogleParser, Section, SectionType
 from docstring_parser.numpydoc import NumpydocParser
 from docstring_parser.numpydoc import Section as NumpySection
 
-__all__ = ["Doc", "read"]
+__all__ = ["Doc", "read_docstring"]
 
 
 class Doc(NamedTuple):
@@ -52,7 +52,7 @@ _EPYDOC_FIELD = r"(?m)^@[a-zA-Z]+( [^:\n]+)?:"
 _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
 
-def read(text: str | None, names: Collection[str] = ()) -> Doc:
+def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
     """Read a docstring of any of the four styles (Google, NumPy, reST, Epydoc), or of none.
 
     Args:

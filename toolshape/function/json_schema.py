@@ -183,7 +183,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         text = cls.__doc__
         if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
             aliases = {name: info.alias for name, info in getattr(cls, "model_fields", {}).items() if info.alias}
-            doc = docstrings.read(text, [*said["properties"], *aliases])
+            doc = docstrings.read_docstring(text, [*said["properties"], *aliases])
             if said.get("description") in (None, inspect.cleandoc(text)):
                 said.pop("description", None)
                 said |= {"description": doc.description} if doc.description else {}

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic.warnings import ArbitraryTypeWarning
 
 from toolshape.calls import Finding, JsonSchema
-from toolshape.core_schema.tighten import take_in
+from toolshape.core_schema.tighten import tighten
 from toolshape.errors import DefinitionError, Problem
 from toolshape.function import docstrings
 from toolshape.function.annotations import description_of, unpacked
@@ -89,7 +89,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
     if taken := sorted(name for name, times in Counter(names).items() if times > 1):
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
-    take_in(model)
+    tighten(model)
     return FunctionDefinition(
         signature=signature,
         kind=signature.kind,

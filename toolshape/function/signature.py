@@ -106,7 +106,7 @@ def read_signature(
         location=location,
         module=getattr(inner, "__module__", None) or __name__,
         kind=_kind(function, inner),
-        doc=docstrings.read(_docstring(function, inner), [parameter.name for parameter in parameters]),
+        doc=docstrings.read_docstring(_docstring(function, inner), [parameter.name for parameter in parameters]),
         parameters=tuple(parameters),
         names=_names(described, inner) | frozenset(getattr(function, "keywords", None) or ()),
         returns=functools.partial(_returns, described.return_annotation, names),

@@ -14,8 +14,18 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import Place
 from toolshape.schema.values import append_text, as_json
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import held, member, plain, released, with_ids
-from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held, with_call_ids
+from toolshape.wire.provider import (
+    Budget,
+    Choice,
+    Completed,
+    Facts,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Reading,
+    unsupported,
+)
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -71,7 +81,7 @@ _NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
 def refuse_forced(choice: Choice) -> None:
     """Refuse what some models refuse: that a tool must be called."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
-        raise unsayable(choice, "choice", f"{choice.model} cannot be made to call a tool: leave it out")
+        raise unsupported(choice, "choice", f"{choice.model} cannot be made to call a tool: leave it out")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -111,7 +121,7 @@ def read(body: Any) -> Reading | None:
     # server_tool_use blocks are the provider's own calls, run by it.
     calls = [_call(block) for block in content if member(block, "type") == "tool_use"]
     # A message may not have empty content: a response without any has no turn to send back.
-    sent, calls = with_ids(
+    sent, calls = with_call_ids(
         [_sendable(block) for block in plain(content)],
         calls,
         lambda block: block.get("type") == "tool_use",
@@ -155,10 +165,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if isinstance(text, str):
             content[at]["input"] = as_json(text or "{}")
         if at in positions:
-            return held(body, positions[at], _call(content[at]), text)
+            return hold_unless_whole(body, positions[at], _call(content[at]), text)
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
-        return released(body, FINISHES.get(str(body.get("stop_reason")), "other"))
+        return release_held(body, FINISHES.get(str(body.get("stop_reason")), "other"))
     elif kind == "error":
         body["stop_reason"] = "error"
     return ()
@@ -181,7 +191,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
             block["citations"].append(value)
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     blocks = [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in calls]
     return [{"role": "assistant", "content": blocks}]
 

@@ -10,8 +10,8 @@ from toolshape.providers import anthropic
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, as_json
-from toolshape.wire.bodies import held, json_of, member, padded, released, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.wire.bodies import hold_unless_whole, make_room, member, release_held, result_json, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -37,13 +37,15 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """There is no choice among some tools: only these are sent."""
     anthropic.refuse_forced(choice)
     if choice.mode == "none":
-        raise unsayable(choice, "choice", "Bedrock has no choice of none: say it in the prompt, the tools must stay")
+        raise unsupported(choice, "choice", "Bedrock has no choice of none: say it in the prompt, the tools must stay")
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         if choice.model and _NAMES_NO_TOOL.search(choice.model):
-            raise unsayable(choice, "choice", f"{choice.model} cannot be told which tool to call: say it in the prompt")
+            raise unsupported(
+                choice, "choice", f"{choice.model} cannot be told which tool to call: say it in the prompt"
+            )
         config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.names or choice.mode is not None:
         config["toolChoice"] = {"auto": {}} if choice.mode == "auto" else {"any": {}}
@@ -74,7 +76,7 @@ def read(body: Any) -> Reading | None:
     content: list[Any] = list(member(message, "content") or [])
     calls = [_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
-    sent, calls = with_ids(
+    sent, calls = with_call_ids(
         [_sendable(block) for block in content],
         calls,
         _is_call,
@@ -112,7 +114,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["stopReason"] = stop_reason
     at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
     if at >= len(content):
-        padded(content, at, dict)
+        make_room(content, at, dict)
     if start is not None:
         content[at] = {key: dict(value) for key, value in start.get("start", {}).items()}
         if "toolUse" in content[at]:
@@ -127,8 +129,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if isinstance(text, str):
             use["input"] = as_json(text or "{}")
         if at in positions:
-            return held(body, positions[at], _call(content[at]), text)
-    return released(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
+            return hold_unless_whole(body, positions[at], _call(content[at]), text)
+    return release_held(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
 
 
 def _stop_reason(event: JsonObject) -> Any:
@@ -156,7 +158,7 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
     return [{"role": "assistant", "content": uses}]
 
@@ -168,7 +170,7 @@ def encode(results: Sequence[Result]) -> list[Message]:
 
 def _result(result: Result) -> JsonObject:
     # A nested "__type" is refused (bifrost#5762): such a result goes as text.
-    value = json_of(result) if result.text[:1] == "{" else None
+    value = result_json(result) if result.text[:1] == "{" else None
     is_object = isinstance(value, dict) and '"__type"' not in result.text
     content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
     if result.parts:

@@ -12,8 +12,18 @@ from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, copied
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import held, member, plain, released
-from toolshape.wire.provider import Budget, Choice, Completed, Facts, NameRule, Provider, Read, Said, unsayable
+from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape.wire.provider import (
+    Budget,
+    Choice,
+    Completed,
+    Facts,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Read,
+    unsupported,
+)
 
 # Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
 # is written for response schemas, and taken to hold for strict_tools.
@@ -45,10 +55,10 @@ _WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """``REQUIRED`` or ``NONE``, in upper case; to choose one tool or some, only these are sent."""
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
     is_said = choice.names or choice.mode in ("required", "none")
     if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
-        raise unsayable(choice, "choice", f"{choice.model} cannot be told which tools to call: leave it out")
+        raise unsupported(choice, "choice", f"{choice.model} cannot be told which tools to call: leave it out")
     said: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if choice.names or choice.mode == "required":
         said["tool_choice"] = "REQUIRED"
@@ -103,7 +113,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     elif kind == "tool-call-delta":
         append_text(calls[at]["function"], "arguments", said["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":
-        return held(body, at, openai.call(calls[at]), calls[at]["function"]["arguments"])
+        return hold_unless_whole(body, at, openai.call(calls[at]), calls[at]["function"]["arguments"])
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(said.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):
@@ -112,11 +122,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
-        return released(body, FINISHES.get(str(body["finish_reason"]), "other"))
+        return release_held(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     [message] = openai.say(calls)
     return [{key: value for key, value in message.items() if key != "content"}]
 

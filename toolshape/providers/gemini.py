@@ -15,8 +15,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place, Rule, each
 from toolshape.schema.values import append_text, read_json, write_json
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import is_plain_id, json_of, member, padded, plain, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.wire.bodies import is_plain_id, make_room, member, plain, result_json, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
@@ -110,7 +110,7 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """VALIDATED is what Gemini has for strict: text, or a call that fits the schema."""
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
     calling: JsonObject = {}
     if choice.names:
         calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
@@ -161,7 +161,7 @@ def read(body: Any) -> Reading | None:
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
     assistant = [plain(content)] if content is not None and member(content, "parts") else []
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
-        sent, calls = with_ids(
+        sent, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
         assistant = [{**assistant[0], "parts": sent}]
@@ -236,7 +236,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
     place: Any = arguments
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(step, int):
-            padded(place, step, lambda: None)
+            make_room(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None and isinstance(before, str) and isinstance(value, str):
             append_text(place, step, value)
@@ -247,11 +247,11 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             place = place[step]
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     return [{"role": "model", "parts": [{"functionCall": _said(one)} for one in calls]}]
 
 
-def _said(one: Said) -> JsonObject:
+def _said(one: OutboundCall) -> JsonObject:
     return {"id": one.id, "name": one.wire_name, "args": one.arguments}
 
 
@@ -270,7 +270,7 @@ def _response(result: Result) -> JsonObject:
     elif '"$ref"' in result.text:
         response["response"] = {"output": result.text}
     else:
-        response["response"] = {"output": json_of(result)}
+        response["response"] = {"output": result_json(result)}
     if pieces := [_piece(one) for one in result.parts if not isinstance(one, Text)]:
         response["response"] = {"output": result.text}
         response["parts"] = pieces

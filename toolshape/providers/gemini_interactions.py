@@ -7,8 +7,8 @@ from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.providers import gemini
 from toolshape.schema.values import append_text, as_json
-from toolshape.wire.bodies import held, member, plain, released, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, Provider, Reading, Said, unsayable
+from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Provider, Reading, unsupported
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
@@ -24,7 +24,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict i
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
     said: Any = None
     if choice.names:
         said = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
@@ -54,7 +54,7 @@ def read(body: Any) -> Reading | None:
         return None
     steps = member(body, "steps")
     calls = [_call(step) for step in steps if member(step, "type") == "function_call"]
-    sent, calls = with_ids(
+    sent, calls = with_call_ids(
         [_sendable(step) for step in plain(steps)],
         calls,
         lambda step: step.get("type") == "function_call",
@@ -85,7 +85,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
-        return released(body, FINISHES.get(str(body["status"]), "error"))
+        return release_held(body, FINISHES.get(str(body["status"]), "error"))
     elif kind == "step.start":
         places[event.get("index")] = len(steps)
         if event["step"].get("type") == "function_call":
@@ -99,7 +99,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         text = steps[at]["arguments"]
         if isinstance(text, str):
             steps[at]["arguments"] = as_json(text or "{}")
-        return held(body, positions[at], _call(steps[at]), text)
+        return hold_unless_whole(body, positions[at], _call(steps[at]), text)
     return ()
 
 
@@ -115,7 +115,7 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
         step.setdefault("summary", []).append(delta.get("content"))
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     return [{"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 

@@ -9,8 +9,8 @@ from toolshape.providers import openai
 from toolshape.schema import rewrites
 from toolshape.schema.values import as_json, copied
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import member, plain, with_ids
-from toolshape.wire.provider import Choice, Facts, NameRule, Read, Said, unsayable
+from toolshape.wire.bodies import member, plain, with_call_ids
+from toolshape.wire.provider import Choice, Facts, NameRule, OutboundCall, Read, unsupported
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -24,9 +24,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """What ``apply_chat_template`` takes: a template can be given tools or none."""
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
     if choice.mode == "required" or choice.names:
-        raise unsayable(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
+        raise unsupported(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
     return {} if choice.mode == "none" else {"tools": tools}
 
 
@@ -49,7 +49,7 @@ def read(body: Any) -> Read | None:
     message = _with_objects(response["choices"][0]["message"])
     own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
     if own:
-        message["tool_calls"], own = with_ids(
+        message["tool_calls"], own = with_call_ids(
             message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True
         )
     _, _, finish, cut, ends_in_call = reading
@@ -76,7 +76,7 @@ def _message(result: Result) -> Message:
     return {**message, "tool_call_id": result.call.id} if has_own else message
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     """Arguments are an object; templates put no id anywhere."""
     said = [
         {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}

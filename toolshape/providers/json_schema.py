@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.wire.bodies import with_ids
-from toolshape.wire.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
+from toolshape.wire.bodies import with_call_ids
+from toolshape.wire.provider import (
+    Choice,
+    Facts,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Reading,
+    never_streamed,
+    unsupported,
+)
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -22,7 +31,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsayable(choice, "choice", "a plain record has no word for a choice: leave it out")
+        raise unsupported(choice, "choice", "a plain record has no word for a choice: leave it out")
     return {"tools": tools}
 
 
@@ -45,11 +54,11 @@ def read(body: Any) -> Reading | None:
     named = [
         record if record.get("id") else {**record, "id": call.id} for record, call in zip(records, calls, strict=True)
     ]
-    sent, calls = with_ids(named, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
+    sent, calls = with_call_ids(named, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
     return Reading(sent, calls, None)
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     return [{"id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 

@@ -11,8 +11,17 @@ from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema.checks import cited
 from toolshape.schema.walk import compose, inlined_but_recursion
-from toolshape.wire.bodies import json_of, member
-from toolshape.wire.provider import Choice, Facts, NameRule, Provider, Reading, Said, never_streamed, unsayable
+from toolshape.wire.bodies import member, result_json
+from toolshape.wire.provider import (
+    Choice,
+    Facts,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Reading,
+    never_streamed,
+    unsupported,
+)
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.
@@ -57,7 +66,7 @@ def envelope_with_object_output(spec: Spec, strict: bool) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsayable(choice, "choice", "a server cannot choose for its client: leave it out")
+        raise unsupported(choice, "choice", "a server cannot choose for its client: leave it out")
     return {"tools": tools}
 
 
@@ -74,7 +83,7 @@ def read(body: Any) -> Reading | None:
     return Reading([], [call], None)
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     """A request for each."""
     return [
         {
@@ -104,8 +113,8 @@ def _result(result: Result, *, any_value: bool) -> Message:
         message["content"] = [_piece(one) for one in result.parts]
         return message
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
-    if result.error is None and is_told and (any_value or isinstance(json_of(result), dict)):
-        message["structuredContent"] = json_of(result)
+    if result.error is None and is_told and (any_value or isinstance(result_json(result), dict)):
+        message["structuredContent"] = result_json(result)
     return message
 
 

@@ -15,8 +15,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place
 from toolshape.schema.values import append_text
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Reading, Said, unsayable
+from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 # The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
@@ -71,9 +71,11 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """There is no tool_choice: "none" is sending no tools, and no call can be forced."""
     if choice.parallel is False:
-        raise unsayable(choice, "parallel", "Ollama has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave it out")
     if choice.mode == "required" or choice.names:
-        raise unsayable(choice, "choice", "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt")
+        raise unsupported(
+            choice, "choice", "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt"
+        )
     return {} if choice.mode == "none" else {"tools": tools}
 
 
@@ -101,7 +103,7 @@ def read(body: Any) -> Reading | None:
     calls = [_call(one) for one in member(message, "tool_calls") or ()]
     sent = plain(message)
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
-        told, calls = with_ids(
+        told, calls = with_call_ids(
             plain(sent["tool_calls"]),
             calls,
             lambda _: True,
@@ -139,7 +141,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return new if event.get("done_reason") != "length" else new[:-1]
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     said = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
     return [{"role": "assistant", "content": "", "tool_calls": said}]
 

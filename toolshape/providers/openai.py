@@ -15,8 +15,8 @@ from toolshape.schema import limits, rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, is_whole
 from toolshape.schema.walk import everywhere
-from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, Provider, Read, Reading, Said
+from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Read, Reading
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in
@@ -135,7 +135,7 @@ def _read_any(body: Any) -> Reading | None:
         assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
     if not all(is_plain_id(one.id) for one in calls) and assistant.get("tool_calls"):
         sent = [plain(one) for one in assistant["tool_calls"]]
-        sent, calls = with_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
+        sent, calls = with_call_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, finish)
 
@@ -234,7 +234,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         append_text(call["function"], "arguments", function["arguments"])
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     said = [
         {
             "id": one.id,

@@ -9,8 +9,8 @@ from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
 from toolshape.parts import Image, Part, Text, data_url
 from toolshape.providers import openai
 from toolshape.schema.values import append_text
-from toolshape.wire.bodies import held, member, padded, plain, with_ids
-from toolshape.wire.provider import Choice, Completed, Facts, Reading, Said
+from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain, with_call_ids
+from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Reading
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -66,7 +66,7 @@ def read(body: Any) -> Reading | None:
     calls = [_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
-    sent, calls = with_ids(
+    sent, calls = with_call_ids(
         sent, calls, lambda item: item.get("type") in _ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
     )
     cut = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
@@ -88,7 +88,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["status"] = "failed"
     at = event.get("output_index", len(output) - 1)
     if kind in ("response.output_item.added", "response.output_item.done"):
-        padded(output, at, lambda: {"type": "unknown"})
+        make_room(output, at, lambda: {"type": "unknown"})
         output[at] = dict(event["item"])
         if not _is_call(output[at]):
             return ()
@@ -96,7 +96,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if not kind.endswith("done") or output[at].get("status") == "incomplete":
             return ()
         call = _call(output[at])
-        return held(body, position, call, call.arguments)
+        return hold_unless_whole(body, position, call, call.arguments)
     if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
         key = _ARGUMENTS.get(output[at].get("type", ""), "arguments")
         output[at].setdefault(key, "")
@@ -108,7 +108,7 @@ def _calls_in(output: Sequence[JsonObject]) -> int:
     return sum(map(_is_call, output))
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     return [
         {
             "type": "function_call",

@@ -9,7 +9,7 @@ from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.provider import Budget, Choice, unsayable
+from toolshape.wire.provider import Budget, Choice, unsupported
 
 _FACTS = openai.OPENAI.facts
 # What they take in strict form is documented nowhere: "auto" stays lenient, True is rewritten as for OpenAI. Nor do they
@@ -23,7 +23,7 @@ _NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
     if choice.is_strict and choice.parallel is True:
-        raise unsayable(choice, "parallel", "Azure takes no parallel calls with strict tools: bind with strict=False")
+        raise unsupported(choice, "parallel", "Azure takes no parallel calls with strict tools: bind with strict=False")
     return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
 
 

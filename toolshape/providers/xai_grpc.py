@@ -8,8 +8,8 @@ from typing import Any
 from toolshape.calls import JsonObject, Message, Result, Spec
 from toolshape.providers import openai, openai_vendors
 from toolshape.schema.values import append_text
-from toolshape.wire.bodies import is_plain_id, member, plain, with_ids
-from toolshape.wire.provider import Choice, Completed, Reading, Said
+from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.provider import Choice, Completed, OutboundCall, Reading
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
 _OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
@@ -60,7 +60,7 @@ def read(body: Any) -> Reading | None:
     calls = [openai.call(call) for call in told if call.get("type") in _OWN]
     assistant = plain(message)
     if not all(is_plain_id(call.id) for call in calls):
-        told, calls = with_ids(
+        told, calls = with_call_ids(
             told, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}
         )
         assistant = {**assistant, "tool_calls": told}
@@ -97,7 +97,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return done
 
 
-def say(calls: Sequence[Said]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[Message]:
     [message] = openai.say(calls)
     said = [{**call, "type": _OWN[-1]} for call in message["tool_calls"]]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": said}]

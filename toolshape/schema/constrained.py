@@ -42,7 +42,7 @@ def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
 _OF_THE_WHOLE = frozenset({"required", "not", "minProperties", "maxProperties", "dependentRequired", "description"})
 
 
-def say_constraints(node: JsonSchema, at: Place) -> Change | None:
+def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
     """Branches that only say which fields must be there, said in the description and checked by us."""
     found = [
         keyword
@@ -137,7 +137,7 @@ def wrapped_root(schema: JsonSchema) -> Lens:
         return Lens(schema=schema)
     resolve = resolver(schema)
     place = Place(path="", keyword="", resolve=resolve)
-    said = each(say_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
+    said = each(describe_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
     node, losses = (schema, ()) if said is None else (said.node, said.losses)
     if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
         return Lens(schema=node, losses=losses)
@@ -173,7 +173,7 @@ STRUCTURE: tuple[Pass, ...] = tuple(
     map(
         everywhere,
         (
-            each(type_list_apart, say_constraints, patterns_as_map, possible_enum, require_what_is_there),
+            each(type_list_apart, describe_constraints, patterns_as_map, possible_enum, require_what_is_there),
             merge_all_of,
             branches_whole,
             one_of_as_any_of,

@@ -18,7 +18,7 @@ from toolshape.schema.values import copied
 from toolshape.schema.walk import everywhere
 from toolshape.schema.write_only import without_secret_defaults
 
-__all__ = ["SCHEMA_WORDS", "Reader"]
+__all__ = ["SCHEMA_WORDS", "SchemaReader"]
 
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"})
 
@@ -48,7 +48,7 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-class Reader:
+class SchemaReader:
     """One reading of a schema: what was found to be wrong with it, and what was read by its author's habit."""
 
     def __init__(self) -> None:

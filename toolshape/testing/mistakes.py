@@ -86,10 +86,10 @@ def check_slip(
     Raises:
         SilentlyWrongError: It is neither.
     """
-    terms = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
+    settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
     meant = _meant(tool, slip.intended)
     try:
-        got, coercions = record_of(tool).compile_validation(terms)(slip.payload)
+        got, coercions = record_of(tool).compile_validation(settings)(slip.payload)
     except CallError as error:
         if not _names_the_place(error, slip):
             raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error

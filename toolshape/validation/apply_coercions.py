@@ -7,20 +7,20 @@ from pydantic_core import to_json
 
 from toolshape.calls import Coercion, new_record
 from toolshape.schema.values import WrittenFloat, copied
-from toolshape.validation.coercion import OMIT, Parse, Wanted, WantedAt, is_misspelt, proposal
+from toolshape.validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, proposal
 from toolshape.validation.faults import Fault, Location, path_of
 
 __all__ = [
     "WORK_OF_FAULT",
     "Checker",
+    "Coercer",
     "InvalidError",
-    "Mender",
     "TooMuchWrongError",
     "alike",
+    "coerced_scalars",
+    "coerced_until_valid",
     "has",
-    "mended_at_once",
-    "settled",
-    "standing_at",
+    "value_at",
 ]
 
 _MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
@@ -36,17 +36,17 @@ class TooMuchWrongError(Exception):
 
 
 class InvalidError(Exception):
-    """A value is not what is wanted: ``faults`` say where, ``told`` says why to a reader.
+    """A value is not what is wanted: ``faults`` say where, ``explained`` says why to a reader.
 
     ``value`` is the value as far as it was mended. ``work`` is what it took to find the faults.
     """
 
     def __init__(
-        self, faults: Sequence[Fault], told: Callable[[], Sequence[Fault]] | None = None, work: int = 0
+        self, faults: Sequence[Fault], explained: Callable[[], Sequence[Fault]] | None = None, work: int = 0
     ) -> None:
         self.faults = faults
         self.work = work
-        self.told = told or (lambda: faults)
+        self.explained = explained or (lambda: faults)
         self.value: Any = None
         super().__init__()
 
@@ -54,16 +54,16 @@ class InvalidError(Exception):
 class Checker(NamedTuple):
     """Something that validates.
 
-    ``check`` gives the validated value or raises ``InvalidError``; ``wanted`` says what a place wants that a fault
+    ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what a place wants that a fault
     names, ``None`` where nobody can tell. ``slowness`` is how much longer it takes than pydantic does.
     """
 
     check: Callable[[Any], Any]
-    wanted: WantedAt
+    expected: ExpectedAt
     slowness: int = 1
 
 
-class Mender:
+class Coercer:
     """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried.
 
     ``read`` reads JSON text, repaired where it is told so.
@@ -90,23 +90,23 @@ class Mender:
         if self._work[0] > _MOST_WORK:
             raise TooMuchWrongError
 
-    def at(self, wanted: Wanted) -> "Mender":
+    def at(self, expected: Expected) -> "Coercer":
         """What is allowed at a place, where the author may have switched rules."""
-        if not wanted.switched:
+        if not expected.switched:
             return self
-        on = {rule for rule, is_on in wanted.switched.items() if is_on}
-        return Mender((self.rules - wanted.switched.keys()) | on, self._read, self._work)
+        on = {rule for rule, is_on in expected.switched.items() if is_on}
+        return Coercer((self.rules - expected.switched.keys()) | on, self._read, self._work)
 
 
-def mended_at_once(
-    value: Any, refused: Iterable[tuple[Location, Any]], wanted: WantedAt, rules: frozenset[str], parse: Parse
+def coerced_scalars(
+    value: Any, refused: Iterable[tuple[Location, Any]], expected: ExpectedAt, rules: frozenset[str], parse: Parse
 ) -> list[Coercion] | None:
     """Mend scalars alone, which is what nearly all slips are.
 
     Args:
         value: JSON of our own, which is changed.
         refused: The places that a validator refuses, and what stood there.
-        wanted: What each wants.
+        expected: What is expected at each.
         rules: The rules that are on.
         parse: Reads JSON text.
 
@@ -115,7 +115,7 @@ def mended_at_once(
     """
     made: list[Coercion] = []
     for location, found in refused:
-        place, standing = wanted(location), standing_at(value, location)
+        place, standing = expected(location), value_at(value, location)
         if place is None or not place.is_scalar or not alike(standing, found):
             return None
         mend = proposal(standing, place, rules, parse)
@@ -129,7 +129,7 @@ def mended_at_once(
     return made
 
 
-class Settled(NamedTuple):
+class Coerced(NamedTuple):
     """A value that is valid now: as it was validated, as JSON, and what was mended."""
 
     validated: Any
@@ -137,15 +137,15 @@ class Settled(NamedTuple):
     coercions: list[Coercion]
 
 
-def settled(
-    checker: Checker, value: Any, mender: Mender, at: Location = (), already: InvalidError | None = None
-) -> Settled:
+def coerced_until_valid(
+    checker: Checker, value: Any, coercer: Coercer, at: Location = (), already: InvalidError | None = None
+) -> Coerced:
     """Mend a value until it is valid.
 
     Args:
         checker: What validates it.
         value: JSON of our own, which is changed.
-        mender: What is allowed.
+        coercer: What is allowed.
         at: Where it stands in the arguments, for the record.
         already: What the checker has against the value, where that is known.
 
@@ -158,12 +158,12 @@ def settled(
     for rounds_left in reversed(range(_MOST_ROUNDS)):
         try:
             if already is None:
-                return Settled(checker.check(holder[0]), holder[0], coercions)
+                return Coerced(checker.check(holder[0]), holder[0], coercions)
             error, already = already, None
         except InvalidError as found:
             error = found
-        mender.spend(error.work)
-        made = _mended(holder, error.faults, checker, mender, at)
+        coercer.spend(error.work)
+        made = _coerced(holder, error.faults, checker, coercer, at)
         if not made or not rounds_left:
             error.value = holder[0]
             raise error
@@ -171,93 +171,95 @@ def settled(
     raise AssertionError  # pragma: no cover - the last round returns or raises
 
 
-def _mended(
-    holder: list[Any], faults: Iterable[Fault], checker: Checker, mender: Mender, at: Location
+def _coerced(
+    holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
     """Mend what the faults name, each place once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
     for place, _, seen_there, rule, _, _ in faults:
-        mender.spend(WORK_OF_FAULT + len(place))
-        wanted = checker.wanted(place[:-1] if rule == "unknown" else place)
-        if wanted is None or wanted.strict or rule == "missing":
+        coercer.spend(WORK_OF_FAULT + len(place))
+        expected = checker.expected(place[:-1] if rule == "unknown" else place)
+        if expected is None or expected.strict or rule == "missing":
             continue
-        location = wanted.location
-        if rule == "unknown" and not wanted.branches:
-            made += _without_unknown(holder, str(place[-1]), wanted, mender, at)
+        location = expected.location
+        if rule == "unknown" and not expected.branches:
+            made += _without_unknown(holder, str(place[-1]), expected, coercer, at)
         elif location not in seen:
             seen.add(location)
-            found = standing_at(holder[0], location)
-            is_told_by_parts = wanted.branches or wanted.tags
+            found = value_at(holder[0], location)
+            is_told_by_parts = expected.branches or expected.tags
             if found is not _ABSENT and (is_told_by_parts or alike(found, seen_there)):
-                item = checker.wanted((*place, 0)) if "list" in wanted.kinds else None
-                made += _with_best(holder, found, wanted, mender, at, item)
+                item = checker.expected((*place, 0)) if "list" in expected.kinds else None
+                made += _with_best(holder, found, expected, coercer, at, item)
     return made
 
 
-def _without_unknown(holder: list[Any], name: str, wanted: Wanted, mender: Mender, at: Location) -> list[Coercion]:
-    parent = standing_at(holder[0], wanted.location)
-    if "ignore_extra" not in mender.at(wanted).rules or not isinstance(parent, dict) or name not in parent:
+def _without_unknown(
+    holder: list[Any], name: str, expected: Expected, coercer: Coercer, at: Location
+) -> list[Coercion]:
+    parent = value_at(holder[0], expected.location)
+    if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
         return []
-    fields = list(wanted.fields())
+    fields = list(expected.fields())
     if fields and parent.keys().isdisjoint(fields):  # nothing of it is known: it is meant for something else
         return []
     if is_misspelt(name, (one for one in fields if one not in parent)):
         return []
-    return [Coercion(path_of((*at, *wanted.location, name)), "ignore_extra", parent.pop(name), None)]
+    return [Coercion(path_of((*at, *expected.location, name)), "ignore_extra", parent.pop(name), None)]
 
 
 def _with_best(
-    holder: list[Any], found: Any, wanted: Wanted, mender: Mender, at: Location, item: Wanted | None
+    holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
     """Put what the first rule that applies makes of a place, or what the only branch that takes it does."""
-    place = (*at, *wanted.location)
-    mender = mender.at(wanted)
-    if mend := proposal(found, wanted, mender.rules, mender.parse, item):
+    place = (*at, *expected.location)
+    coercer = coercer.at(expected)
+    if mend := proposal(found, expected, coercer.rules, coercer.parse, item):
         rule, after = mend
-        if after is OMIT and not _can_be_left_out(holder[0], wanted.location):
+        if after is OMIT and not _can_be_left_out(holder[0], expected.location):
             return []
-        _put(holder, wanted.location, after)
+        _put(holder, expected.location, after)
         kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
         return [Coercion(path_of(place), rule, found, kept)]
-    if wanted.tags:
-        return _with_tag(holder, found, wanted, mender, place)
-    outcome = _of_branches(found, wanted, mender, place) if wanted.branches else None
+    if expected.tags:
+        return _with_tag(holder, found, expected, coercer, place)
+    outcome = _of_branches(found, expected, coercer, place) if expected.branches else None
     if outcome is None:
         return []
-    _put(holder, wanted.location, outcome.value)
+    _put(holder, expected.location, outcome.value)
     return outcome.coercions
 
 
-def _with_tag(holder: list[Any], found: Any, wanted: Wanted, mender: Mender, place: Location) -> list[Coercion]:
+def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
     """Mend the field that tells branches apart, if that is what is wrong."""
-    tag = wanted.tag_in(found)
+    tag = expected.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
-    choice = Wanted(kinds=frozenset({"choice"}), choices=wanted.choices, has_default=wanted.has_optional_tag)
+    choice = Expected(kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag)
     before = found[tag]
-    if mend := proposal(before, choice, mender.rules, mender.parse):
+    if mend := proposal(before, choice, coercer.rules, coercer.parse):
         rule, after = mend
-        _put(holder, (*wanted.location, str(tag)), after)
+        _put(holder, (*expected.location, str(tag)), after)
         return [Coercion(path_of((*place, str(tag))), rule, before, None if after is OMIT else after)]
     return []
 
 
-def _of_branches(found: Any, wanted: Wanted, mender: Mender, place: Location) -> Settled | None:
+def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
     """What the branches of a union make of a value, if it is one thing."""
     text = to_json(found)
-    outcomes: dict[bytes, Settled] = {}
-    for branch in wanted.branches:
-        mender.spend((_WORK_OF_TRYING + len(text) // _BYTES_AT_ONCE) * branch.slowness)
+    outcomes: dict[bytes, Coerced] = {}
+    for branch in expected.branches:
+        coercer.spend((_WORK_OF_TRYING + len(text) // _BYTES_AT_ONCE) * branch.slowness)
         try:
-            outcome = settled(branch, copied(found), mender, place)
+            outcome = coerced_until_valid(branch, copied(found), coercer, place)
         except InvalidError:
             continue
         outcomes.setdefault(to_json(outcome.value), outcome)
     return next(iter(outcomes.values())) if len(outcomes) == 1 else None
 
 
-def standing_at(value: Any, location: Location) -> Any:
+def value_at(value: Any, location: Location) -> Any:
     """What stands at a place; something else than any JSON value where nothing does."""
     for step in location:
         if (step not in value) if type(value) is dict else not has(value, step):
@@ -290,7 +292,7 @@ def has(value: Any, step: int | str) -> bool:
 
 def _can_be_left_out(value: Any, location: Location) -> bool:
     """Whether nothing else moves when what stands there is left out: of an array, that is the last item."""
-    around = standing_at(value, location[:-1])
+    around = value_at(value, location[:-1])
     return not isinstance(around, list) or location[-1] == len(around) - 1
 
 

@@ -13,7 +13,16 @@ from toolshape.schema.values import WrittenFloat
 from toolshape.validation.faults import Location
 
 __all__ = [
-    "OMIT", "RULES", "SCALARS", "Coerce", "Parse", "Wanted", "WantedAt", "chosen_rules", "is_misspelt", "proposal",
+    "OMIT",
+    "RULES",
+    "SCALARS",
+    "Coerce",
+    "Expected",
+    "ExpectedAt",
+    "Parse",
+    "chosen_rules",
+    "is_misspelt",
+    "proposal",
 ]  # fmt: skip
 
 RULES: Mapping[str, bool] = {
@@ -36,7 +45,7 @@ _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
 """Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
-Mend: TypeAlias = tuple[str, Any]
+Proposal: TypeAlias = tuple[str, Any]
 """The rule that mends, and what it makes of what stood there."""
 
 OMIT = object()
@@ -53,7 +62,7 @@ _CONTAINERS = frozenset({"array", "object"})
 SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
 
 
-class Wanted(NamedTuple):
+class Expected(NamedTuple):
     """What a place wants.
 
     ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
@@ -87,7 +96,7 @@ class Wanted(NamedTuple):
         return next(there, self.tags[-1] if self.tags else None)
 
 
-WantedAt: TypeAlias = Callable[[Location], Wanted | None]
+ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
 """What a place wants, as a validator's faults name it; ``None`` where nobody can tell."""
 
 
@@ -169,53 +178,53 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
 
 
 def proposal(
-    found: Any, wanted: Wanted, rules: frozenset[str], parse: Parse, item: Wanted | None = None
-) -> Mend | None:
+    found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
+) -> Proposal | None:
     """The mend that fits: the first, of a rule that is on.
 
     Args:
         found: What stands there.
-        wanted: What is wanted there.
+        expected: What is expected there.
         rules: The rules that are on there.
         parse: Reads JSON text, repaired where that is allowed there.
         item: What is wanted of an item, where a list is wanted.
     """
-    for mend in _from_null(wanted) if found is None else _from_any(found, wanted, parse, item):
-        if mend[0] in rules:
-            return mend
+    for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
+        if proposal_[0] in rules:
+            return proposal_
     return None
 
 
-def _from_null(wanted: Wanted) -> list[Mend]:
-    return [("null_as_default", OMIT)] if wanted.has_default and not wanted.nullable else []
+def _from_null(expected: Expected) -> list[Proposal]:
+    return [("null_as_default", OMIT)] if expected.has_default and not expected.nullable else []
 
 
-def _from_any(found: Any, wanted: Wanted, parse: Parse, item: Wanted | None) -> list[Mend]:
-    kinds = wanted.kinds
-    mends: list[Mend] = []
+def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | None) -> list[Proposal]:
+    kinds = expected.kinds
+    proposals: list[Proposal] = []
     if isinstance(found, str):
-        mends = _from_text(found, wanted, parse)
+        proposals = _from_text(found, expected, parse)
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
-        mends = [("text_from_integer", str(found))]
+        proposals = [("text_from_integer", str(found))]
     elif isinstance(found, float) and (number := _integral(found)) is not None:
-        mends = [("integral_float", number)] if "integer" in kinds or number in _integers(wanted.choices) else []
+        proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
     if "list" in kinds and item is not None:
-        in_list = bool(wanted.location) and isinstance(wanted.location[-1], int)  # then the list is what is missing
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # then the list is what is missing
         if not in_list and _is_one_item(found, item):
-            mends.append(("scalar_as_list", [found]))
-    return mends
+            proposals.append(("scalar_as_list", [found]))
+    return proposals
 
 
-def _from_text(found: str, wanted: Wanted, parse: Parse) -> list[Mend]:
-    mends: list[Mend] = []
-    if not _CONTAINERS.isdisjoint(wanted.kinds):
-        mends = _from_json_text(found, wanted.kinds, parse)
+def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
+    proposals: list[Proposal] = []
+    if not _CONTAINERS.isdisjoint(expected.kinds):
+        proposals = _from_json_text(found, expected.kinds, parse)
     elif len(found) <= _LONGEST_NUMBER:
-        mends = _from_word(found, wanted)
-    if wanted.nullable and found in _NULLS:
+        proposals = _from_word(found, expected)
+    if expected.nullable and found in _NULLS:
         # A choice that is spelt "NULL" may be meant as well as null: that would be a guess.
-        return [] if any(rule == "enum_case" for rule, _ in mends) else [*mends, ("null_text", None)]
-    return mends
+        return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
+    return proposals
 
 
 @functools.cache
@@ -228,29 +237,29 @@ def _number_text() -> re.Pattern[str]:
     return re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def _from_word(found: str, wanted: Wanted) -> list[Mend]:
-    kinds, is_integer = wanted.kinds, bool(_integer_text().fullmatch(found))
+def _from_word(found: str, expected: Expected) -> list[Proposal]:
+    kinds, is_integer = expected.kinds, bool(_integer_text().fullmatch(found))
     if is_integer and ("integer" in kinds or "number" in kinds):
         return [("number_text", int(found))]
     if "number" in kinds and _number_text().fullmatch(found) and math.isfinite(float(found)):
         return [("number_text", float(found))]
     if "boolean" in kinds and found.lower() in _BOOLEANS:
         return [("bool_text", _BOOLEANS[found.lower()])]
-    return _from_choice(found, wanted) if "choice" in kinds else []
+    return _from_choice(found, expected) if "choice" in kinds else []
 
 
-def _from_choice(found: str, wanted: Wanted) -> list[Mend]:
-    texts = [one for one in wanted.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+def _from_choice(found: str, expected: Expected) -> list[Proposal]:
+    texts = [one for one in expected.choices if isinstance(one, str) and one.casefold() == found.casefold()]
     if len(texts) == 1:
         return [("enum_case", texts[0])]
-    if _integer_text().fullmatch(found) and int(found) in _integers(wanted.choices):
+    if _integer_text().fullmatch(found) and int(found) in _integers(expected.choices):
         return [("number_text", int(found))]
-    if any(one is _BOOLEANS.get(found.lower()) for one in wanted.choices if isinstance(one, bool)):
+    if any(one is _BOOLEANS.get(found.lower()) for one in expected.choices if isinstance(one, bool)):
         return [("bool_text", _BOOLEANS[found.lower()])]
     return []
 
 
-def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Mend]:
+def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Proposal]:
     try:
         written, was_repaired = parse(found)
     except ValueError:
@@ -270,7 +279,7 @@ def _integral(value: float) -> int | None:
     return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
 
 
-def _is_one_item(found: Any, item: Wanted) -> bool:
+def _is_one_item(found: Any, item: Expected) -> bool:
     """Whether what stands for a list is one item of it, and surely not several, or something around them."""
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)

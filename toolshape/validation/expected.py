@@ -6,20 +6,20 @@ from typing import Any, TypeAlias
 
 from toolshape.core_schema.nodes import (
     CHOICES,
-    GATE,
     MAPS,
     TAGS,
     TRANSPARENT,
+    WRAPPER,
     Definitions,
     Node,
     definitions_of,
     inside,
 )
 from toolshape.core_schema.optional_tags import tag_names
-from toolshape.validation.coercion import COERCE, SCALARS, Wanted
+from toolshape.validation.coercion import COERCE, SCALARS, Expected
 from toolshape.validation.faults import Location
 
-__all__ = ["compile_wanted", "fields_of"]
+__all__ = ["compile_expected", "named_fields"]
 
 Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
 
@@ -42,7 +42,7 @@ _MOST_KEPT = 256
 _LONGEST_STEP = 100
 
 
-class _Around:
+class _Unwrapped:
     """A core schema node without what stands around it, what that said, and what stands behind its validators."""
 
     __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
@@ -56,7 +56,7 @@ class _Around:
         self.tags = 0
 
 
-def compile_wanted(schema: Node, compile_part: Compile) -> Callable[[Location], Wanted | None]:
+def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
     """Compile the way from a place, as pydantic's errors name it, to what is wanted there.
 
     A place inside a union is the union's: which branch is meant is not for us to say.
@@ -65,10 +65,10 @@ def compile_wanted(schema: Node, compile_part: Compile) -> Callable[[Location], 
         schema: The core schema.
         compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
     """
-    find = _Places(schema, compile_part)
-    kept: dict[Location, Wanted] = {}  # the same places are asked for at every call that is mended
+    find = _ExpectedPlaces(schema, compile_part)
+    kept: dict[Location, Expected] = {}  # the same places are asked for at every call that is mended
 
-    def wanted(location: Location) -> Wanted | None:
+    def expected(location: Location) -> Expected | None:
         place = kept.get(location)
         if place is None:
             place = find(location)
@@ -79,10 +79,10 @@ def compile_wanted(schema: Node, compile_part: Compile) -> Callable[[Location], 
                 kept[location] = place
         return place
 
-    return wanted
+    return expected
 
 
-class _Places:
+class _ExpectedPlaces:
     """The places of one core schema."""
 
     def __init__(self, schema: Node, compile_part: Compile) -> None:
@@ -90,56 +90,58 @@ class _Places:
         self.compile_part = compile_part
         self.definitions = definitions_of(schema)
 
-    def __call__(self, location: Location) -> Wanted | None:
-        around = _unwrapped(self.schema, self.definitions, None)
+    def __call__(self, location: Location) -> Expected | None:
+        unwrapped = _unwrapped(self.schema, self.definitions, None)
         place: list[int | str] = []
-        switched = dict(around.switched)
+        switched = dict(unwrapped.switched)
         steps = list(location)
         while steps:
-            if around.tags and steps[0] == GATE:
+            if unwrapped.tags and steps[0] == WRAPPER:
                 steps.pop(0)
-                around.tags -= 1
+                unwrapped.tags -= 1
                 continue
-            kind = around.node["type"]
+            kind = unwrapped.node["type"]
             if kind == "union":
                 break
-            if kind == "tagged-union" and (tagged := _tagged(around.node, steps[0])) is not None:
+            if kind == "tagged-union" and (tagged := _tagged(unwrapped.node, steps[0])) is not None:
                 inner: Node | None = tagged
                 steps.pop(0)
             else:
                 step = steps.pop(0)
-                inner = _child(around.node, step)
+                inner = _child(unwrapped.node, step)
                 place.append(step)
             if inner is None:
                 return None
-            around = _unwrapped(inner, self.definitions, around.config)
-            switched |= around.switched
-        found = _wanted(around, tuple(place), switched, self.branches(around))
+            unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
+            switched |= unwrapped.switched
+        found = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if found is None:
             return None
-        if around.node["type"] == "json" and "schema" in around.node:
-            found = found._replace(content=functools.partial(self.compile_part, around.node["schema"], around.config))
-        part = functools.partial(self.compile_part, around.behind, around.config)
+        if unwrapped.node["type"] == "json" and "schema" in unwrapped.node:
+            found = found._replace(
+                content=functools.partial(self.compile_part, unwrapped.node["schema"], unwrapped.config)
+            )
+        part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
         is_there = found.location == location and not (found.strict or switched)
         is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
         return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar)
 
-    def branches(self, around: _Around) -> tuple[Any, ...]:
+    def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
         """What validates the branches of a union."""
-        if around.node["type"] != "union":
+        if unwrapped.node["type"] != "union":
             return ()
-        choices = [one[0] if isinstance(one, tuple) else one for one in around.node["choices"]]
-        return tuple(self.compile_part(one, around.config) for one in choices)
+        choices = [one[0] if isinstance(one, tuple) else one for one in unwrapped.node["choices"]]
+        return tuple(self.compile_part(one, unwrapped.config) for one in choices)
 
 
 def _tagged(node: Node, step: int | str) -> Node | None:
     return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
 
 
-def _wanted(
-    around: _Around, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
-) -> Wanted | None:
-    node, kind = around.node, str(around.node["type"])
+def _expected(
+    unwrapped: _Unwrapped, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
+) -> Expected | None:
+    node, kind = unwrapped.node, str(unwrapped.node["type"])
     kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
     listed = node.get("metadata", {}).get(CHOICES)
     if kind == "function-plain":
@@ -157,42 +159,42 @@ def _wanted(
         choices = tuple(getattr(one, "value", one) for one in given)
     elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
         kinds = frozenset({"array", "list"})
-    return Wanted(
+    return Expected(
         location=location,
         kinds=kinds,
         choices=choices,
-        nullable=around.nullable or kind == "none",
-        has_default=around.has_default,
-        strict=around.strict,
+        nullable=unwrapped.nullable or kind == "none",
+        has_default=unwrapped.has_default,
+        strict=unwrapped.strict,
         switched=switched,
-        fields=lambda: [name for name, _ in fields_of(node)],
+        fields=lambda: [name for name, _ in named_fields(node)],
         tags=tags,
         has_optional_tag=kind == "tagged-union" and TAGS in node.get("metadata", {}),
         branches=branches,
     )
 
 
-def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Around:
-    around = _Around(config)
-    around.behind = node["schema"] if node["type"].endswith("-field") else node
+def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
+    unwrapped = _Unwrapped(config)
+    unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
     is_authors = True  # pydantic's own types say strict inside lax-or-strict
     while True:
         kind = node["type"]
-        around.strict = around.strict or (is_authors and node.get("strict") is True)
-        around.switched |= node.get("metadata", {}).get(COERCE, {})
-        around.nullable = around.nullable or kind == "nullable"
-        around.has_default = around.has_default or kind == "default" or node.get("required") is False
+        unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
+        unwrapped.switched |= node.get("metadata", {}).get(COERCE, {})
+        unwrapped.nullable = unwrapped.nullable or kind == "nullable"
+        unwrapped.has_default = unwrapped.has_default or kind == "default" or node.get("required") is False
         if kind in ("model", "dataclass"):
-            around.config = node.get("config", around.config)
+            unwrapped.config = node.get("config", unwrapped.config)
         is_authors = is_authors and kind != "lax-or-strict"
-        if kind == "tagged-union" and GATE in node["choices"]:
-            around.tags += 1
+        if kind == "tagged-union" and WRAPPER in node["choices"]:
+            unwrapped.tags += 1
         inner = inside(node, definitions)
         if kind in ("function-before", "function-wrap") and inner is not None:
-            around.behind = inner
+            unwrapped.behind = inner
         if inner is None:
-            around.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
-            return around
+            unwrapped.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
+            return unwrapped
         node = inner
 
 
@@ -211,7 +213,7 @@ def _child(node: Node, step: int | str) -> Node | None:
         named = node.get("fields")
         if isinstance(named, Mapping) and step in named and _written(str(step), named[step]) == step:
             return named[step]  # type: ignore[no-any-return]
-        fields = fields_of(node)
+        fields = named_fields(node)
         if isinstance(step, int):
             return fields[step][1] if step < len(fields) else None
         named_so = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
@@ -233,12 +235,12 @@ def _item(node: Node, step: int | str) -> Node | None:
     return items[position] if position < len(items) else None
 
 
-def fields_of(node: Node) -> list[tuple[str, Node]]:
+def named_fields(node: Node) -> list[tuple[str, Node]]:
     """The fields of a node that has some, under the names that a model writes."""
     if node["type"] in ("model", "dataclass"):
-        return fields_of(node["schema"])
+        return named_fields(node["schema"])
     if node["type"] == "call":
-        return fields_of(node["arguments_schema"])
+        return named_fields(node["arguments_schema"])
     if node["type"] == "arguments":
         return [(one.get("alias", one["name"]), one["schema"]) for one in node["arguments_schema"]]
     fields = node.get("fields", ())

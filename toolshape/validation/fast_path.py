@@ -6,45 +6,45 @@ from typing import Any, TypeAlias
 from pydantic_core import from_json, to_json
 
 from toolshape.core_schema.key_count import KeyCount, count_of_flat
-from toolshape.core_schema.null_defaults import Nulled, admitting_nulls
+from toolshape.core_schema.null_defaults import NullAdmitting, compile_null_admitting
 from toolshape.errors import CallError, Problem
-from toolshape.schema.ambiguity import is_too_deep
 from toolshape.schema.arrows import Arrow, Dropped
+from toolshape.schema.backtracking import is_too_deep
 from toolshape.schema.values import written
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape.validation.model_traits import ModelTraits
-from toolshape.validation.settings import Validate, Validated, ValidationSettings, taken_home
+from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
 
 __all__ = ["compile_model_validation"]
 
 
-def compile_model_validation(validation: ModelTraits, terms: ValidationSettings) -> Validate:
+def compile_model_validation(validation: ModelTraits, settings: ValidationSettings) -> Validate:
     """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
 
     Args:
         validation: What to validate against.
-        terms: On what terms they are taken.
+        settings: How they are validated.
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
         ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
     """
-    slowly = _when_needed(validation, terms)
+    slowly = _when_needed(validation, settings)
     if validation.has_decimals or validation.deepest is not None:
         return slowly
-    anything = _of_anything(validation, terms.back, slowly)
+    anything = _of_anything(validation, settings.back, slowly)
     if validation.unions_recur:
-        return _of_bounded_depth(terms.name, anything)
-    if validation.reserved or validation.count_keys is None or (terms.back and not terms.drops):
+        return _of_bounded_depth(settings.name, anything)
+    if validation.reserved or validation.count_keys is None or (settings.back and not settings.drops):
         return anything
     text = _of_text(validation, validation.count_keys, slowly, anything)
-    return _of_text_with_nulls(validation, terms.drops, text, slowly, anything) if terms.drops else text
+    return _of_text_with_nulls(validation, settings.drops, text, slowly, anything) if settings.drops else text
 
 
 _Slowly: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(validation: ModelTraits, terms: ValidationSettings) -> _Slowly:
+def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _Slowly:
     """The path of what is not valid at once, loaded and compiled with the first of it."""
     compiled: list[_Slowly] = []
 
@@ -52,7 +52,7 @@ def _when_needed(validation: ModelTraits, terms: ValidationSettings) -> _Slowly:
         if not compiled:
             from toolshape.validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
 
-            compiled.append(pydantic_checker.compile_slowly(validation, terms))
+            compiled.append(pydantic_checker.compile_slowly(validation, settings))
         return compiled[0](written(arguments), error)
 
     return slowly
@@ -84,7 +84,7 @@ def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -
     def validate(arguments: Any) -> Validated:
         arguments = written(arguments)
         try:
-            home = arguments if back is None else taken_home(arguments, back)
+            home = arguments if back is None else to_canonical(arguments, back)
             if isinstance(home, (str, bytes)):
                 model = validate_json(home, strict=True)
                 keys = count_keys(model) if count_keys else keys_in(from_json(home))
@@ -125,7 +125,7 @@ def _of_text_with_nulls(
     validation: ModelTraits, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
 ) -> Validate:
     """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
-    compiled: list[Nulled | None] = []
+    compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:
         if type(arguments) is not str:
@@ -133,7 +133,7 @@ def _of_text_with_nulls(
         if "null" not in arguments:
             return text(arguments)
         if not compiled:
-            compiled.append(admitting_nulls(validation.model.__pydantic_core_schema__, dropped))
+            compiled.append(compile_null_admitting(validation.model.__pydantic_core_schema__, dropped))
         nulled = compiled[0]
         if nulled is None:
             return anything(arguments)

@@ -7,7 +7,7 @@ from typing import Any
 from toolshape.calls import JsonSchema
 from toolshape.errors import Problem, did_you_mean, shown
 from toolshape.validation.faults import Fault, Location, path_of
-from toolshape.validation.lookup import Secrets, fields_of, nodes_at
+from toolshape.validation.lookup import Secrets, nodes_at, property_names
 from toolshape.validation.wording import expected_of, kind_of
 
 __all__ = ["annotated", "meant", "problems_of"]
@@ -55,7 +55,7 @@ class _Order:
                 places.append(step)
                 continue
             if parent not in self.names:
-                self.names[parent] = list(fields_of(nodes_at(self.schema, parent)))
+                self.names[parent] = list(property_names(nodes_at(self.schema, parent)))
             names = self.names[parent]
             places.append(names.index(step) if step in names else len(names))
         return places
@@ -85,7 +85,7 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
 
 def _meant_name(fault: Fault, schema: JsonSchema) -> str:
     name = str(fault.location[-1])
-    return did_you_mean(name, [one for one in fields_of(nodes_at(schema, fault.location[:-1])) if one != name])
+    return did_you_mean(name, [one for one in property_names(nodes_at(schema, fault.location[:-1])) if one != name])
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:

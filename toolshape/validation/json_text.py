@@ -8,13 +8,13 @@ from pydantic_core import from_json
 
 from toolshape.schema.values import UnreadableError, WrittenFloat, first_repeated, read_json, single
 
-__all__ = ["has_every_key", "keys_in", "read", "repeats_key"]
+__all__ = ["has_every_key", "keys_in", "parse_json", "repeats_key"]
 
 
 Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 
-def read(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
+def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
     """Read a text, with numbers as they were written, and say whether it had to be repaired.
 
     Args:
@@ -31,7 +31,7 @@ def read(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
         is_cut = str(error).startswith("EOF while parsing")
         if repair is None or is_cut or not isinstance(text, str):
             raise UnreadableError(str(error), rule="json_truncated" if is_cut else "json_invalid") from error
-        return _repaired(text, repair), True
+        return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):
         single(read_json(text))
     return read_json(text, keeps_keys=False) if _FLOAT.search(str(text)) else value, False
@@ -45,7 +45,7 @@ def repeats_key(text: str | bytes) -> bool:
     return first_repeated(read_json(text)) is not None
 
 
-def _repaired(text: str, repair: Repair) -> Any:
+def _parse_repaired(text: str, repair: Repair) -> Any:
     try:
         return repair(text, WrittenFloat)
     except ValueError as error:

@@ -9,7 +9,7 @@ from toolshape.schema.references import resolver
 from toolshape.schema.write_only import is_secret
 from toolshape.validation.faults import Location
 
-__all__ = ["Secrets", "along", "child_of", "fields_of", "nodes_at"]
+__all__ = ["Secrets", "along", "child_of", "nodes_at", "property_names"]
 
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
@@ -62,7 +62,7 @@ def child_of(node: JsonSchema, step: int | str) -> Any:
     return node.get("additionalProperties")
 
 
-def fields_of(nodes: Iterable[JsonSchema]) -> list[str]:
+def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
     """The fields that they name, in order."""
     return list(dict.fromkeys(name for node in nodes for name in node.get("properties", ())))
 

@@ -8,7 +8,7 @@ from toolshape.calls import JsonSchema
 from toolshape.core_schema.key_count import KeyCount, compile_key_count
 from toolshape.core_schema.nodes import Node, core_nodes
 from toolshape.function.model import FunctionDefinition
-from toolshape.schema.ambiguity import DEEPEST, forks, unions_recur
+from toolshape.schema.backtracking import DEEPEST, may_backtrack, unions_recur
 
 __all__ = ["ModelTraits", "traits_of"]
 
@@ -41,7 +41,7 @@ def traits_of(definition: FunctionDefinition) -> ModelTraits:
         count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
         has_decimals=any(node["type"] == "decimal" for node in nodes),
         lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
-        deepest=DEEPEST if forks(definition.schema) else None,
+        deepest=DEEPEST if may_backtrack(definition.schema) else None,
         unions_recur=unions_recur(definition.schema),
     )
 

@@ -9,15 +9,15 @@ from pydantic_core import ErrorDetails, SchemaValidator, from_json, to_json
 
 from toolshape.core_schema.nodes import Node
 from toolshape.schema.values import WrittenFloat, read_json, single, write_json
-from toolshape.validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, mended_at_once, standing_at
-from toolshape.validation.coercion import Wanted, WantedAt
-from toolshape.validation.expected import compile_wanted
+from toolshape.validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, coerced_scalars, value_at
+from toolshape.validation.coercion import Expected, ExpectedAt
+from toolshape.validation.expected import compile_expected
 from toolshape.validation.faults import Fault, Location
-from toolshape.validation.json_text import read
+from toolshape.validation.json_text import parse_json
 from toolshape.validation.model_traits import ModelTraits
-from toolshape.validation.pydantic_faults import KEY, OF_FIELDS, bounded, faults_of, is_same, told_of
+from toolshape.validation.pydantic_faults import KEY, OF_FIELDS, bounded, explained_faults, faults_of, is_same
 from toolshape.validation.settings import Validated, ValidationSettings
-from toolshape.validation.slow_path import mended
+from toolshape.validation.slow_path import validate_with_coercions
 
 __all__ = ["compile_slowly"]
 
@@ -25,24 +25,26 @@ _WORK_OF_STEP = 3
 _LONGEST_AT_ONCE = 10_000  # characters; what is longer is looked at with care for what that costs
 
 
-def compile_slowly(validation: ModelTraits, terms: ValidationSettings) -> Callable[[Any, ValueError | None], Validated]:
+def compile_slowly(
+    validation: ModelTraits, settings: ValidationSettings
+) -> Callable[[Any, ValueError | None], Validated]:
     """Compile the way of what is not valid at once: what the model sent, and the error that says so, where there is one."""
     checker = _checker_of(validation)
     is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
-    is_plain = not (is_odd or terms.back or validation.deepest)
+    is_plain = not (is_odd or settings.back or validation.deepest)
 
     def slowly(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
         if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
             if is_plain and type(arguments) is str:
-                found = _at_once(validation, checker.wanted, terms.rules, arguments, error)
+                found = _at_once(validation, checker.expected, settings.rules, arguments, error)
                 if found is not None:
                     return found
-            refused = functools.partial(_refusal, error, wanted=checker.wanted)
-        return mended(
+            refused = functools.partial(_refusal, error, expected=checker.expected)
+        return validate_with_coercions(
             checker,
             validation.schema,
-            terms,
+            settings,
             arguments,
             deepest=validation.deepest,
             refused=refused,
@@ -52,7 +54,7 @@ def compile_slowly(validation: ModelTraits, terms: ValidationSettings) -> Callab
 
 
 def _at_once(
-    validation: ModelTraits, wanted: WantedAt, rules: frozenset[str], text: str, error: ValidationError
+    validation: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
     if len(text) > _LONGEST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
@@ -67,30 +69,30 @@ def _at_once(
     refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
     if float in [type(found) for _, found in refused]:  # of which the text may say more
         value = read_json(text, keeps_keys=False)
-    made = mended_at_once(value, refused, wanted, rules, _parsed) if len(refused) == len(errors) else None
+    made = coerced_scalars(value, refused, expected, rules, _parsed) if len(refused) == len(errors) else None
     if not made:
         return None
-    mended_text = to_json(value)
+    coerced_text = to_json(value)
     left_out = sum([one.rule == "null_as_default" for one in made])
-    if mended_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
+    if coerced_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
         return None
     try:
-        return validation.model.__pydantic_validator__.validate_json(mended_text, strict=True), tuple(made)
+        return validation.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(made)
     except ValidationError:
         return None
 
 
 def _parsed(text: str) -> tuple[Any, bool]:
-    return read(text, None)
+    return parse_json(text, None)
 
 
 def _checker_of(validation: ModelTraits) -> Checker:
     """What validates a value that may have been mended, and knows what each place wants."""
-    wanted = _compile_wanted(validation.model.__pydantic_core_schema__)
-    return Checker(functools.partial(_checked, validation, wanted), wanted)
+    expected = _compile_wanted(validation.model.__pydantic_core_schema__)
+    return Checker(functools.partial(_checked, validation, expected), expected)
 
 
-def _compile_wanted(core: Node) -> WantedAt:
+def _compile_wanted(core: Node) -> ExpectedAt:
     definitions = core.get("definitions", [])
     compiled: dict[int, Checker] = {}  # by node, which the core schema holds
 
@@ -98,46 +100,48 @@ def _compile_wanted(core: Node) -> WantedAt:
         if id(node) not in compiled:
             whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
             validator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)
-            wanted = compile_wanted(whole, compile_part)
-            compiled[id(node)] = Checker(functools.partial(_checked_part, validator, wanted), wanted)
+            expected = compile_expected(whole, compile_part)
+            compiled[id(node)] = Checker(functools.partial(_checked_part, validator, expected), expected)
         return compiled[id(node)]
 
-    return compile_wanted(core, compile_part)
+    return compile_expected(core, compile_part)
 
 
-def _checked_part(validator: SchemaValidator, wanted: WantedAt, value: Any) -> Any:
+def _checked_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) -> Any:
     try:
         return validator.validate_json(to_json(value), strict=True)
     except ValidationError as error:
-        raise _refusal(error, value, wanted=wanted) from error
+        raise _refusal(error, value, expected=expected) from error
 
 
-def _refusal(error: ValidationError, value: Any, *, wanted: WantedAt) -> InvalidError:
+def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> InvalidError:
     """What pydantic has against a value."""
     errors = bounded(error)
     work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(one["loc"]) for one in errors)
-    refusal = InvalidError(faults_of(errors, value, wanted), lambda: told_of(errors, value, wanted), work)
+    refusal = InvalidError(faults_of(errors, value, expected), lambda: explained_faults(errors, value, expected), work)
     refusal.__cause__ = error
     return refusal
 
 
-def _checked(validation: ModelTraits, wanted: WantedAt, value: Any) -> BaseModel:
+def _checked(validation: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
     """Validate strictly; where pydantic asked for Python types, laxly, if what was written is right as JSON."""
     validate_json = validation.model.__pydantic_validator__.validate_json
-    text = to_json(_exact(value, wanted, ()) if validation.has_decimals else value)
+    text = to_json(_exact(value, expected, ()) if validation.has_decimals else value)
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
         if not validation.lax:
-            raise _refusal(error, value, wanted=wanted) from error
-        model = _laxly(validation, error, text, value, wanted)
+            raise _refusal(error, value, expected=expected) from error
+        model = _laxly(validation, error, text, value, expected)
     reserved = [key for key in model.__pydantic_extra__ or () if key in validation.reserved]
     if reserved:
         raise InvalidError([Fault((key,), (key,), None, "reserved", "unknown field") for key in reserved])
     return model
 
 
-def _laxly(validation: ModelTraits, strictly: ValidationError, text: bytes, value: Any, wanted: WantedAt) -> BaseModel:
+def _laxly(
+    validation: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
+) -> BaseModel:
     """Behind the author's own validators pydantic wants dates, not their texts: what it refused there may be right.
 
     Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is
@@ -147,9 +151,9 @@ def _laxly(validation: ModelTraits, strictly: ValidationError, text: bytes, valu
         InvalidError: Something is wrong all the same; what is inside of such a place may be mended.
     """
     wrong: list[ErrorDetails] = []
-    inside: list[tuple[Wanted, Location, InvalidError]] = []
+    inside: list[tuple[Expected, Location, InvalidError]] = []
     for error in bounded(strictly):
-        found = _part_of(error, value, wanted)
+        found = _part_of(error, value, expected)
         if found is None:
             wrong.append(error)
             continue
@@ -165,10 +169,10 @@ def _laxly(validation: ModelTraits, strictly: ValidationError, text: bytes, valu
     if wrong or inside:
         faults = [one for place, at, inner in inside for one in _outside(place, at, inner.faults)]
         refusal = InvalidError(
-            [*faults_of(wrong, value, wanted), *faults],
+            [*faults_of(wrong, value, expected), *faults],
             lambda: [
-                *told_of(wrong, value, wanted),
-                *(one for place, at, inner in inside for one in _outside(place, at, inner.told())),
+                *explained_faults(wrong, value, expected),
+                *(one for place, at, inner in inside for one in _outside(place, at, inner.explained())),
             ],
         )
         refusal.__cause__ = strictly
@@ -176,12 +180,12 @@ def _laxly(validation: ModelTraits, strictly: ValidationError, text: bytes, valu
     try:
         return cast("BaseModel", validation.model.__pydantic_validator__.validate_json(text))
     except ValidationError as error:
-        raise _refusal(error, value, wanted=wanted) from error
+        raise _refusal(error, value, expected=expected) from error
 
 
 def _part_of(
-    error: ErrorDetails, value: Any, wanted: WantedAt
-) -> tuple[Wanted, Callable[[], Any], Location, Any, Any] | None:
+    error: ErrorDetails, value: Any, expected: ExpectedAt
+) -> tuple[Expected, Callable[[], Any], Location, Any, Any] | None:
     """The place that an error is about, if it is one that can be validated by itself.
 
     Returns:
@@ -189,29 +193,29 @@ def _part_of(
     """
     is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
-    place = wanted(at)
+    place = expected(at)
     if place is None or place.part is None:
         return None
     is_in_union = bool(place.branches) and place.steps < len(at)  # which is validated whole
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error") and not is_in_union:
         return None
-    standing = standing_at(value, place.location)
+    standing = value_at(value, place.location)
     seen = standing if is_of_keys or place.steps < len(at) else error["input"]
     return place, place.part, at[: place.steps], seen, standing
 
 
-def _outside(place: Wanted, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
+def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
     """Faults of a part, where they are in the whole."""
     for fault in faults:
         yield fault._replace(at=(*at, *fault.at), location=(*place.location, *fault.location))
 
 
-def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) -> Any:
+def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
     """Numbers where a Decimal is wanted, as the text that they were written in.
 
     Args:
         value: JSON with ``WrittenFloat``.
-        wanted: What is wanted at a place.
+        expected: What is expected at a place.
         location: The place.
         at: The same place as pydantic would name it.
 
@@ -219,22 +223,22 @@ def _exact(value: Any, wanted: WantedAt, location: Location, at: Location = ()) 
         InvalidError: A number has more digits than a float, where it cannot be told whether a Decimal is wanted.
     """
     if isinstance(value, dict):
-        found = wanted(at)
+        found = expected(at)
         tag = None if found is None else value.get(found.tag_in(value))
         inside = (*at, tag) if isinstance(tag, (str, int)) else at
-        return {key: _exact(item, wanted, (*location, key), (*inside, key)) for key, item in value.items()}
+        return {key: _exact(item, expected, (*location, key), (*inside, key)) for key, item in value.items()}
     if isinstance(value, list):
-        return [_exact(item, wanted, (*location, index), (*at, index)) for index, item in enumerate(value)]
+        return [_exact(item, expected, (*location, index), (*at, index)) for index, item in enumerate(value)]
     if isinstance(value, str):
-        found = wanted(at)
+        found = expected(at)
         is_json = found is not None and found.content is not None and found.steps == len(at)
-        return _exact_json(value, found.content().wanted) if is_json and found and found.content else value
-    return _exact_number(value, wanted(at), location, at) if isinstance(value, WrittenFloat) else value
+        return _exact_json(value, found.content().expected) if is_json and found and found.content else value
+    return _exact_number(value, expected(at), location, at) if isinstance(value, WrittenFloat) else value
 
 
-def _exact_number(value: WrittenFloat, found: Wanted | None, location: Location, at: Location) -> Any:
+def _exact_number(value: WrittenFloat, found: Expected | None, location: Location, at: Location) -> Any:
     is_there = found is not None and found.steps == len(at)
-    inner = [branch.wanted(()) for branch in found.branches] if found is not None and is_there else []
+    inner = [branch.expected(()) for branch in found.branches] if found is not None and is_there else []
     kinds = found.kinds.union(*(one.kinds for one in inner if one is not None)) if found and is_there else frozenset()
     if "decimal" in kinds and not kinds & {"number", "string"}:
         return value.text
@@ -246,9 +250,9 @@ def _exact_number(value: WrittenFloat, found: Wanted | None, location: Location,
     return float(value)
 
 
-def _exact_json(text: str, wanted: WantedAt) -> str:
+def _exact_json(text: str, expected: ExpectedAt) -> str:
     """The same of numbers in a JSON text; what is no JSON is refused by the validator."""
     try:
-        return write_json(_exact(single(read_json(text)), wanted, ()))
+        return write_json(_exact(single(read_json(text)), expected, ()))
     except (ValueError, RecursionError):
         return text

@@ -10,11 +10,11 @@ from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
 from toolshape.calls import new_record
 from toolshape.schema.values import as_json, is_equal
 from toolshape.validation.apply_coercions import TooMuchWrongError, alike, has
-from toolshape.validation.coercion import Wanted, WantedAt
+from toolshape.validation.coercion import Expected, ExpectedAt
 from toolshape.validation.faults import Fault, Location
 from toolshape.validation.feedback import meant
 
-__all__ = ["KEY", "OF_FIELDS", "bounded", "faults_of", "is_same", "told_of"]
+__all__ = ["KEY", "OF_FIELDS", "bounded", "explained_faults", "faults_of", "is_same"]
 
 KEY = "[key]"
 """The step of pydantic's locations that says that a key is meant, not what stands there."""
@@ -23,20 +23,20 @@ _MOST_STEPS = 500_000  # of the places that they name, all together
 _DEEPEST_TOLD = 8  # unions in unions; what is deeper is told of the union that it is in
 
 
-def faults_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt) -> list[Fault]:
+def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
     """The places that are wrong; what is wrong inside a union is the union's."""
-    found, unions = _sorted(errors, wanted)
+    found, unions = _sorted(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in found]
     return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
 
 
-def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt, depth: int = 0) -> list[Fault]:
+def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
     """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told.
 
     A validator of the author's may have gone on with values of its own, or validated such by another model, whose errors
     pydantic puts among these. Only what the model wrote is shown; where an error is about another value, it is refused.
     """
-    found, unions = _sorted(errors, wanted)
+    found, unions = _sorted(errors, expected)
     are_same: dict[Location, bool] = {}
     told = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
     for place, inside in unions:
@@ -49,15 +49,15 @@ def told_of(errors: Iterable[ErrorDetails], value: Any, wanted: WantedAt, depth:
 
 
 def _sorted(
-    errors: Iterable[ErrorDetails], wanted: WantedAt
-) -> tuple[list[tuple[ErrorDetails, str, Wanted | None]], list[tuple[Wanted, list[ErrorDetails]]]]:
+    errors: Iterable[ErrorDetails], expected: ExpectedAt
+) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
     """The errors outside of unions, with our names of the rules and what is wanted there; and those of each union."""
-    found: list[tuple[ErrorDetails, str, Wanted | None]] = []
-    unions: dict[Location, tuple[Wanted, list[ErrorDetails]]] = {}
+    found: list[tuple[ErrorDetails, str, Expected | None]] = []
+    unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
-        place = wanted(parent)
+        place = expected(parent)
         if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
@@ -79,7 +79,7 @@ def bounded(error: ValidationError) -> list[ErrorDetails]:
     return errors
 
 
-def _place_at_fault(error: ErrorDetails, rule: str, place: Wanted | None) -> Fault:
+def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> Fault:
     at, found = error["loc"], error["input"]
     if place is not None and place.tags and error["type"] in _TAG_ERRORS:
         tag = place.tag_in(found)
@@ -91,7 +91,7 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Wanted | None) -> Fau
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
 
 
-def _fault(error: ErrorDetails, rule: str, place: Wanted | None, value: Any, are_same: dict[Location, bool]) -> Fault:
+def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, are_same: dict[Location, bool]) -> Fault:
     at = error["loc"]
     location, found = _in_value(at, value)
     if not _is_of_model(error, rule, place, location, found, are_same):
@@ -112,7 +112,12 @@ _NO_KEY = "this is not one of the keys that are taken here"
 
 
 def _is_of_model(
-    error: ErrorDetails, rule: str, place: Wanted | None, location: Location, found: Any, are_same: dict[Location, bool]
+    error: ErrorDetails,
+    rule: str,
+    place: Expected | None,
+    location: Location,
+    found: Any,
+    are_same: dict[Location, bool],
 ) -> bool:
     """Whether an error is about what the model wrote there: ``found`` is what stands at the error's place."""
     seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
@@ -136,20 +141,20 @@ def is_same(found: Any, seen: Any) -> bool:
     return is_equal(found, seen, alike)
 
 
-def _of_whole_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any) -> Fault:
+def _of_whole_union(place: Expected, errors: Sequence[ErrorDetails], value: Any) -> Fault:
     for step in place.location:
         value = value[step]
     return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
 
 
-def _of_union(place: Wanted, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
+def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
     whole = _of_whole_union(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
     if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
         for branch, group in zip(place.branches, groups, strict=True):
             inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
-            told = told_of(inside, whole.found, branch.wanted, depth + 1)
+            told = explained_faults(inside, whole.found, branch.expected, depth + 1)
             branches.append([one._replace(location=(*place.location, *one.location)) for one in told])
     found = meant(branches, place.location)
     return [whole] if found is None else list(found)

@@ -9,7 +9,7 @@ try:
 except ImportError as error:
     raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
 
-__all__ = ["TruncatedError", "repaired"]
+__all__ = ["TruncatedError", "read_repaired"]
 
 _LONGEST = 30_000  # characters; json5 reads about as many in a second
 _FENCE = "```"
@@ -28,7 +28,7 @@ class TruncatedError(ValueError):
     """The text ends in the middle."""
 
 
-def repaired(text: str, number: type[float] = float) -> Any:
+def read_repaired(text: str, number: type[float] = float) -> Any:
     """Read a text with what is often written for JSON.
 
     That is: trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's ``True``,

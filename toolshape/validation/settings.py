@@ -8,9 +8,9 @@ from pydantic_core import from_json
 from toolshape.calls import Coercion
 from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.values import UnreadableError
-from toolshape.validation.json_text import has_every_key, keys_in, read
+from toolshape.validation.json_text import has_every_key, keys_in, parse_json
 
-__all__ = ["Validate", "Validated", "ValidationSettings", "taken_home"]
+__all__ = ["Validate", "Validated", "ValidationSettings", "to_canonical"]
 
 Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
@@ -31,7 +31,7 @@ class ValidationSettings(NamedTuple):
     annotates: bool = False
 
 
-def taken_home(arguments: Any, back: Arrow) -> Any:
+def to_canonical(arguments: Any, back: Arrow) -> Any:
     """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is.
 
     Raises:
@@ -45,7 +45,7 @@ def taken_home(arguments: Any, back: Arrow) -> Any:
             return arguments
         if isinstance(value, dict) and not has_every_key(arguments, keys_in(value)):
             try:
-                read(arguments, None)
+                parse_json(arguments, None)
             except UnreadableError:
                 return arguments
     return back(value) if isinstance(value, dict) else arguments

@@ -7,21 +7,21 @@ from pydantic_core import to_json
 
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, shown
-from toolshape.schema.ambiguity import depth_of
+from toolshape.schema.backtracking import depth_of
 from toolshape.schema.values import UnreadableError, copied
-from toolshape.validation.apply_coercions import Checker, InvalidError, Mender, TooMuchWrongError, settled
+from toolshape.validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerced_until_valid
 from toolshape.validation.faults import path_of
 from toolshape.validation.feedback import annotated, problems_of
-from toolshape.validation.json_text import read
+from toolshape.validation.json_text import parse_json
 from toolshape.validation.settings import Validated, ValidationSettings
 
-__all__ = ["mended"]
+__all__ = ["validate_with_coercions"]
 
 
-def mended(
+def validate_with_coercions(
     checker: Checker,
     schema: JsonSchema,
-    terms: ValidationSettings,
+    settings: ValidationSettings,
     arguments: Any,
     *,
     deepest: int | None = None,
@@ -32,7 +32,7 @@ def mended(
     Args:
         checker: What validates the arguments.
         schema: Their canonical schema, in whose words the model is told.
-        terms: On what terms they are taken.
+        settings: How they are validated.
         arguments: The payload as sent.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
         refused: What the checker had against them already, as they were sent, given the value that they are.
@@ -41,52 +41,52 @@ def mended(
         CallError: It cannot be read as an object, or is not valid and no rule mends it.
     """
     try:
-        reader = _Reader(terms)
+        reader = _PayloadReader(settings)
         value, coercions = reader.as_object(arguments), reader.coercions
         if deepest is not None and depth_of(value) > deepest:
-            raise _too_deep(terms, f"nested more than {deepest} levels deep")
-        if terms.back is not None:
-            value = terms.back(value)
-        is_as_sent = terms.back is None and not coercions
+            raise _too_deep(settings, f"nested more than {deepest} levels deep")
+        if settings.back is not None:
+            value = settings.back(value)
+        is_as_sent = settings.back is None and not coercions
         already = refused(value) if refused is not None and is_as_sent else None
-        found = settled(checker, value, Mender(terms.rules, reader.read), already=already)
+        found = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=already)
     except InvalidError as error:
-        problems = problems_of(error.told(), schema)
-        text = annotated(error.value, problems, schema) if terms.annotates else ""
+        problems = problems_of(error.explained(), schema)
+        text = annotated(error.value, problems, schema) if settings.annotates else ""
         raise CallError(
-            "invalid_arguments", tool=terms.name, problems=problems, arguments=error.value, annotated=text
+            "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
         raise _too_deep(
-            terms, "more is wrong with them than can be told: send less at once", "too_much_wrong"
+            settings, "more is wrong with them than can be told: send less at once", "too_much_wrong"
         ) from error
     except UnreadableError as error:  # in JSON text that was taken home
-        raise _unreadable(terms.name, error) from error
+        raise _unreadable(settings.name, error) from error
     except RecursionError as error:
-        raise _too_deep(terms, "nested too deeply to be read") from error
+        raise _too_deep(settings, "nested too deeply to be read") from error
     return found.validated, (*coercions, *found.coercions)
 
 
-def _too_deep(terms: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
+def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
     problem = Problem(path="", rule=rule, message=message)
-    return CallError("malformed_arguments", tool=terms.name, problems=[problem])
+    return CallError("malformed_arguments", tool=settings.name, problems=[problem])
 
 
 def _repair_text(text: str, number: type[float]) -> Any:
     """Read a text that is JSON but for its spelling; see ``repair.repaired``."""
     from toolshape.validation import repair  # noqa: PLC0415 - it needs an extra
 
-    return repair.repaired(text, number)
+    return repair.read_repaired(text, number)
 
 
-class _Reader:
+class _PayloadReader:
     """Reads one payload as a JSON object, with what may be mended of it as a whole."""
 
     __slots__ = ("coercions", "name", "rules")
 
-    def __init__(self, terms: ValidationSettings) -> None:
-        self.name = terms.name
-        self.rules = terms.rules
+    def __init__(self, settings: ValidationSettings) -> None:
+        self.name = settings.name
+        self.rules = settings.rules
         self.coercions: list[Coercion] = []
 
     def as_object(self, arguments: Any) -> Any:
@@ -110,7 +110,7 @@ class _Reader:
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
         """Read the text of a place."""
-        return read(text, _repair_text if may_repair else None)
+        return parse_json(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:
         """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
@@ -118,7 +118,7 @@ class _Reader:
             return None
         repair = _repair_text if "repair_json" in self.rules else None
         try:
-            value, was_repaired = read(text, repair)
+            value, was_repaired = parse_json(text, repair)
         except UnreadableError as error:
             raise _unreadable(self.name, error) from error
         if was_repaired:

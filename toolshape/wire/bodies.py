@@ -10,18 +10,18 @@ from toolshape.errors import ResponseError
 from toolshape.schema.values import as_json, is_whole, read_json
 
 __all__ = [
-    "held",
+    "generated_id",
+    "hold_unless_whole",
+    "id_seed",
     "is_plain_id",
-    "json_of",
-    "made_up_id",
+    "make_room",
     "member",
-    "opened",
-    "padded",
+    "parsed_body",
     "plain",
-    "released",
-    "seed_of",
+    "release_held",
+    "result_json",
     "sendable_id",
-    "with_ids",
+    "with_call_ids",
 ]
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -29,7 +29,7 @@ _MOST_LEFT_OUT = 1_000
 _LONGEST_MADE_UP = 9  # what Mistral takes, and everyone else
 
 
-def opened(response: Any) -> Any:
+def parsed_body(response: Any) -> Any:
     """A response as data: JSON text is parsed, anything else is left as it is.
 
     Raises:
@@ -72,13 +72,13 @@ def plain(node: Any) -> Any:
     return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
 
 
-def json_of(result: Result) -> Any:
+def result_json(result: Result) -> Any:
     """The value of a result as JSON, where a provider takes more than its text."""
     is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
     return result.text if is_text else as_json(result.text)
 
 
-def held(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
+def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
     """A call of a stream whose end was told: complete, if its text is whole; else it waits for how the response ends.
 
     A response that has no room for more tells the end of what it cut off.
@@ -89,13 +89,13 @@ def held(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tup
     return []
 
 
-def released(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
+def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
     """The calls that waited, once the response has ended; none of them, where it ended before its time."""
     waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
     return [] if finish in EARLY else waiting
 
 
-def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
+def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
     """Make room for an item at an index that a stream names, in a list that grows by one or a few.
 
     Raises:
@@ -107,7 +107,7 @@ def padded(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
     items.extend(filler() for _ in range(missing))
 
 
-def with_ids(
+def with_call_ids(
     items: Sequence[JsonObject],
     calls: Sequence[WireCall],
     is_call: Callable[[JsonObject], bool],
@@ -129,7 +129,7 @@ def with_ids(
     found = [
         call
         if is_plain_id(call.id) or (leaves_out and call.id in ("", None))
-        else call._replace(id=sendable_id(call.id) or made_up_id(seed_of(call.raw), at))
+        else call._replace(id=sendable_id(call.id) or generated_id(id_seed(call.raw), at))
         for at, call in enumerate(calls)
     ]
     ids = iter([call.id for call in found])
@@ -152,7 +152,7 @@ def sendable_id(given: Any) -> str:
         return ""
 
 
-def seed_of(call: Any) -> bytes:
+def id_seed(call: Any) -> bytes:
     """What the id of a call is made of, beside its position in the response: the call as it came, but for its id."""
     try:
         node = plain(call)
@@ -163,7 +163,7 @@ def seed_of(call: Any) -> bytes:
     return hashlib.sha256(text.encode(errors="replace")).digest()
 
 
-def made_up_id(seed: bytes, position: int) -> str:
+def generated_id(seed: bytes, position: int) -> str:
     """An id for a call that came without: nine letters and digits, the same each time for the same call at this place."""
     number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
     digits = []

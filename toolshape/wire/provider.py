@@ -16,13 +16,13 @@ __all__ = [
     "Completed",
     "Facts",
     "NameRule",
+    "OutboundCall",
     "Provider",
     "Read",
     "Reading",
-    "Said",
     "Strictness",
     "never_streamed",
-    "unsayable",
+    "unsupported",
 ]
 
 
@@ -48,7 +48,7 @@ Completed: TypeAlias = tuple[int, WireCall]
 """A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
 
 
-class Said(NamedTuple):
+class OutboundCall(NamedTuple):
     """A call to be written as a model would have: its id, the name and the arguments as the provider was shown them."""
 
     id: str
@@ -177,7 +177,7 @@ class Provider:
     read: Callable[[Any], Read | None]
     finishes: Mapping[str, Finish]
     fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
-    say: Callable[[Sequence[Said]], list[Message]]
+    say: Callable[[Sequence[OutboundCall]], list[Message]]
     carries: frozenset[str] = frozenset()
     encode: Callable[[Sequence[Result]], list[Message]]
     facts: Facts
@@ -186,7 +186,7 @@ class Provider:
 Strictness: TypeAlias = bool | Literal["auto"]
 
 
-def unsayable(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
+def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
     """The error for what a provider has no word for in a request."""
     problem = Problem(path=path, rule="choice", message=message)
     return ExportError(provider=choice.provider, tool=None, problems=[problem])

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape.errors import ResponseError
 from toolshape.schema.values import read_json
-from toolshape.wire.bodies import opened, plain
+from toolshape.wire.bodies import parsed_body, plain
 
 __all__ = ["Decoder"]
 
@@ -42,7 +42,7 @@ class Decoder:
             yield from self._in_text(chunk)
             return
         try:
-            events = list(_unwrapped(plain(opened(chunk))))
+            events = list(_unwrapped(plain(parsed_body(chunk))))
         except Exception as error:  # somebody's object, or an event in an event that is none
             raise ResponseError(f"an event that cannot be read ({type(error).__name__})", body=chunk) from error
         yield from events

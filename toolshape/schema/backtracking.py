@@ -10,13 +10,13 @@ from toolshape.schema.recursion import recursive_groups
 from toolshape.schema.references import references
 from toolshape.schema.walk import everywhere
 
-__all__ = ["DEEPEST", "depth_of", "forks", "is_too_deep", "unions_recur"]
+__all__ = ["DEEPEST", "depth_of", "is_too_deep", "may_backtrack", "unions_recur"]
 
 DEEPEST = 12
 """How deep a value of a schema that forks may be nested: a validator tries twice as much with every level."""
 
 
-def forks(schema: JsonSchema) -> bool:
+def may_backtrack(schema: JsonSchema) -> bool:
     """Whether a schema has a union of several objects, or of several arrays, inside a definition that contains itself."""
     definitions = schema.get("$defs", {})
     inside = recursive_groups(definitions).keys()
