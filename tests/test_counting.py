@@ -1,5 +1,6 @@
 """The keys that a validated model was given are counted without its JSON, or not at all; slips are mended in one way."""
 
+import functools
 import json
 import warnings
 from typing import Annotated, Any, Literal, Optional, Union
@@ -72,6 +73,20 @@ def keys_in(value: Any) -> int:
     return (len(value) if isinstance(value, dict) else 0) + sum(map(keys_in, inner))
 
 
+def nested(levels: int) -> Any:
+    model: Any = Plain
+    for level in range(levels):
+        model = create_model(f"Level{level}", inner=(list[model], ...))
+    return model
+
+
+def doubled(levels: int) -> Any:
+    model: Any = Plain
+    for level in range(levels):
+        model = create_model(f"Both{level}", left=(model, ...), right=(model, ...))
+    return model
+
+
 @pytest.mark.parametrize(
     ("model", "value"),
     [
@@ -85,6 +100,8 @@ def keys_in(value: Any) -> int:
         (Keyword, {"class": TWO}),
         (Shadowing, {"model_extra": ONE, "model_fields_set": TWO}),
         (Folded, {"\ufb01eld": ONE, "\u00b5": TWO}),
+        (nested(20), functools.reduce(lambda inner, _: {"inner": [inner, inner][:1]}, range(20), TWO)),
+        (doubled(5), functools.reduce(lambda inner, _: {"left": inner, "right": inner}, range(5), ONE)),
     ],
 )
 def test_counted(model, value):
@@ -93,20 +110,6 @@ def test_counted(model, value):
     count_keys = compile_key_count(tightened(adapter.core_schema))
     assert count_keys is not None
     assert count_keys(adapter.validate_python(value)) == keys_in(value)
-
-
-def nested(levels: int) -> Any:
-    model: Any = Plain
-    for level in range(levels):
-        model = create_model(f"Level{level}", inner=(list[model], ...))
-    return model
-
-
-def doubled(levels: int) -> Any:
-    model: Any = Plain
-    for level in range(levels):
-        model = create_model(f"Both{level}", left=(model, ...), right=(model, ...))
-    return model
 
 
 class Open(BaseModel):
@@ -124,23 +127,12 @@ class Open(BaseModel):
         RootModel[Plain],
         set[tuple[str, ...]],
         Annotated[Plain, AfterValidator(lambda plain: plain)],
-        nested(20),
-        doubled(12),
         create_model("Aliased", plain=(Plain, Field(validation_alias="x")), other=(Open, ...)),
     ],
 )
 def test_not_told(annotation):
-    """What contains itself, holds anything, or goes very deep or wide is counted in its JSON."""
+    """What contains itself or holds anything is counted in its JSON."""
     assert compile_key_count(tightened(TypeAdapter(annotation).core_schema)) is None
-
-
-def test_a_name_is_no_code():
-    """Whatever a field is called, it is a name."""
-    odd = "a.b] + __import__('os').abort() #"
-    model: Any = create_model("Odd", **{odd: (Plain, ...)})  # type: ignore[call-overload]
-    count_keys = compile_key_count(model.__pydantic_core_schema__)
-    assert count_keys is not None
-    assert count_keys(model.model_validate({odd: TWO})) == 3
 
 
 # --- one way of mending -------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Describe a function once; show it to every model provider, and carry every call home."""
 
 from toolshape.bound import Bound
-from toolshape.calls import Call, Coercion, Finding, Result, Results, Spec
+from toolshape.calls import Call, Coercion, Finding, Spec
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.plan import Plan
 from toolshape.errors import (
@@ -17,6 +17,7 @@ from toolshape.errors import (
 from toolshape.function.annotations import Injected
 from toolshape.parts import File, Image, Text
 from toolshape.registry import Registry
+from toolshape.results import Result, Results
 from toolshape.tool import Tool, tool
 from toolshape.validation.coercion import Coerce
 

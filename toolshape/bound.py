@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from toolshape.calls import Call, Finding, JsonObject, Loss, Message, Result, Results
+from toolshape.calls import Call, Finding, JsonObject, Loss, WireMessage
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.plan import Plan
@@ -15,9 +15,10 @@ from toolshape.dispatch.shape import Shape, shapes
 from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
+from toolshape.results import Result, Results
 from toolshape.schema.values import copied
 from toolshape.tool import Tool
-from toolshape.wire.bodies import generated_id, id_seed
+from toolshape.wire.ids import generated_id, id_seed
 from toolshape.wire.provider import Choice, OutboundCall, Provider, Strictness
 
 __all__ = ["Bound"]
@@ -195,7 +196,7 @@ class Bound:
         """The same from a running loop: ``plan`` and ``arun``."""
         return await Plan.of(self.provider, reading_of(self.provider, response), self._routes).arun(inject=inject)
 
-    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Message]:
+    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[WireMessage]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
 
         Args:
@@ -216,6 +217,6 @@ class Bound:
             said.append(OutboundCall(call_id, shape.wire_name, copied(written)))
         return self.provider.say(said)
 
-    def encode(self, results: Sequence[Result]) -> list[Message]:
+    def encode(self, results: Sequence[Result]) -> list[WireMessage]:
         """Results as the provider's messages, in the order given."""
         return self.provider.encode(results) if results else []

@@ -1,11 +1,8 @@
-"""The data every other module speaks: what a tool is, what a model asked, what came of it. Only the stdlib below."""
+"""The records of a tool and of a call: what a provider is sent of a tool, what was lost on the way, what a model called."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
-
-from toolshape.errors import CallError
-from toolshape.parts import Part, Text
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 __all__ = [
     "EARLY",
@@ -17,28 +14,31 @@ __all__ = [
     "JsonObject",
     "JsonSchema",
     "Loss",
-    "Message",
-    "Result",
-    "Results",
     "Spec",
     "Verbatim",
     "WireCall",
+    "WireMessage",
     "new_record",
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
-Message: TypeAlias = dict[str, Any]
+WireMessage: TypeAlias = dict[str, Any]
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
-EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})  # what was being written may be cut off
+EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
+"""The reasons to end with which the last call may have been cut off."""
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
 
 new_record = tuple.__new__
-"""Makes a NamedTuple of all its fields, as its own constructor does, without that one's Python frame: at half the cost."""
+"""Makes a NamedTuple from all of its fields at half the cost of its constructor, which is a Python function."""
 
 
 class Verbatim(NamedTuple):
-    """A tool as somebody wrote it for one provider: the ``form`` of the entry, and what of it a provider checks."""
+    """A definition that was written for one provider, to be sent as it is.
+
+    ``form`` names the provider whose entries look like it; ``name``, ``schema`` and ``is_strict`` are what a provider
+    checks of it.
+    """
 
     form: str
     entry: JsonObject
@@ -48,12 +48,11 @@ class Verbatim(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """A tool as JSON knows it: the canonical record from which every provider's shape is made.
+    """The canonical record of a tool, from which every provider's entry is made.
 
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
-    ``examples`` are right arguments. ``effects`` say what a call does to the world. ``keys`` are what a provider, by
-    its name, is told besides, in its own words. ``verbatim`` is an entry that is sent as it is to providers that take
-    its form.
+    ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` are further members of an entry, by
+    the provider's name. ``verbatim`` is an entry that is sent as it is to providers that take its form.
     """
 
     name: str
@@ -68,11 +67,11 @@ class Spec(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What a provider is told otherwise than the function says it, at ``path``.
+    """A difference between the canonical schema and the one that a provider is sent, at ``path``.
 
-    ``kind``: ``renamed`` and ``reshaped`` are undone on the way home; ``moved`` went into the description; ``dropped``
-    is gone; ``widened``: the provider admits more; ``narrowed``: it can no longer say something. ``ambiguous``: a
-    call in canonical form cannot always be told from one in the shown form.
+    ``kind``: ``renamed`` and ``reshaped`` are mapped back in every call; ``moved`` stands in the description instead;
+    ``dropped`` is gone; ``widened``: the sent schema admits more; ``narrowed``: it admits less. ``ambiguous``:
+    canonical arguments cannot always be told from arguments in the form that was sent.
     """
 
     path: str
@@ -100,7 +99,7 @@ class Finding(NamedTuple):
 
 
 class WireCall(NamedTuple):
-    """A call as a provider's reader found it, not yet named home."""
+    """A call as a provider's reader found it: the name and the arguments are those of the wire."""
 
     id: str
     wire_name: str
@@ -111,10 +110,10 @@ class WireCall(NamedTuple):
 class Call(NamedTuple):
     """One call a model made.
 
-    ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name the model used.
-    ``arguments_raw`` is the text or object as sent, ``raw`` the provider's whole call, untouched. ``id`` is the
-    provider's; where it gave none, one that is made of the response, the same each time. ``back`` takes arguments from
-    the form that the provider was shown to the canonical one.
+    ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name that the model used.
+    ``arguments_raw`` is the text or object as it came, ``raw`` the provider's whole call, untouched. ``id`` is the
+    provider's; where it gave none, it is derived from the response and always the same. ``back`` maps arguments from
+    the form that the provider was sent to the canonical one.
     """
 
     id: str
@@ -123,17 +122,16 @@ class Call(NamedTuple):
     arguments_raw: Any
     provider: str
     raw: Any
-    opaque: Any = None
     back: Callable[[Any], Any] | None = None
 
     def __reduce__(self) -> Any:
-        # What takes arguments home is made for one shape of one tool: their canonical form goes instead.
+        # ``back`` belongs to one tool at one provider and cannot be pickled: the canonical arguments take its place.
         back = None if self.back is None else _Canonical(self.arguments)
         return Call, (*self[:-1], back)
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments as a JSON object in canonical form, before any mending; ``None`` where none can be read."""
+        """The arguments as a JSON object in canonical form, before coercion; ``None`` where they are no JSON object."""
         value = self.arguments_raw
         for _ in range(2):
             if isinstance(value, (str, bytes)):
@@ -150,7 +148,7 @@ class Call(NamedTuple):
 
 
 class _Canonical:
-    """Arguments in canonical form, of a call that was pickled or copied, whatever form they were sent in."""
+    """Stands for ``back`` in a call that was pickled or copied: the canonical arguments, whatever they were sent as."""
 
     __slots__ = ("arguments",)
 
@@ -168,130 +166,9 @@ class _Canonical:
 
 
 class Coercion(NamedTuple):
-    """One mend: at ``path``, by ``rule``, ``before`` became ``after`` (``None`` where the place was left out)."""
+    """One coercion: at ``path``, by ``rule``, ``before`` became ``after`` (``None`` where the field was left out)."""
 
     path: str
     rule: str
     before: Any
     after: Any
-
-
-class Result(NamedTuple):
-    """What came of one call: ``value``, or ``error``, never both.
-
-    ``text`` is what the model reads: a string result verbatim, any other value as compact JSON, or the error's prose.
-    ``parts`` are the texts, images and files that a tool gave, where it did; ``text`` names those that are no texts.
-    ``coercions`` lists every mend of the arguments, ``elapsed`` is seconds spent in the tool. ``is_text`` says whether
-    ``text`` is the value itself, a JSON string, and not the JSON of another; ``None`` where it is neither: of parts, of
-    what was cut or marked, and where nobody has said so.
-    """
-
-    call: Call
-    value: Any = None
-    error: CallError | None = None
-    coercions: tuple[Coercion, ...] = ()
-    elapsed: float = 0.0
-    text: str = ""
-    replayed: bool = False
-    parts: tuple[Part, ...] = ()
-    is_text: bool | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the tool gave a value."""
-        return self.error is None
-
-    def unwrap(self) -> Any:
-        """Return the value, or raise the error.
-
-        Raises:
-            CallError: the call failed; its ``__cause__`` is the original exception where there is one.
-        """
-        if self.error is not None:
-            raise self.error
-        return self.value
-
-
-class Results(Sequence[Result]):
-    """The answers to every call of one response, in call order; falsy when the response called no tool.
-
-    An answer that is not there yet reads as ``cancelled``, so what is here is complete at any time. ``finish`` says why
-    the response ended, in one word for all providers; ``finish_raw`` is the provider's own.
-
-    The modules of toolshape set what it knows, and no constructor does: its frame would be a thirtieth of a whole call.
-    ``answers`` has ``None`` for what is not there yet, ``assistant`` the response's own messages, ``encode`` writes those
-    that answer them, and ``carries`` says which parts of results these hold. Pickled, results keep what is there by then.
-    """
-
-    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw")
-    calls: Sequence[Call]
-    answers: Sequence[Result | None]
-    assistant: Sequence[Message]
-    encode: Callable[[Sequence[Result]], list[Message]]
-    carries: frozenset[str]
-    finish: Finish | None
-    finish_raw: str | None
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def __iter__(self) -> Iterator[Result]:
-        return (answer or _cancelled(call) for answer, call in zip(self.answers, self.calls, strict=True))
-
-    @overload
-    def __getitem__(self, index: int) -> Result: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Result]: ...
-    def __getitem__(self, index: int | slice) -> Result | list[Result]:
-        if isinstance(index, slice):
-            return list(self)[index]
-        return self.answers[index] or _cancelled(self.calls[index])
-
-    def __repr__(self) -> str:
-        return f"Results({list(self)!r})"
-
-    @property
-    def ok(self) -> bool:
-        """Whether every call gave a value."""
-        return all(result.error is None for result in self)
-
-    @property
-    def messages(self) -> list[Message]:
-        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
-        answers: Sequence[Any] = self.answers
-        if not answers:
-            return []
-        return self.encode(list(self) if None in answers else answers)
-
-    @property
-    def losses(self) -> list[Loss]:
-        """What of the results the provider cannot carry: the text names it in its place."""
-        lost = []
-        for result in self:
-            for part in result.parts:
-                kind = type(part).__name__.lower()
-                if kind != "text" and kind not in self.carries:
-                    note = f"{part.media_type} is named in the text, not shown" if not isinstance(part, Text) else ""
-                    lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
-        return lost
-
-    @property
-    def turn(self) -> list[Message]:
-        """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        return [*_sendable(self.assistant), *self.messages]
-
-
-def _sendable(messages: Sequence[Message]) -> Sequence[Message]:
-    """Messages as they came; half a surrogate pair in one, which no client could send, is marked as lost."""
-    try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.loads(json.dumps(messages, ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return]
-    except (TypeError, ValueError, RecursionError):  # what no text says is the client's to refuse
-        return messages
-    return messages
-
-
-def _cancelled(call: Call) -> Result:
-    error = CallError("cancelled", tool=call.wire_name)
-    return Result(call, error=error, text=str(error))

@@ -5,9 +5,10 @@ registers it as an entry point of the group ``toolshape.providers``; ``toolshape
 the laws.
 """
 
-from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.parts import File, Image, Part, Text
 from toolshape.providers import available, family_of, get, recognised
+from toolshape.results import Result
 from toolshape.schema import checks, constrained, lens, limits, rewrites, walk
 from toolshape.wire import bodies
 from toolshape.wire.provider import (
@@ -35,7 +36,6 @@ __all__ = [
     "Image",
     "JsonObject",
     "JsonSchema",
-    "Message",
     "NameRule",
     "OutboundCall",
     "Part",
@@ -47,6 +47,7 @@ __all__ = [
     "Strictness",
     "Text",
     "WireCall",
+    "WireMessage",
     "available",
     "bodies",
     "checks",

@@ -6,13 +6,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from toolshape.bound import Bound
-from toolshape.calls import JsonObject, Results
+from toolshape.calls import JsonObject
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
 from toolshape.options import ToolOptions, labels, options_of
 from toolshape.providers import family_of, get
 from toolshape.record import require_object
+from toolshape.results import Results
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool, record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.bodies import parsed_body

@@ -1,7 +1,8 @@
-"""A core schema in, what counts the keys that a validated model was given out: a key that comes twice is one colon more."""
+"""A core schema in; a function that counts the keys that a validated model was given out.
 
-import functools
-import keyword
+A key that comes twice in JSON text is lost in the model: the text has one colon more than the model has keys.
+"""
+
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -10,13 +11,10 @@ from toolshape.core_schema.nodes import CHOICES, Definitions, Node, definitions_
 __all__ = ["KEYLESS", "KeyCount", "UndecidableError", "compile_key_count", "count_of_flat"]
 
 KeyCount: TypeAlias = Callable[[Any], int]
-_MOST_KEPT = 256
-_DEEPEST = 15  # Python takes no more than twenty loops inside each other
-_MOST_LINES = 500  # models that hold others twice, and so on
 
 
 class UndecidableError(Exception):
-    """A core schema does not tell what is asked of it."""
+    """What is asked of a core schema cannot be told from it."""
 
 
 KEYLESS = frozenset(
@@ -27,46 +25,77 @@ KEYLESS = frozenset(
 
 
 def count_of_flat(model: Any) -> int:
-    """The keys that a model without others inside was given."""
+    """The keys that a model was given whose fields hold no keys themselves."""
     return len(model.__pydantic_fields_set__)
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Count the keys that a validated model was given without looking at the JSON; ``None`` where it does not tell."""
+    """Compile the count of the keys of a validated model; ``None`` where the model does not tell.
+
+    That is where it holds a union, a map of anything, itself, or what a validator of the author's may have changed.
+    """
     try:
-        lines = _lines(schema, "model", _Scope(definitions_of(schema), frozenset(), 0))
-    except UndecidableError:
+        return _Compiler(definitions_of(schema)).count_of(schema, frozenset())
+    except (UndecidableError, RecursionError):
         return None
-    return count_of_flat if lines == [_given("model")] else _compiled("\n    ".join(lines))
 
 
-@functools.lru_cache(_MOST_KEPT)
-def _compiled(lines: str) -> KeyCount:
-    """One function, written out, of what would else be one for each model in it, at twice the cost."""
-    made: dict[str, KeyCount] = {}
-    exec(f"def count_keys(model):\n    count = 0\n    {lines}\n    return count", made)  # noqa: S102 - its names are quoted, or identifiers
-    return made["count_keys"]
+class _Compiler:
+    """Compiles the counts of one core schema, each node once."""
 
+    __slots__ = ("compiled", "definitions")
 
-class _Scope:
-    """Where a value stands: among which definitions, and in how many others."""
-
-    __slots__ = ("definitions", "depth", "seen")
-
-    def __init__(self, definitions: Definitions, seen: frozenset[str], depth: int) -> None:
+    def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
-        self.seen = seen
-        self.depth = depth
+        self.compiled: dict[int, KeyCount | None] = {}  # by node, which the core schema holds
 
-    def deeper(self, reference: str | None = None) -> "_Scope":
-        """Where what it holds stands.
+    def count_of(self, node: Node, seen: frozenset[str]) -> KeyCount | None:
+        """The count of the keys in a value of a node; ``None`` where it never has any.
 
         Raises:
-            UntoldError: It contains itself, or goes very deep.
+            UndecidableError: A validated value does not tell.
         """
-        if self.depth == _DEEPEST or reference in self.seen:
+        if id(node) not in self.compiled:
+            self.compiled[id(node)] = self._compile(node, seen)
+        return self.compiled[id(node)]
+
+    def _compile(self, node: Node, seen: frozenset[str]) -> KeyCount | None:  # noqa: C901, PLR0911 - a line a kind
+        kind = node["type"]
+        if kind in KEYLESS or CHOICES in node.get("metadata", {}):
+            return None
+        if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, self.definitions)) is not None:
+            if kind != "definition-ref":
+                return self.count_of(inner, seen)
+            if node["schema_ref"] in seen:
+                raise UndecidableError  # it contains itself
+            return self.count_of(inner, seen | {node["schema_ref"]})
+        if kind == "function-after" and self.count_of(node["schema"], seen) is None:
+            return None
+        if kind == "nullable":
+            return _unless_none(self.count_of(node["schema"], seen))
+        if kind in ("list", "set", "frozenset") and "items_schema" in node:
+            of_item = self.count_of(node["items_schema"], seen)
+            if of_item is None or kind == "list":
+                return of_item and _in_each(of_item)
+        if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
+            return _of_map(self.count_of(node["values_schema"], seen))
+        is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
+        if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
+            return self._of_model(node["schema"], seen)
+        raise UndecidableError
+
+    def _of_model(self, node: Node, seen: frozenset[str]) -> KeyCount:
+        if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
             raise UndecidableError
-        return _Scope(self.definitions, self.seen | ({reference} if reference else set()), self.depth + 1)
+        if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
+            raise UndecidableError  # a field may be read out of another's value
+        required: list[tuple[str, KeyCount]] = []
+        optional: list[tuple[str, KeyCount]] = []
+        for name, field in node["fields"].items():
+            of_field = self.count_of(field["schema"], seen)
+            if of_field is not None:
+                (optional if field["schema"]["type"] == "default" else required).append((name, of_field))
+        return _of_fields(tuple(required), tuple(optional)) if required or optional else count_of_flat
 
 
 _AS_WHAT_IS_INSIDE = frozenset(
@@ -74,64 +103,34 @@ _AS_WHAT_IS_INSIDE = frozenset(
 )
 
 
-def _given(value: str) -> str:
-    return f"count += len({value}.__pydantic_fields_set__)"
+def _unless_none(count: KeyCount | None) -> KeyCount | None:
+    return count and (lambda value: 0 if value is None else count(value))
 
 
-def _block(head: str, lines: list[str]) -> list[str]:
-    return [head, *(f"    {line}" for line in lines)] if lines else []
+def _in_each(of_item: KeyCount) -> KeyCount:
+    return lambda items: sum(map(of_item, items))
 
 
-def _lines(node: Node, value: str, scope: _Scope) -> list[str]:  # noqa: PLR0911 - a line a kind
-    """The statements that count the keys in the value of an expression; none where there are none.
-
-    Raises:
-        UntoldError: It is of a union, a map of anything, or whatever a validator of the author's may have changed.
-    """
-    kind = node["type"]
-    if kind in KEYLESS or CHOICES in node.get("metadata", {}):
-        return []
-    if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, scope.definitions)) is not None:
-        return _lines(inner, value, scope.deeper(node.get("schema_ref")) if kind == "definition-ref" else scope)
-    if kind == "function-after" and not _lines(node["schema"], value, scope):
-        return []
-    if kind == "nullable":
-        return _block(f"if {value} is not None:", _lines(node["schema"], value, scope))
-    if kind in ("list", "set", "frozenset") and "items_schema" in node:
-        lines = _in_each(node["items_schema"], value, scope)
-        if not lines or kind == "list":
-            return lines
-    if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
-        return [f"count += len({value})", *_in_each(node["values_schema"], f"{value}.values()", scope)]
-    is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
-    if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
-        return _in_model(node["schema"], value, scope, node["cls"])
-    raise UndecidableError
+def _of_map(of_value: KeyCount | None) -> KeyCount:
+    return len if of_value is None else lambda values: len(values) + sum(map(of_value, values.values()))
 
 
-def _in_each(item: Node, values: str, scope: _Scope) -> list[str]:
-    name = f"item{scope.depth}"
-    return _block(f"for {name} in {values}:", _lines(item, name, scope.deeper()))
+def _of_fields(required: tuple[tuple[str, KeyCount], ...], optional: tuple[tuple[str, KeyCount], ...]) -> KeyCount:
+    """The count of a model some of whose fields hold keys; those with a default only where they were given."""
 
+    def count_required(model: Any) -> int:
+        values = model.__dict__
+        count = len(model.__pydantic_fields_set__)
+        for name, of_field in required:
+            count += of_field(values[name])
+        return count
 
-def _is_plain_attribute(cls: type[Any], name: str) -> bool:
-    """Whether an attribute is read from the instance alone, by this very name."""
-    is_word = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
-    getter: Any = cls.__getattribute__
-    return is_word and not hasattr(cls, name) and getter is object.__getattribute__
+    def count_given(model: Any) -> int:
+        given, values = model.__pydantic_fields_set__, model.__dict__
+        count = count_required(model)
+        for name, of_field in optional:
+            if name in given:
+                count += of_field(values[name])
+        return count
 
-
-def _in_model(node: Node, value: str, scope: _Scope, cls: type[Any]) -> list[str]:
-    if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
-        raise UndecidableError
-    if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
-        raise UndecidableError  # a field may be read out of another's value
-    lines = [_given(value)]
-    for name, field in node["fields"].items():
-        of_field = f"{value}.{name}" if _is_plain_attribute(cls, name) else f"{value}.__dict__[{name!r}]"
-        inner = _lines(field["schema"], of_field, scope.deeper())
-        is_optional = field["schema"]["type"] == "default"
-        lines += _block(f"if {name!r} in {value}.__pydantic_fields_set__:", inner) if is_optional else inner
-    if len(lines) > _MOST_LINES:
-        raise UndecidableError
-    return lines
+    return count_given if optional else count_required

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from toolshape.calls import EARLY, Call, Coercion, Finish, Result, Results, WireCall, new_record
+from toolshape.calls import EARLY, Call, Coercion, Finish, WireCall, new_record
 from toolshape.dispatch.handler import Handler, Handlers
 from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
@@ -18,8 +18,9 @@ from toolshape.execution.run import NOTHING_INJECTED, completed, refuse_running_
 from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
 from toolshape.record import require
+from toolshape.results import Result, Results
 from toolshape.tool import record_of
-from toolshape.wire.bodies import generated_id, id_seed, sendable_id
+from toolshape.wire.ids import generated_id, id_seed, sendable_id
 from toolshape.wire.provider import Provider, Read
 
 __all__ = ["Plan", "call_of"]
@@ -71,7 +72,7 @@ class Plan:
                 has_hint, hints_left = hints_left > 0, hints_left - 1
                 answers.append(_unknown(call, handlers, has_hint=has_hint))
             else:
-                call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, None, handler.back))
+                call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler.back))
                 try:
                     if cut:
                         _refuse_cut(len(calls) in cut, arguments, handler.wire_name)
@@ -199,7 +200,7 @@ def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | t
     handler = handlers.find(wire_name)
     if handler is None:
         return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
-    return Call(call_id, handler.name, wire_name, arguments, provider, raw, None, handler.back)
+    return Call(call_id, handler.name, wire_name, arguments, provider, raw, handler.back)
 
 
 def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import Finish, JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.parts import Image, Part, Text, encoded
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import limits, rewrites
@@ -14,7 +15,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import Place
 from toolshape.schema.values import append_text, as_json
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held, with_call_ids
+from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import (
     Budget,
     Choice,
@@ -191,12 +193,12 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
             block["citations"].append(value)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     blocks = [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in calls]
     return [{"role": "assistant", "content": blocks}]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All results in one user message, directly after the assistant's, in its order; anything else is a 400."""
     return [{"role": "user", "content": [_block(result) for result in results]}]
 

@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
 from toolshape.parts import Image, Part, Text, named
 from toolshape.providers import anthropic
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, as_json
-from toolshape.wire.bodies import hold_unless_whole, make_room, member, release_held, result_json, with_call_ids
+from toolshape.wire.bodies import hold_unless_whole, make_room, member, release_held, result_json
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 
@@ -158,12 +160,12 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
     return [{"role": "assistant", "content": uses}]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
     return [{"role": "user", "content": [{"toolResult": _result(result)} for result in results]}]
 

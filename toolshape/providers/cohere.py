@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec
+from toolshape.calls import Finish, JsonObject, Spec, WireMessage
 from toolshape.providers import openai
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
@@ -126,12 +127,12 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     [message] = openai.say(calls)
     return [{key: value for key, value in message.items() if key != "content"}]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """One message a call. There is no error flag."""
     return [{"role": "tool", "tool_call_id": result.call.id, "content": openai.content(result)} for result in results]
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.errors import ResponseError
 from toolshape.parts import File, Image, Text, encoded
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
@@ -15,7 +16,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place, Rule, each
 from toolshape.schema.values import append_text, read_json, write_json
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import is_plain_id, make_room, member, plain, result_json, with_call_ids
+from toolshape.wire.bodies import make_room, member, plain, result_json
+from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -247,7 +249,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             place = place[step]
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     return [{"role": "model", "parts": [{"functionCall": _said(one)} for one in calls]}]
 
 
@@ -255,7 +257,7 @@ def _said(one: OutboundCall) -> JsonObject:
     return {"id": one.id, "name": one.wire_name, "args": one.arguments}
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All responses in one content, as many as there were calls."""
     return [{"role": "user", "parts": [{"functionResponse": _response(result)} for result in results]}]
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
 from toolshape.parts import Image, Part, Text, encoded
 from toolshape.providers import gemini
+from toolshape.results import Result
 from toolshape.schema.values import append_text, as_json
-from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held, with_call_ids
+from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Provider, Reading, unsupported
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
@@ -115,11 +117,11 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
         step.setdefault("summary", []).append(delta.get("content"))
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     return [{"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """A step for each, linked by the call's id, with an error flag; the result is a text."""
     return [_step(result) for result in results]
 

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.calls import JsonObject, Spec, WireMessage
 from toolshape.providers import openai
+from toolshape.results import Result
 from toolshape.schema import rewrites
 from toolshape.schema.values import as_json, copied
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import member, plain, with_call_ids
+from toolshape.wire.bodies import member, plain
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Facts, NameRule, OutboundCall, Read, unsupported
 
 
@@ -56,7 +58,7 @@ def read(body: Any) -> Read | None:
     return [message], own, finish, cut, ends_in_call
 
 
-def _with_objects(message: Message) -> Message:
+def _with_objects(message: WireMessage) -> WireMessage:
     message = copied(plain(message))
     for call in message.get("tool_calls") or ():
         function = call.get("function", {})
@@ -65,18 +67,18 @@ def _with_objects(message: Message) -> Message:
     return message
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """Templates pair by name or by order; some take an id."""
     return [_message(result) for result in results]
 
 
-def _message(result: Result) -> Message:
+def _message(result: Result) -> WireMessage:
     message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
     has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
     return {**message, "tool_call_id": result.call.id} if has_own else message
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     """Arguments are an object; templates put no id anywhere."""
     said = [
         {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}

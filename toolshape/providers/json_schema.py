@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
-from toolshape.wire.bodies import with_call_ids
+from toolshape.calls import JsonObject, Spec, WireCall, WireMessage
+from toolshape.results import Result
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import (
     Choice,
     Facts,
@@ -58,11 +59,11 @@ def read(body: Any) -> Reading | None:
     return Reading(sent, calls, None)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     return [{"id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [
         {"id": result.call.id, "name": result.call.wire_name, "error" if result.error else "result": result.text}
         for result in results

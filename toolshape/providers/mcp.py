@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from toolshape.calls import Effect, JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Effect, JsonObject, Spec, WireCall, WireMessage
 from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema.checks import cited
@@ -83,7 +84,7 @@ def read(body: Any) -> Reading | None:
     return Reading([], [call], None)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     """A request for each."""
     return [
         {
@@ -96,19 +97,19 @@ def say(calls: Sequence[OutboundCall]) -> list[Message]:
     ]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """A CallToolResult for each; errors are results, so that the model sees them (SEP-1303)."""
     return [{**_result(result, any_value=True), "resultType": "complete"} for result in results]
 
 
-def encode_objects(results: Sequence[Result]) -> list[Message]:
+def encode_objects(results: Sequence[Result]) -> list[WireMessage]:
     """Until 2025-11-25: structured content is an object, and ``resultType`` is not known."""
     return [_result(result, any_value=False) for result in results]
 
 
-def _result(result: Result, *, any_value: bool) -> Message:
+def _result(result: Result, *, any_value: bool) -> WireMessage:
     """Beside its text the value itself: a client holds it to the output schema."""
-    message: Message = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
+    message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]
         return message

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, Message, Result
+from toolshape.calls import JsonObject, WireMessage
 from toolshape.providers import openai, openai_vendors
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
 from toolshape.wire.provider import Completed, Facts, NameRule, Read
@@ -27,7 +28,7 @@ def fold(body: JsonObject, event: JsonObject) -> list[Completed]:
     return [(at, call._replace(id="") if call.id == "null" else call) for at, call in openai.fold(body, event)]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """As many results as calls, each with its name; there is no error flag."""
     return [_message(result) for result in results]
 

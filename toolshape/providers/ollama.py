@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, JsonSchema, Message, Result, Spec, WireCall
+from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.parts import Image, encoded
 from toolshape.providers import openai
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
@@ -15,7 +16,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place
 from toolshape.schema.values import append_text
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.bodies import member, plain
+from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
 
 # The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
@@ -141,18 +143,18 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return new if event.get("done_reason") != "length" else new[:-1]
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     said = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
     return [{"role": "assistant", "content": "", "tool_calls": said}]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """Linked by name and order, and by the id where there was one. There is no error flag."""
     return [_message(result) for result in results]
 
 
-def _message(result: Result) -> Message:
-    message: Message = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
+def _message(result: Result) -> WireMessage:
+    message: WireMessage = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
     if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
         message["images"] = images
     has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import EARLY, Finish, JsonObject, Message, Result, Spec, WireCall, new_record
+from toolshape.calls import EARLY, Finish, JsonObject, Spec, WireCall, WireMessage, new_record
 from toolshape.errors import ResponseError
 from toolshape.parts import Image, Text, data_url
+from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import limits, rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, is_whole
 from toolshape.schema.walk import everywhere
-from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.bodies import member, plain
+from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Read, Reading
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
@@ -140,7 +142,7 @@ def _read_any(body: Any) -> Reading | None:
     return Reading([assistant], calls, finish)
 
 
-def _without_calls(message: Message) -> Message:
+def _without_calls(message: WireMessage) -> WireMessage:
     """A message may not have an empty list of calls."""
     return {key: value for key, value in message.items() if key != "tool_calls"}
 
@@ -175,7 +177,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return [(at, call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
 
 
-def _at_the_end(message: Message, finish: Finish) -> list[Completed]:
+def _at_the_end(message: WireMessage, finish: Finish) -> list[Completed]:
     """The calls of a response that has ended; those that are whole, where it ended before its time."""
     found, legacy = list(map(call, message.get("tool_calls") or ())), message.get("function_call")
     if not found and isinstance(legacy, dict) and legacy.get("name"):
@@ -186,7 +188,7 @@ def _at_the_end(message: Message, finish: Finish) -> list[Completed]:
 _WHOLE = ("role", "id", "name", "type")
 
 
-def _join(message: Message, key: str, value: Any) -> None:
+def _join(message: WireMessage, key: str, value: Any) -> None:
     before = message.get(key)
     if value is None or key in _WHOLE:
         message[key] = before if value is None else value
@@ -234,7 +236,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         append_text(call["function"], "arguments", function["arguments"])
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     said = [
         {
             "id": one.id,
@@ -257,12 +259,12 @@ def call(call: Any) -> WireCall:
     )
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """One message a call, directly after the assistant's: every id must be answered. There is no error flag.
 
     A tool's message holds texts only: images and files follow in one message of the user's.
     """
-    answers: list[Message] = []
+    answers: list[WireMessage] = []
     shown: list[JsonObject] | None = None
     for result in results:
         call, _, error, _, _, text, _, parts, _ = result
@@ -301,11 +303,11 @@ def _is_legacy(call: Any) -> bool:
     return member(call, "name") is not None and member(call, "arguments") is not None
 
 
-def _as_sent(message: Any) -> Message:
+def _as_sent(message: Any) -> WireMessage:
     """The message without what the SDK's ``parse`` has added to it, which no request takes."""
     if isinstance(message, dict):
         return message
-    sent: Message = plain(message)
+    sent: WireMessage = plain(message)
     sent.pop("parsed", None)
     for call in sent.get("tool_calls") or ():
         call.get("function", {}).pop("parsed_arguments", None)

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import JsonObject, Spec, WireCall, WireMessage
 from toolshape.parts import Image, Part, Text, data_url
 from toolshape.providers import openai
+from toolshape.results import Result
 from toolshape.schema.values import append_text
-from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain, with_call_ids
+from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain
+from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Reading
 
 
@@ -108,7 +110,7 @@ def _calls_in(output: Sequence[JsonObject]) -> int:
     return sum(map(_is_call, output))
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     return [
         {
             "type": "function_call",
@@ -130,7 +132,7 @@ def _piece(part: Part) -> JsonObject:
     return {"type": "input_file", "file_url": part.url}
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [
         {
             "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",

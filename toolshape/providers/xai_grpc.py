@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, Message, Result, Spec
+from toolshape.calls import JsonObject, Spec, WireMessage
 from toolshape.providers import openai, openai_vendors
+from toolshape.results import Result
 from toolshape.schema.values import append_text
-from toolshape.wire.bodies import is_plain_id, member, plain, with_call_ids
+from toolshape.wire.bodies import member, plain
+from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, OutboundCall, Reading
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
@@ -97,13 +99,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return done
 
 
-def say(calls: Sequence[OutboundCall]) -> list[Message]:
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     [message] = openai.say(calls)
     said = [{**call, "type": _OWN[-1]} for call in message["tool_calls"]]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": said}]
 
 
-def encode(results: Sequence[Result]) -> list[Message]:
+def encode(results: Sequence[Result]) -> list[WireMessage]:
     """Text only; there is no error flag."""
     return [
         {"role": "ROLE_TOOL", "tool_call_id": result.call.id, "content": [{"text": openai.content(result)}]}

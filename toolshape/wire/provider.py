@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape.calls import Finish, JsonObject, Message, Result, Spec, WireCall
+from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
 from toolshape.errors import ExportError, Problem, ResponseError
+from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
 
@@ -33,14 +34,16 @@ class Reading(NamedTuple):
     whether nothing comes after the last call, which a response that ended for its length may have cut off.
     """
 
-    assistant: list[Message]
+    assistant: list[WireMessage]
     calls: Sequence[WireCall | tuple[str, str, Any, Any]]
     finish: str | None
     cut: frozenset[int] = frozenset()
     ends_in_call: bool = True
 
 
-Read: TypeAlias = tuple[list[Message], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool]
+Read: TypeAlias = tuple[
+    list[WireMessage], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool
+]
 """What a ``Reading`` holds, and a ``WireCall``; tuples of nothing but that are made and taken apart in a third of the time."""
 
 
@@ -177,9 +180,9 @@ class Provider:
     read: Callable[[Any], Read | None]
     finishes: Mapping[str, Finish]
     fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
-    say: Callable[[Sequence[OutboundCall]], list[Message]]
+    say: Callable[[Sequence[OutboundCall]], list[WireMessage]]
     carries: frozenset[str] = frozenset()
-    encode: Callable[[Sequence[Result]], list[Message]]
+    encode: Callable[[Sequence[Result]], list[WireMessage]]
     facts: Facts
 
 

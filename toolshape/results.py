@@ -1,0 +1,133 @@
+"""The outcome of a call, and of all calls of a response: values or errors, and the messages that answer them."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+from toolshape.calls import Call, Coercion, Finish, Loss, WireMessage
+from toolshape.errors import CallError
+from toolshape.parts import Part, Text
+
+__all__ = ["Result", "Results"]
+
+
+class Result(NamedTuple):
+    """The outcome of one call: ``value``, or ``error``, never both.
+
+    ``text`` is what the model reads: a string verbatim, any other value as compact JSON, or the error's message.
+    ``parts`` are the texts, images and files that the tool returned, if it did; ``text`` names those that are no texts.
+    ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds. ``is_text`` is
+    ``True`` where ``text`` is a string value itself, ``False`` where it is the JSON of another value, and ``None`` where
+    it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded.
+    """
+
+    call: Call
+    value: Any = None
+    error: CallError | None = None
+    coercions: tuple[Coercion, ...] = ()
+    elapsed: float = 0.0
+    text: str = ""
+    replayed: bool = False
+    parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool gave a value."""
+        return self.error is None
+
+    def unwrap(self) -> Any:
+        """Return the value, or raise the error.
+
+        Raises:
+            CallError: the call failed; its ``__cause__`` is the original exception where there is one.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Results(Sequence[Result]):
+    """The answers to every call of one response, in call order; falsy when the response called no tool.
+
+    A call without an answer yet reads as ``cancelled``, so the results are complete at any time. ``finish`` says why the
+    response ended, in one word for all providers; ``finish_raw`` is the provider's own word.
+
+    There is no constructor, and ``Plan.of`` sets the attributes: a constructor was measured at 2.9 % of the dispatch of
+    a scalar call. ``answers`` has ``None`` for a call without an answer yet, ``assistant`` the response's own messages;
+    ``encode`` writes the messages that answer them, and ``carries`` names the kinds of parts that these can hold.
+    Pickled results keep the answers that were there at that time.
+    """
+
+    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw")
+    calls: Sequence[Call]
+    answers: Sequence[Result | None]
+    assistant: Sequence[WireMessage]
+    encode: Callable[[Sequence[Result]], list[WireMessage]]
+    carries: frozenset[str]
+    finish: Finish | None
+    finish_raw: str | None
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (answer or _cancelled(call) for answer, call in zip(self.answers, self.calls, strict=True))
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        return self.answers[index] or _cancelled(self.calls[index])
+
+    def __repr__(self) -> str:
+        return f"Results({list(self)!r})"
+
+    @property
+    def ok(self) -> bool:
+        """Whether every call gave a value."""
+        return all(result.error is None for result in self)
+
+    @property
+    def messages(self) -> list[WireMessage]:
+        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
+        answers: Sequence[Any] = self.answers
+        if not answers:
+            return []
+        return self.encode(list(self) if None in answers else answers)
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The parts of results that the provider's messages cannot hold: the text names each in its place."""
+        lost = []
+        for result in self:
+            for part in result.parts:
+                kind = type(part).__name__.lower()
+                if kind != "text" and kind not in self.carries:
+                    note = f"{part.media_type} is named in the text, not sent" if not isinstance(part, Text) else ""
+                    lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
+        return lost
+
+    @property
+    def turn(self) -> list[WireMessage]:
+        """What to append to the conversation: the assistant's message as it came, then ``messages``."""
+        return [*_sendable(self.assistant), *self.messages]
+
+
+def _sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
+    """WireMessages as they came; half a surrogate pair in one, which no client could send, is marked as lost."""
+    try:
+        json.dumps(messages, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.loads(json.dumps(messages, ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return]
+    except (TypeError, ValueError, RecursionError):  # no JSON: the client refuses it
+        return messages
+    return messages
+
+
+def _cancelled(call: Call) -> Result:
+    error = CallError("cancelled", tool=call.wire_name)
+    return Result(call, error=error, text=str(error))
