@@ -3,7 +3,7 @@
 A key that comes twice in JSON text is lost in the model: the text has one colon more than the model has keys.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from toolshape.core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside
@@ -11,6 +11,7 @@ from toolshape.core_schema.nodes import CHOICES, Definitions, Node, definitions_
 __all__ = ["KEYLESS", "KeyCount", "UndecidableError", "compile_key_count", "count_of_flat"]
 
 KeyCount: TypeAlias = Callable[[Any], int]
+_FieldCount: TypeAlias = tuple[str, KeyCount]
 
 
 class UndecidableError(Exception):
@@ -89,13 +90,14 @@ class _Compiler:
             raise UndecidableError
         if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
             raise UndecidableError  # a field may be read out of another's value
-        required: list[tuple[str, KeyCount]] = []
-        optional: list[tuple[str, KeyCount]] = []
+        required: list[_FieldCount] = []
+        optional: list[_FieldCount] = []
         for name, field in node["fields"].items():
             of_field = self.count_of(field["schema"], seen)
             if of_field is not None:
-                (optional if field["schema"]["type"] == "default" else required).append((name, of_field))
-        return _of_fields(tuple(required), tuple(optional)) if required or optional else count_of_flat
+                is_optional = field["schema"]["type"] == "default"
+                (optional if is_optional else required).append((name, of_field))
+        return _of_fields(required, optional) if required or optional else count_of_flat
 
 
 _AS_WHAT_IS_INSIDE = frozenset(
@@ -108,29 +110,36 @@ def _unless_none(count: KeyCount | None) -> KeyCount | None:
 
 
 def _in_each(of_item: KeyCount) -> KeyCount:
-    return lambda items: sum(map(of_item, items))
+    if of_item is not count_of_flat:
+        return lambda items: sum(map(of_item, items))
+
+    def count(items: Any) -> int:  # nearly every list of models: no frame for each of them
+        keys = 0
+        for item in items:
+            keys += len(item.__pydantic_fields_set__)
+        return keys
+
+    return count
 
 
 def _of_map(of_value: KeyCount | None) -> KeyCount:
     return len if of_value is None else lambda values: len(values) + sum(map(of_value, values.values()))
 
 
-def _of_fields(required: tuple[tuple[str, KeyCount], ...], optional: tuple[tuple[str, KeyCount], ...]) -> KeyCount:
+def _of_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
     """The count of a model some of whose fields hold keys; those with a default only where they were given."""
+    only, of_only = (*required, *optional)[0]
+    if len(required) == 1 and not optional:
+        return lambda model: len(model.__pydantic_fields_set__) + of_only(model.__dict__[only])
 
-    def count_required(model: Any) -> int:
-        values = model.__dict__
-        count = len(model.__pydantic_fields_set__)
-        for name, of_field in required:
-            count += of_field(values[name])
-        return count
-
-    def count_given(model: Any) -> int:
+    def count(model: Any) -> int:
         given, values = model.__pydantic_fields_set__, model.__dict__
-        count = count_required(model)
+        keys = len(given)
+        for name, of_field in required:
+            keys += of_field(values[name])
         for name, of_field in optional:
             if name in given:
-                count += of_field(values[name])
-        return count
+                keys += of_field(values[name])
+        return keys
 
-    return count_given if optional else count_required
+    return count
