@@ -6,12 +6,11 @@ from pathlib import Path
 import nox
 
 nox.options.default_venv_backend = "venv"
-nox.options.sessions = ["lint", "types", "tests", "lowest"]
+nox.options.sessions = ["lint", "types", "tests-3.12", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+FEW = {"TOOLSHAPE_EXAMPLES": "1"}  # as many examples of each law as a look takes
+EVERY = {"TOOLSHAPE_EVERY": "1"}
 LOWEST = ["pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0"]
-BESIDE_LOWEST = [
-    "anthropic", "botocore", "groq", "llguidance", "mcp", "mistralai", "ollama", "openai", "pytest", "sybil",
-]  # fmt: skip
 PEERS = [
     "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
     "pydantic-ai-slim", "toolschema",
@@ -73,15 +72,15 @@ def types(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
+    # What the README's test command runs.
     session.install("--editable", ".[test]")
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
-    # google-genai asks for a newer pydantic than we do; its tests skip here.
-    session.install("--editable", ".[cli,schema,repair,testing]", *LOWEST, *BESIDE_LOWEST)
-    session.run("python", "-m", "pytest", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "1"})
+    session.install("--editable", ".[test]", *LOWEST)
+    session.run("python", "-m", "pytest", "tests/unit", "tests/laws/test_laws.py", *session.posargs, env=FEW)
 
 
 @nox.session(python=PYTHONS)
@@ -91,26 +90,51 @@ def benchmarks(session: nox.Session) -> None:
     session.run("python", "benchmarks", *session.posargs)
 
 
-@nox.session(python="3.12")
+@nox.session(python=PYTHONS)
 def laws(session: nox.Session) -> None:
-    session.install("--editable", ".[test]")
-    session.run("python", "-m", "pytest", "tests/test_laws.py", *session.posargs, env={"TOOLSHAPE_EXAMPLES": "60"})
-
-
-@nox.session(python="3.11")
-def corpora(session: nox.Session) -> None:
-    # The SDKs that are too heavy for everyone, and every row of the corpora instead of a sample.
+    # For every provider, every function of the zoo and every malformed argument; on other Pythons with fewer examples.
     session.install("--editable", ".[test,sdks]")
-    names = ("foreign", "vendor_types", "clients", "exchanges", "streams", "rules", "slips", "total")
-    tests = [f"tests/test_{name}.py" for name in names]
-    session.run("python", "-m", "pytest", *tests, "-s", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
+    env = {} if session.python == "3.11" else FEW
+    session.run("python", "-m", "pytest", "tests/laws", *session.posargs, env=env)
 
 
 @nox.session(python="3.11")
 def bodies(session: nox.Session) -> None:
     # The same calls through every provider, as text, as objects and as streams: 200,000 cases.
-    session.install("--editable", ".[schema,repair,testing]", "pytest", "sybil")
-    session.run("python", "-m", "pytest", "tests/test_bodies.py", *session.posargs, env={"TOOLSHAPE_EVERY": "1"})
+    session.install("--editable", ".[test]")
+    session.run("python", "-m", "pytest", "tests/laws/test_bodies_and_streams.py", *session.posargs, env=EVERY)
+
+
+@nox.session(python="3.11")
+def corpora(session: nox.Session) -> None:
+    # Every row of the recorded traffic and of the definitions of others, in ../shared, instead of a sample.
+    session.install("--editable", ".[test,sdks]")
+    others = ("test_malformed_arguments.py", "test_every_call_is_answered.py")
+    tests = ["tests/corpora", "--ignore=tests/corpora/test_real_functions.py", *(f"tests/laws/{one}" for one in others)]
+    session.run("python", "-m", "pytest", *tests, *session.posargs, env=EVERY)
+
+
+@nox.session(python=PYTHONS)
+def sdks(session: nox.Session) -> None:
+    # The types and the clients of the providers' own SDKs, these against a server on this machine; a sample of the corpora.
+    session.install("--editable", ".[test,sdks]")
+    corpora = ["tests/corpora", "--ignore=tests/corpora/test_real_functions.py"]
+    session.run("python", "-m", "pytest", "tests/sdks", *corpora, *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def limits(session: nox.Session) -> None:
+    # How much work and memory hostile input may take, and that the benchmarks run.
+    session.install("--editable", ".[test]")
+    session.run("python", "-m", "pytest", "tests/limits", *session.posargs)
+
+
+@nox.session(python="3.11")
+def pages(session: nox.Session) -> None:
+    # Writes the tables of docs/providers.md and docs/coercion.md anew.
+    session.install("--editable", ".[test]")
+    for name in ("test_provider_page", "test_malformed_arguments"):
+        session.run("python", f"tests/laws/{name}.py", env={"PYTHONPATH": "tests"})
 
 
 @nox.session(python="3.11")
@@ -126,4 +150,4 @@ def functions(session: nox.Session) -> None:
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
     pinned = {row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES}
     session.install("--editable", ".[test]", *sorted(pinned))
-    session.run("python", "-m", "pytest", "tests/functions", "--import-mode=importlib", "-s", *session.posargs)
+    session.run("python", "-m", "pytest", "tests/corpora/test_real_functions.py", "-s", "-n0", *session.posargs)

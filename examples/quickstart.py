@@ -101,7 +101,7 @@ def tell(provider: str, response: dict[str, Any]) -> None:
     for result in results:
         print(f"\n  {result.call.name}({json.dumps(result.call.arguments)})")
         for path, rule, before, after in result.coercions:
-            print(f"    mended: {path} was {before!r}, is {after!r} (rule {rule})")
+            print(f"    coerced: {path} was {before!r}, is {after!r} (rule {rule})")
         if result.ok:
             print(f"    gave:   {result.text}")
         else:

@@ -1,4 +1,4 @@
-"""Describe a function once; show it to every model provider, and carry every call home."""
+"""Describe a function once; send it to every model provider, and read every call back as the function's own arguments."""
 
 from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Spec

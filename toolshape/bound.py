@@ -1,4 +1,4 @@
-"""``Bound``: the shapes of some tools at one provider, for good."""
+"""``Bound``: the tools of a registry as one provider is sent them; immutable, with the five verbs."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -114,7 +114,7 @@ class Bound:
         return {one.name: one.is_strict for one in self._shapes.values()}[name]
 
     def report(self) -> Report:
-        """What this provider is told otherwise than the functions say it, and what deserves a look."""
+        """The differences between the tools and what this provider is sent, and the findings of each tool."""
         said: list[tuple[str, Loss | Finding]] = []
         for one in self._shapes.values():
             said += [(one.name, loss) for loss in one.said]
@@ -128,7 +128,7 @@ class Bound:
 
         Args:
             choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
-                which one is to be called. Where a provider has no word for a choice among some, only these are sent.
+                which one is to be called. Where a provider has no choice among several, only these are sent.
             parallel: Whether several calls may come in one response.
             model: The model that is asked, for choices that a provider takes at some of its models only.
 
@@ -185,7 +185,7 @@ class Bound:
         return Collector(self.provider, self._routes)
 
     def parse(self, response: Any) -> list[Call]:
-        """The calls in a response, named home, whether they are valid or not."""
+        """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
         return self.plan(response).calls
 
     def dispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:

@@ -1,4 +1,4 @@
-"""The command line: export, check and compare tools, call one. Needs the extra ``cli``."""
+"""The command line: export, check, compare and call tools. Needs the extra ``cli``."""
 
 import importlib
 import json
@@ -34,7 +34,7 @@ _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto
 @click.group()
 @click.version_option(package_name="toolshape")
 def main() -> None:
-    """Show tools to model providers, and call them as a model would."""
+    """Export tools for model providers, and call them as a model would."""
 
 
 @main.command()
@@ -61,7 +61,7 @@ def export(target: str, providers: str, strict: str | None) -> None:
 def call(target: str, arguments: str) -> None:
     """Call a tool with JSON ARGUMENTS and print what a model would read.
 
-    What was mended goes to standard error; a refused or failed call exits with 1.
+    Coercions go to standard error; a refused or failed call exits with 1.
     """
     # A plain record has no strict form, whatever the tool asks for elsewhere.
     tool = make_tool(_as_tool(_load(target), target), Options(strict=False), None)
@@ -71,7 +71,7 @@ def call(target: str, arguments: str) -> None:
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
     for path, rule, before, after in result.coercions:
-        click.echo(f"mended {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
+        click.echo(f"coerced {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
     if result.error is not None:
         raise click.ClickException(result.text)
     click.echo(result.text)
@@ -112,7 +112,7 @@ def check(target: str, providers: str, strict: str | None, as_json: bool) -> Non
 @_STRICT
 @_JSON
 def diff(target: str, targets: str, strict: str | None, as_json: bool) -> None:
-    """Say what each provider is told differently of a tool: of the whole, and of each parameter."""
+    """Compare what each provider is sent of a tool: the whole of it, and each parameter that differs."""
     tool = _as_tool(_load(target), target)
     names = _names(targets, "--targets")
     try:

@@ -1,4 +1,4 @@
-"""What providers would refuse of a registry, all of it at once; and how the same tool is told to each of them."""
+"""A registry in; what each provider would refuse of it, and how the entries of providers differ, out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -55,7 +55,7 @@ def _refused(registry: Registry, provider: Provider, strict: Strictness | None) 
 
 
 class Difference(NamedTuple):
-    """What targets are told of one parameter: by target, what is otherwise than the function says it."""
+    """How targets are sent one parameter: by target, the differences from the canonical schema."""
 
     path: str
     told: dict[str, str]
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
 def differences(
     tool: Tool[..., Any], targets: Sequence[str | Provider], strict: Strictness | None = None
 ) -> tuple[Difference, ...]:
-    """Compare how providers are told of a tool: a row for the whole of it, and for each parameter that is changed.
+    """Compare how providers are sent a tool: a row for the whole of it, and for each parameter that differs.
 
     Args:
         tool: The tool.

@@ -1,4 +1,4 @@
-"""What can go wrong, named by who must act.
+"""The error tree, by who must act, and the words of each error.
 
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: every problem of the function at once
@@ -152,7 +152,7 @@ class CallError(ToolshapeError):
     ``code`` says which way it failed, ``tool`` is the name the model used, ``problems`` the places at fault,
     ``retryable`` whether a different call may succeed, ``reference`` the id under which the cause was logged, and
     ``__cause__`` the original exception. ``arguments`` are the invalid ones, as JSON in the function's own form and
-    mended as far as they could be; ``annotated`` is that JSON with a comment at each fault, where it was made.
+    coerced as far as they could be; ``annotated`` is that JSON with a comment at each fault, where it was made.
     ``str()`` is what the model reads: see ``for_model``.
     """
 
@@ -217,8 +217,8 @@ def _said(error: CallError) -> str:  # noqa: PLR0911 - a line a code
                 "Nothing was run. Send the whole call again, shorter if need be."
             )
         case "invalid_arguments":
-            told = error.annotated or _problems(error)
-            return f"The arguments of {error.tool} are invalid, nothing was run:\n{told}"
+            problems = error.annotated or _problems(error)
+            return f"The arguments of {error.tool} are invalid, nothing was run:\n{problems}"
         case "tool_error":
             return error.text or f"{error.tool} refused, without saying why."
         case "tool_crashed":

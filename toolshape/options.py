@@ -1,4 +1,4 @@
-"""What an author says of a tool besides the function itself, and what of it cannot be meant."""
+"""The options of ``@tool``: what they may be, and the errors for what they cannot be."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a tool may give beside plain values: texts, images and files, and what becomes of them where they do not fit."""
+"""Texts, images and files that a tool may return, and the text that stands for them where a provider takes only text."""
 
 import base64
 from dataclasses import dataclass

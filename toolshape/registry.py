@@ -1,4 +1,4 @@
-"""``Registry``: the tools an application has."""
+"""``Registry``: the tools of an application, and the verbs that bind, export, request and dispatch them."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

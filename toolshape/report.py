@@ -22,8 +22,8 @@ _SEVERITIES: dict[str, Severity] = {
 class Entry(NamedTuple):
     """One thing to know of a tool at a provider.
 
-    ``severity``: ``undone`` on the way home; ``told``: the provider does not hold it, we do; ``lost``: a model cannot
-    say it any more; a finding is ``told``. ``rule`` is the keyword or the finding's name.
+    ``severity``: ``undone`` is mapped back in every call; ``told`` stands in the description and is validated here, not by
+    the provider; ``lost`` cannot be written by a model any more; a finding is ``told``. ``rule`` is the keyword or the finding's name.
     """
 
     tool: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 class Report:
-    """What a provider is told otherwise, tool by tool. ``str()`` is a table, ``data`` is JSON."""
+    """The differences between the tools and what a provider is sent. ``str()`` is a table, ``data`` is JSON."""
 
     __slots__ = ("entries",)
 

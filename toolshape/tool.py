@@ -244,12 +244,12 @@ class Tool(Generic[P, R]):
     ) -> "Tool[..., Any]":
         """Make a tool from a definition that was written for some provider, or is a JSON Schema.
 
-        It is a tool like any other: shown to every provider, its arguments validated (by its own schema), mended and
+        It is a tool like any other: sent to every provider, its arguments validated (by its own schema), coerced and
         answered for in the same words. Needs the extra ``schema``.
 
         Args:
             definition: A definition as OpenAI, Anthropic, Gemini, Bedrock, MCP, Mistral, Cohere or Ollama takes it, a
-                bare JSON Schema (with ``name=``), or one of the forms of test sets and registries; told apart by form.
+                bare JSON Schema (with ``name=``), or one of the formats of test sets and registries, detected by its form.
                 A dict, an SDK object, or JSON text.
             function: What answers its calls: called by keyword, with what ``inject`` gives. Without one the tool is
                 shown and its calls are planned, but not run.
@@ -269,7 +269,7 @@ class Tool(Generic[P, R]):
         """Validate a model's arguments, call the function, and return its value.
 
         Args:
-            arguments: A JSON text, or an object; mended by the tool's coercion rules.
+            arguments: A JSON text, or an object; coerced by the tool's coercion rules.
             inject: The values of injected parameters, by name.
 
         Raises:
@@ -339,12 +339,12 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``coerce``: Coercion rules to switch on or off by name, ``False`` for none of them.
             - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
               ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread.
-            - ``longest_result``: How many characters of a result a model is shown; it is told where one was cut.
+            - ``longest_result``: How many characters of a result a model is sent; a note says where it was cut.
             - ``untrusted``: Whether a result is somebody else's text: it is marked as data, with a mark that it cannot
               close itself.
             - ``tags``: Labels by which ``Registry.subset`` chooses.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
-              ``"open_world"``, ``"closed_world"``. MCP clients are told; where a provider compiles only so many strict
+              ``"open_world"``, ``"closed_world"``. MCP clients are sent them as hints; where a provider limits strict
               tools, destructive ones go first.
             - ``examples``: Right arguments, as JSON; shown in the form that a provider is shown the tool in.
             - ``providers``: By a provider's name, what its entry says besides, in its own words, as in

@@ -1,1 +1,1 @@
-"""pydantic's core schemas in, stricter ones out, and what counts, names and tells their values apart."""
+"""pydantic's core schemas: made stricter, and asked about keys, choices, tags and defaults."""

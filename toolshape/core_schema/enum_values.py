@@ -1,4 +1,4 @@
-"""An enum or a literal of pydantic's core schemas in, each of its values by the JSON that says it out."""
+"""An enum or a literal of a core schema in; its values as JSON, and the members that they mean, out."""
 
 import enum
 import json
@@ -19,7 +19,7 @@ _SCALARS = (str, int, float, bool, type(None))
 class Choices(NamedTuple):
     """The values of an enum or a literal.
 
-    ``values`` are as JSON says them, ``members`` are what they become, in the same order. ``is_plain``: pydantic itself
+    ``values`` are the JSON values, ``members`` what they become, in the same order. ``is_plain``: pydantic itself
     finds the member for each value. ``mask`` has the bits of a flag with more combinations than are listed.
     """
 
@@ -65,7 +65,7 @@ def _combined(value: int, members: Sequence[enum.Flag]) -> int:
 
 
 def json_of_choice(value: Any) -> Any:
-    """A value of an enum as JSON says it; a set in an order that is the same in every process."""
+    """The JSON of an enum's value; a set in an order that is the same in every process."""
     plain = (
         sorted(value, key=lambda item: (type(item).__name__, repr(item))) if isinstance(value, AbstractSet) else value
     )
@@ -73,7 +73,7 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """What tells JSON values apart, to the type: ``1``, ``1.0`` and ``true`` are three."""
+    """A text that differs for JSON values that differ, even in type: ``1``, ``1.0`` and ``true`` have three."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -83,7 +83,7 @@ def key_of(value: Any) -> str:
 
 
 def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
-    """What finds the member that a JSON value means; a member is itself.
+    """A function from a JSON value to the member that it means; a member is itself.
 
     Args:
         choices: The choices.

@@ -15,7 +15,7 @@ _FieldCount: TypeAlias = tuple[str, KeyCount]
 
 
 class UndecidableError(Exception):
-    """What is asked of a core schema cannot be told from it."""
+    """A core schema does not decide what was asked of it."""
 
 
 KEYLESS = frozenset(

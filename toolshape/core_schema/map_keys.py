@@ -1,4 +1,4 @@
-"""The core schema of a map's keys in, which texts are keys of it out: JSON has no others, and pydantic reads them laxly.
+"""The core schema of a map's keys in; which JSON texts are keys of the map, out.
 
 Read in pydantic-core 2.46 and 2.50: ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date pass, strict or not.
 """

@@ -1,4 +1,4 @@
-"""pydantic's core schemas, walked: nothing else knows which of their keys lead to another node.
+"""The walk over pydantic's core schemas: the only module that knows which keys of a node lead to other nodes.
 
 Read in pydantic-core 2.46 and 2.50.
 """
@@ -29,12 +29,12 @@ __all__ = [
 Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 
-WRAPPER = "toolshape gate"
-"""The name of the one way through a gate (see ``closing``), in the locations of errors."""
+WRAPPER = "toolshape wrapper"
+"""The tag of the one branch of a wrapper (see ``tighten``), as it stands in the locations of errors."""
 CHOICES = "toolshape_choices"
-"""The key under which the metadata of what looks up a choice hold the JSON values that there are."""
+"""The key of a node's metadata that lists the JSON values of an enum or literal."""
 TAGS = "toolshape_tags"
-"""The key under which the metadata of a tagged union hold the names of a tag that may be left out."""
+"""The key of a discriminated union's metadata that lists the names of a tag that may be left out."""
 MAPS = frozenset({"dict", "ordered-dict", "counter", "frozendict"})
 """The kinds that are objects with any keys; the last three since pydantic-core 2.50."""
 NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
@@ -43,7 +43,7 @@ TRANSPARENT = frozenset(
     {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap", "model-field",
      "dataclass-field", "typed-dict-field", "named-tuple-field"}
 )  # fmt: skip
-"""The kinds that stand around another and say nothing of what the value is."""
+"""The types of nodes that wrap another and do not change what the value is."""
 
 
 def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
@@ -97,7 +97,7 @@ def definitions_of(schema: Node) -> Definitions:
 
 
 def inside(node: Node, definitions: Definitions) -> Node | None:
-    """What stands in a node that says nothing of the value itself; ``None`` for any other."""
+    """The node inside a wrapper; ``None`` for any other node."""
     found: Node
     match node["type"]:
         case "definition-ref":

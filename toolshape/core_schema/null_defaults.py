@@ -1,4 +1,4 @@
-"""A closed core schema in; what validates in one parse arguments whose nulls mean "left out", and then forgets them."""
+"""A core schema in; a validator that reads null as "left out", in one parse, out."""
 
 import copy
 from collections.abc import Callable
@@ -27,14 +27,14 @@ class NullAdmitting(NamedTuple):
 
 
 def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None:
-    """Compile it.
+    """Compile the validator.
 
     Args:
         core: The core schema.
         dropped: Of which objects the lens drops which fields; both must see the same ones.
 
     Returns:
-        ``None`` where a place is of a kind whose nulls cannot be forgotten afterwards.
+        ``None`` where the nulls of some place cannot be replaced afterwards.
     """
     definitions = definitions_of(core)
     seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()

@@ -1,4 +1,4 @@
-"""A tagged union in, one whose tag may be left out where its schema says so out."""
+"""A discriminated union in; one that can be decided where its tag is left out, out."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ __all__ = ["tag_names", "with_optional_tag"]
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     """A tagged union some of whose tags have a default: left out, the only branch is meant that its fields fit.
 
-    pydantic wants the tag in any case; its schema says that it may be left out.
+    pydantic requires the tag in any case, although its schema says that it may be left out.
     """
     names = tag_names(node["discriminator"])
     choices = {_json_of(tag): branch for tag, branch in node["choices"].items()}
@@ -97,7 +97,7 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
 
 
 def _nearest(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
-    """Of branches that a value does not fit, those that know the most of it: what is wrong is told of the only one."""
+    """The branches that know most fields of a value that fits none; a single one is the branch to report about."""
     unknown = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
     return [tag for count, tag in unknown if count == min(unknown, key=lambda pair: pair[0])[0]]
 
@@ -114,7 +114,7 @@ def _fits(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> b
 
 
 def _may_be(value: Any, node: Node, definitions: Definitions) -> bool:
-    """Whether a value is of the JSON type that a node wants, as far as that can be told at a look."""
+    """Whether a value may be of the JSON type of a node, without looking inside."""
     while node["type"] not in _TYPES:
         if node["type"] in ("literal", "enum"):
             return any(type(value) is type(one) and value == one for one in choices_of(node).values)

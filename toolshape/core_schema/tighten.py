@@ -1,6 +1,6 @@
-"""A core schema in, one that refuses what pydantic would let through out: nothing is looked for at the time of a call.
+"""A core schema in; one that refuses what pydantic lets through even in strict mode, out.
 
-Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
+Nothing of it is left to the time of a call. Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 """
 
 import functools
@@ -31,15 +31,15 @@ from toolshape.schema.values import UnreadableError, is_finite, read_json, singl
 
 __all__ = ["tighten", "tightened"]
 
-_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the map's gate looks at it
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the wrapper of the map looks at it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
 def tighten(model: type[BaseModel]) -> None:
-    """Make a model of ours refuse what it should; nothing else holds it yet.
+    """Tighten a model in place, before anything else holds it.
 
     Nested models bring validators of their own, which pydantic would take as they are (``_use_prebuilt``, since 2.13):
-    here they are compiled anew from the closed schema.
+    here they are compiled anew from the tightened schema.
     """
     core = model.__pydantic_core_schema__
     made = tightened(core)
@@ -50,12 +50,12 @@ def tighten(model: type[BaseModel]) -> None:
 
 
 def tightened(schema: Any) -> Any:
-    """The same core schema, closed."""
+    """The same core schema, tightened."""
     return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
 
 
-def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a line a hole
-    """One node whose children are closed already.
+def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a case for each thing that pydantic lets through
+    """One node whose children are tightened already.
 
     Args:
         definitions: What references lead to, as it was.
@@ -130,7 +130,7 @@ def _looking_up(node: Node) -> Node:
 
 
 def _says_one_thing(text: Any) -> bool:
-    """Whether a JSON text has no key twice, and no number that JSON does not have; what is no JSON is not for us to say."""
+    """Whether a JSON text has no repeated key and no NaN or infinity; text that is not JSON is refused elsewhere."""
     try:
         return not isinstance(text, str) or is_finite(single(read_json(text)))
     except (UnreadableError, RecursionError):
@@ -157,7 +157,7 @@ def _metadata(node: Node) -> dict[str, Any]:
 
 
 def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
-    """The node behind a gate: a union of one branch, whose discriminator sees the JSON as it was written."""
+    """The node in a wrapper: a union of one branch, whose discriminator sees the JSON as it was written."""
     error = ("inexact_json", message) if message else ("inexact", "not in this form")
     outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
@@ -220,7 +220,7 @@ def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) 
 
 
 def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
-    """Whether the keys of a JSON object are keys of a map, and no two of them become one."""
+    """A discriminator that refuses objects whose keys are not keys of the map, or become the same key."""
 
     def lets_through(value: Any) -> bool:
         if not _is_json_object(value):

@@ -1,4 +1,4 @@
-"""A definition from elsewhere in, what a tool is made of out; its arguments are held to its own JSON Schema.
+"""A definition that somebody else wrote in; the record of a tool, validated by its own JSON Schema, out.
 
 Needs the extra ``schema``.
 """

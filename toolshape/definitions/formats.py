@@ -1,4 +1,4 @@
-"""A tool as somebody else wrote it in, told apart by its form; the parts of its canonical record out."""
+"""A definition in the format of any provider in; its format, and the parts of its canonical record, out."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -149,7 +149,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 def _one(given: Any, name: str | None) -> JsonObject:
     found = list(entries(given))
     if len(found) != 1:
-        message = f"one definition is wanted, there are {len(found)}: use Registry.add_definitions"
+        message = f"expected one definition, got {len(found)}: use Registry.add_definitions"
         raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
     only: JsonObject = found[0]
     return only

@@ -1,4 +1,4 @@
-"""Arguments held to a JSON Schema by a validator, with the problems and mends of a decorated tool. Needs jsonschema."""
+"""Arguments and a JSON Schema in; validated and coerced arguments, or what is wrong with them, out. Needs jsonschema."""
 
 import functools
 import itertools
@@ -203,7 +203,7 @@ def _faults(error: Any) -> Iterator[Fault]:
         yield Fault(location, location, error.instance, keyword)
 
 
-# --- what a place wants -------------------------------------------------------------------------------------------
+# --- what is expected at a place -------------------------------------------------------------------------------------------
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"string"}),
@@ -217,7 +217,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
 
 
 class Places:
-    """The way from a place to what a schema wants there, in the words of the coercion rules.
+    """From a place to what a schema expects there, as the coercion rules ask for it.
 
     Args:
         schema: The schema.
@@ -233,7 +233,7 @@ class Places:
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
     def __call__(self, location: Location) -> Expected | None:
-        """What is wanted at a place; ``None`` where nobody can tell."""
+        """What is expected at a place; ``None`` where the schema does not decide."""
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
             node, is_nullable = _without_null(node, self.resolve)

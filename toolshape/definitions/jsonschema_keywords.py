@@ -1,4 +1,4 @@
-"""The validator of JSON Schema, with assertions that are as exact as a decorated tool's, in bounded time.
+"""The keywords of JSON Schema, checked as exactly as for a decorated tool, and in bounded time.
 
 Needs the extra ``schema``.
 """
@@ -71,7 +71,7 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """``3.0`` is no integer here, so that it is mended on record, as for a decorated tool."""
+    """``3.0`` is no integer here, so that it is coerced and recorded, as for a decorated tool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

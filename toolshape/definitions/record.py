@@ -1,4 +1,4 @@
-"""``SchemaDefinition``: what is known of a tool that somebody else described. ``definitions.build`` makes it."""
+"""``SchemaDefinition``: what is known of a tool that somebody else defined. ``definitions.build`` makes it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""A stream in, each call as soon as it is complete out; at the end a plan of them all, each validated there and once."""
+"""A stream in; each call as soon as it is complete, and at the end a plan of all of them, out."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""``Handler``: the way from a call of one tool at one provider to its function, and back to what the model reads."""
+"""``Handler``: what one tool at one provider does with a call: validate, invoke, and write the result for the model."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ __all__ = ["Handler", "Handlers"]
 class Handler:
     """The way of a tool's calls, compiled when the first one comes.
 
-    ``back`` is the lens's arrow on arguments. ``is_awaited``: the function is a coroutine function, without a deadline.
+    ``back`` maps arguments to canonical form. ``is_awaited``: the function is a coroutine function, without a deadline.
     ``is_framed``: what a model reads of a result is cut or marked. ``says_text``: a result that is a text is read as it
     is. ``has_needs``: a call needs more than its arguments; ``is_plain``: it does not, nor a loop.
     """

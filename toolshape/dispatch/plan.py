@@ -1,4 +1,4 @@
-"""A response's calls in, planned; run, and their results out. One body, two drivers."""
+"""The calls of a response in; validated calls that have not run yet, and their results once they have, out."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
-"""A call that may run: its position, the call named home, its way, and its arguments, valid, with what was mended."""
+"""A call that may run: its position, the call, its handler, its validated arguments, and the coercions."""
 
 
 class Plan:
@@ -194,7 +194,7 @@ class Plan:
 
 
 def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """A call of a response, named home, by its position among them; ``Plan.of`` makes the same."""
+    """A call of a response, resolved to its tool, by its position among the calls; ``Plan.of`` makes the same."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)

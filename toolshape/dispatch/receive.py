@@ -1,4 +1,4 @@
-"""Bodies that nobody vouches for: what a provider's reader makes of them, or a ``ResponseError``, and nothing else."""
+"""A response or an event of a stream in; its calls, or a ``ResponseError`` and no other exception, out."""
 
 from collections.abc import Collection
 from typing import Any

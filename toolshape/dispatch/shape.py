@@ -1,4 +1,4 @@
-"""``Shape``: one tool as it is shown to one provider; and a whole set of them, within the provider's budget."""
+"""``Shape``: one tool as one provider is sent it; and a set of them, within the limits for strict tools."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
     ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``settings`` are those on which its calls are
-    taken; ``out`` is the lens's arrow on arguments from here.
+    validated; ``out`` maps canonical arguments to the form that the provider was sent.
     """
 
     tool: Tool[..., Any]

@@ -1,4 +1,4 @@
-"""Many names in, the one that is like another out, in time that does not grow with how many there are."""
+"""Known names and an unknown one in; the name that was probably meant out, at a cost that does not grow with them."""
 
 from collections.abc import Iterable
 

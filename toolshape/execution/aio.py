@@ -1,4 +1,4 @@
-"""What needs an event loop. It is loaded when it is first needed: asyncio costs a third of what importing us costs."""
+"""Running tools in an event loop or a thread, with deadlines. Loaded at the first use, because asyncio is slow to import."""
 
 import asyncio
 import contextlib

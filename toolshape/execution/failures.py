@@ -1,4 +1,4 @@
-"""What an exception from a tool or a validator means: the ``CallError`` that answers the call, and a line in the log."""
+"""An exception from a tool or a validator in; the ``CallError`` that answers the call, and a line in the log, out."""
 
 import sys
 import uuid

@@ -1,4 +1,4 @@
-"""What a function returned in; whether it has to be awaited, and the value that a generator or iterator holds, out."""
+"""What a function returned in; whether it must be awaited, and the value that a generator or iterator holds, out."""
 
 import inspect
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Validated arguments in, the tool's value out, or the ``CallError`` that says what became of the call."""
+"""Validated arguments in; the function's value, or the ``CallError`` that answers the call, out."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

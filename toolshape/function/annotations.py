@@ -1,4 +1,4 @@
-"""What a function's annotations mean: strings and forward references resolved where the function stands."""
+"""A function's annotations in; types, with strings and forward references resolved, out."""
 
 import contextlib
 import inspect

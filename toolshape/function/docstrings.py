@@ -1,4 +1,4 @@
-"""Docstring text in, ``Doc`` out. The only user of docstring-parser.
+"""A docstring in; its description and the descriptions of its parameters out. The only user of docstring-parser.
 
 Patterns are compiled when the first docstring is read: most of what imports us defines no tool in that style.
 """

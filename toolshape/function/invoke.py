@@ -1,4 +1,4 @@
-"""A validated model in, the call of the function out."""
+"""A validated model and injected values in; the call of the function out."""
 
 import functools
 import keyword

@@ -1,4 +1,4 @@
-"""A pydantic model in, canonical JSON Schema out: 2020-12, closed, without generated titles, in signature order."""
+"""A pydantic model in; the canonical JSON Schema out: 2020-12, closed objects, no generated titles, in signature order."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""A signature in; the pydantic model that makes the schema and validates the call out."""
+"""A signature in; the pydantic model that makes the schema and validates the call, out."""
 
 import functools
 import threading

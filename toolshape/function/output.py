@@ -1,4 +1,4 @@
-"""A tool's result in, the JSON text that a model reads out."""
+"""A value that a function returned in; the JSON text that a model reads, and its schema, out."""
 
 import collections.abc
 import inspect

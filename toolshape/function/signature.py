@@ -1,4 +1,4 @@
-"""A function in; its parameters, docstring and kind out."""
+"""A function in; its parameters, docstring and kind (sync, async, generator) out."""
 
 import functools
 import inspect
@@ -84,7 +84,7 @@ def read_signature(
         frame: The frame that decorated it, for annotations that name local classes.
 
     Raises:
-        DefinitionError: It is no function, or takes nothing that can be told.
+        DefinitionError: It is no function, or its parameters cannot be read.
         NameNotDefinedError: An annotation names what is not defined yet.
     """
     inner = innermost(function)

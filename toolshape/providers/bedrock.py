@@ -45,9 +45,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         if choice.model and _NAMES_NO_TOOL.search(choice.model):
-            raise unsupported(
-                choice, "choice", f"{choice.model} cannot be told which tool to call: say it in the prompt"
-            )
+            raise unsupported(choice, "choice", f"{choice.model} takes no choice of a tool: ask for it in the prompt")
         config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.names or choice.mode is not None:
         config["toolChoice"] = {"auto": {}} if choice.mode == "auto" else {"any": {}}

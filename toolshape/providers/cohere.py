@@ -59,7 +59,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
     is_said = choice.names or choice.mode in ("required", "none")
     if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
-        raise unsupported(choice, "choice", f"{choice.model} cannot be told which tools to call: leave it out")
+        raise unsupported(choice, "choice", f"{choice.model} takes no choice of tools: leave it out")
     said: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if choice.names or choice.mode == "required":
         said["tool_choice"] = "REQUIRED"

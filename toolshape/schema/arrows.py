@@ -1,4 +1,4 @@
-"""Functions on JSON values, lifted to the places of bigger values."""
+"""Functions from JSON value to JSON value in; the same applied to the members of objects and arrays, out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

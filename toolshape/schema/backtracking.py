@@ -1,4 +1,4 @@
-"""Whether a value may be tried twice at each of its levels: where branches of a union contain the union again."""
+"""A schema in; whether validating against it may take time exponential in depth, and which values are too deep, out."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from toolshape.schema.walk import everywhere
 __all__ = ["DEEPEST", "depth_of", "is_too_deep", "may_backtrack", "unions_recur"]
 
 DEEPEST = 12
-"""How deep a value of a schema that forks may be nested: a validator tries twice as much with every level."""
+"""The most levels of a value whose schema may backtrack: each level doubles what a validator tries."""
 
 
 def may_backtrack(schema: JsonSchema) -> bool:

@@ -1,4 +1,4 @@
-"""What a provider refuses, as checks on the schema that it would be sent. Each tells what is wrong, or nothing."""
+"""What providers refuse in a schema, as checks: a node in, what is wrong with it out; each with its evidence."""
 
 import re
 from collections.abc import Callable, Iterable

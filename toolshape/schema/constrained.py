@@ -1,4 +1,4 @@
-"""Schemas as others write them, brought into the form that constrained decoders take: the order of ``STRUCTURE``.
+"""Rewrites for schemas that were written by hand, into the form that constrained decoding takes.
 
 A decorated function never has most of these forms; a definition from elsewhere may.
 """

@@ -1,4 +1,4 @@
-"""How large a schema is, and the checks of how large it may be."""
+"""A schema in; its size as providers count it, and the checks of their limits, out."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

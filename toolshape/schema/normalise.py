@@ -1,4 +1,4 @@
-"""A JSON Schema of any draft and habit in, one in the words of 2020-12 out, all its references to ``$defs`` of its own.
+"""A JSON Schema of any draft in; one of draft 2020-12, with all references to ``$defs`` of its own, out.
 
 What is written for providers is JSON Schema but for its authors' habits: other names of types, ``nullable``, keywords
 of older drafts, ``required`` at the field itself. Each is read where there is one thing that it can mean.

@@ -1,4 +1,4 @@
-"""The definitions of a schema in, which of them contain themselves out."""
+"""The definitions of a schema in; those that contain themselves or each other out."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""A schema in; the definitions that it refers to by ``$ref``, followed, listed or left out, out."""
+"""The one place that follows ``$ref``: resolves, lists and prunes the definitions of a schema."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""The shared vocabulary of rules. Each says what becomes of a node and, where values change, both arrows.
+"""The rewrites that providers choose from: each says what becomes of a node and, where values change, maps them both ways.
 
 Rules are applied by ``lens.everywhere``, innermost node first; a factory that takes options returns a rule.
 """
@@ -106,7 +106,7 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
-    """A node as JSON text, its schema told in the description."""
+    """A node as JSON text; its schema stands in the description."""
     plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
     return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
 

@@ -1,4 +1,4 @@
-"""Which branch of a union a value belongs to, and whether two branches can be told apart at all."""
+"""A value and the branches of a union in; the branch that it belongs to out; and whether branches can be distinguished."""
 
 import json
 import math

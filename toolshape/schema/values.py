@@ -1,4 +1,4 @@
-"""JSON text in, values out, and back: what a value cannot hold of its text (repeated keys, digits) is kept beside it."""
+"""JSON text in, values out, and back: repeated keys and all digits are kept; equality, copies and integers as keys."""
 
 import json
 import math
@@ -108,7 +108,7 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
 
 def as_json(text: str) -> Any:
-    """The value that a text says; a text that is no JSON, or says what JSON has no word for, is itself."""
+    """The value that a text says; a text that is no JSON, or says NaN or an infinity, is itself."""
     try:
         return json.loads(
             text,

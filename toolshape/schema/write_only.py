@@ -1,4 +1,4 @@
-"""A schema in, the same without defaults that hold what is only to be written out: nobody is shown a secret."""
+"""A schema in; the same without the defaults of write-only places, which may be secrets, out."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The laws of the lens as a test for any provider, values for any schema, and slips for any tool.
+"""A provider or a tool in; the laws of the lens checked with generated values, or the law that it breaks, out.
 
 Needs the extra ``testing``.
 """
@@ -198,8 +198,8 @@ def check_provider(
 ) -> None:
     """Check that a provider keeps the laws for these tools, lenient and strict.
 
-    *Sound*: what the provider lets a model write is, after ``back``, what the function takes. *Sayable*: all that the
-    function takes can be written, and comes home the same. *Forgiving*: a call in canonical form passes ``back``
+    *Sound*: what the sent schema admits is, after ``back``, what the function takes. *Sayable*: all that the
+    function takes can be written, and is mapped back to the same. *Forgiving*: a call in canonical form passes ``back``
     unharmed. *Obedient*: the schema is one. *Still*: equal inputs give equal bytes. Excuses are the losses a rewrite
     declares, at their paths.
 
@@ -251,7 +251,7 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that no slip of a model's is silently taken for something else: see ``slips`` and ``check_slip``.
+    """Check that malformed arguments are never silently taken for others: see ``slips`` and ``check_slip``.
 
     Args:
         tool: The tool, or a function.
@@ -260,10 +260,10 @@ def check_slips(
         coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
 
     Returns:
-        How many slips of each kind were mended, by which rules, and how many refused.
+        How many of each kind were coerced, by which rules, and how many refused.
 
     Raises:
-        SilentlyWrongError: A slip was taken for something that was not intended, or refused without its place.
+        SilentlyWrongError: One was taken for something that was not intended, or refused without its place.
     """
     made = as_tool(tool)
     found: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
@@ -385,7 +385,9 @@ class _Laws:
         home = self.back(value)
         for error in self.admitted.iter_errors(home):
             if not any(_covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose):
-                raise LawBrokenError("sound", self.shown, f"{error.message} (home: {json.dumps(home)[:500]})", value)
+                raise LawBrokenError(
+                    "sound", self.shown, f"{error.message} (canonical: {json.dumps(home)[:500]})", value
+                )
 
     def sayable(self, value: Any) -> None:
         meant = self.read(value)
@@ -396,10 +398,12 @@ class _Laws:
         if error is not None and not self.closed:
             raise LawBrokenError("sayable", self.shown, f"{error.message} (shown: {json.dumps(shown)[:500]})", value)
         if error is None and not self.branches_alike and not self.narrow and self.read(self.back(shown)) != meant:
-            said = f"comes home as {json.dumps(self.back(shown))[:500]} (shown: {json.dumps(shown)[:500]})"
+            said = f"is mapped back to {json.dumps(self.back(shown))[:500]} (shown: {json.dumps(shown)[:500]})"
             raise LawBrokenError("sayable", self.shown, said, value)
         if not self.ambiguous and self.read(self.back(value)) != meant:
-            raise LawBrokenError("forgiving", self.shown, f"comes home as {json.dumps(self.back(value))[:500]}", value)
+            raise LawBrokenError(
+                "forgiving", self.shown, f"is mapped back to {json.dumps(self.back(value))[:500]}", value
+            )
 
     def read(self, value: Any) -> Any:
         """The value as the model reads it, in a form that compares: factories and all."""

@@ -1,4 +1,4 @@
-"""What models write instead of right arguments, made from right ones; and what becomes of it."""
+"""Valid arguments in; the malformed ones that models write instead, and a check of what becomes of them, out."""
 
 import json
 import re
@@ -21,11 +21,11 @@ SlipKind = Literal[
 Outcome = Literal["mended", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
-_SHORT = 3  # letters; a name that is shorter cannot lose one and still be told
+_SHORT = 3  # letters; a name that is shorter cannot lose one and still be recognised
 
 
 class Slip(NamedTuple):
-    """One slip: the ``payload`` that a model sends, the arguments that were ``intended``, and where it went wrong.
+    """One malformed payload: the ``payload`` that a model sends, the arguments that were ``intended``, and where it went wrong.
 
     ``paths`` are the places, as ``Problem.path`` has them, of which a refusal must name one; none for the payload as a
     whole.
@@ -38,7 +38,7 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """A slip was taken for something else: ``slip`` is what was sent, ``got`` what the function would have seen."""
+    """Malformed arguments were taken for others: ``slip`` is what was sent, ``got`` what the function would have seen."""
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
@@ -48,7 +48,7 @@ class SilentlyWrongError(AssertionError):
 
 
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
-    """Every slip that right arguments give rise to: a few of each kind at every place, and each way to cut them off.
+    """Malformed variants of valid arguments: a few of each kind at every place, and each way to cut them off.
 
     What the tool takes as it is written is none: nobody can tell that something else was meant.
 
@@ -76,7 +76,7 @@ def _is_taken(takes: Any, payload: Any) -> bool:
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a slip is mended to what was intended, on record, or refused with its place; say which, and by which rules.
+    """Check that a payload is coerced to what was intended and recorded, or refused with its place; say which.
 
     Args:
         tool: The tool.
@@ -95,7 +95,7 @@ def check_slip(
             raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
         return "refused", ()
     if not coercions:
-        raise SilentlyWrongError(tool.name, slip, "taken, with no mend on record")
+        raise SilentlyWrongError(tool.name, slip, "taken, with no coercion recorded")
     if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default is not itself
         raise SilentlyWrongError(tool.name, slip, f"taken for {_fields(got)!r} by {[one.rule for one in coercions]}")
     return "mended", tuple(dict.fromkeys(one.rule for one in coercions))
@@ -129,7 +129,7 @@ def _is_at(inner: str, outer: str) -> bool:
     return inner == outer or not outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
-# --- the slips ----------------------------------------------------------------------------------------------------
+# --- the malformed payloads ----------------------------------------------------------------------------------------------------
 
 
 def _all(name: str, arguments: JsonObject) -> Iterator[Slip]:

@@ -1,4 +1,4 @@
-"""A pydantic core schema in, JSON values that a validator of it may take out: drawn from the model's side, not the schema's.
+"""A pydantic core schema in; a Hypothesis strategy for JSON values that its validator may take, out.
 
 By every name that a field has, with fields that it sets itself, with and without tags. Needs the extra ``testing``.
 """

@@ -1,4 +1,4 @@
-"""The loop that mends a value place by place until it is valid, or beyond mending. It knows no validator."""
+"""A value that is not valid and the places at fault in; the value coerced until it is valid, or an error, out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ __all__ = [
     "value_at",
 ]
 
-_MOST_ROUNDS = 6  # a text that holds texts: each round mends one layer
+_MOST_ROUNDS = 6  # a text that holds texts: each round coerces one layer
 _MOST_WORK = 1_000_000  # of about a fifth of a microsecond each; a hostile value has many places that are wrong
 _WORK_OF_TRYING = 200  # whatever the size of the value
 WORK_OF_FAULT = 40
@@ -36,9 +36,9 @@ class TooMuchWrongError(Exception):
 
 
 class InvalidError(Exception):
-    """A value is not what is wanted: ``faults`` say where, ``explained`` says why to a reader.
+    """A value is not what is expected: ``faults`` say where, ``explained`` says why to a reader.
 
-    ``value`` is the value as far as it was mended. ``work`` is what it took to find the faults.
+    ``value`` is the value as far as it was coerced. ``work`` is what it took to find the faults.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class InvalidError(Exception):
 class Checker(NamedTuple):
     """Something that validates.
 
-    ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what a place wants that a fault
-    names, ``None`` where nobody can tell. ``slowness`` is how much longer it takes than pydantic does.
+    ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what is expected at the
+    place of a fault, ``None`` where that is not known. ``slowness`` is how much longer it takes than pydantic does.
     """
 
     check: Callable[[Any], Any]
@@ -64,9 +64,9 @@ class Checker(NamedTuple):
 
 
 class Coercer:
-    """What is allowed in mending a value: the rules that are on, how a text is read, and how much may be tried.
+    """What is allowed in coercing a value: the rules that are on, how a text is read, and how much may be tried.
 
-    ``read`` reads JSON text, repaired where it is told so.
+    ``read`` reads JSON text, repaired where that is asked for.
     """
 
     __slots__ = ("_read", "_work", "parse", "rules")
@@ -101,7 +101,7 @@ class Coercer:
 def coerced_scalars(
     value: Any, refused: Iterable[tuple[Location, Any]], expected: ExpectedAt, rules: frozenset[str], parse: Parse
 ) -> list[Coercion] | None:
-    """Mend scalars alone, which is what nearly all slips are.
+    """Coerce scalars alone, which covers nearly all invalid arguments.
 
     Args:
         value: JSON of our own, which is changed.
@@ -111,7 +111,7 @@ def coerced_scalars(
         parse: Reads JSON text.
 
     Returns:
-        What was mended; ``None``, the value half mended, where it takes more than this.
+        The coercions; ``None``, with the value half coerced, where it takes more than this.
     """
     made: list[Coercion] = []
     for location, found in refused:
@@ -130,7 +130,7 @@ def coerced_scalars(
 
 
 class Coerced(NamedTuple):
-    """A value that is valid now: as it was validated, as JSON, and what was mended."""
+    """A value that is valid now: as it was validated, as JSON, and the coercions."""
 
     validated: Any
     value: Any
@@ -140,7 +140,7 @@ class Coerced(NamedTuple):
 def coerced_until_valid(
     checker: Checker, value: Any, coercer: Coercer, at: Location = (), already: InvalidError | None = None
 ) -> Coerced:
-    """Mend a value until it is valid.
+    """Coerce a value until it is valid.
 
     Args:
         checker: What validates it.
@@ -150,7 +150,7 @@ def coerced_until_valid(
         already: What the checker has against the value, where that is known.
 
     Raises:
-        InvalidError: It is not valid, and no rule mends what is left.
+        InvalidError: It is not valid, and no rule applies to what is left.
         TooMuchWrongError: More is wrong with it than is looked at.
     """
     holder = [value]
@@ -174,7 +174,7 @@ def coerced_until_valid(
 def _coerced(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Mend what the faults name, each place once."""
+    """Coerce the places that the faults name, each once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
     for place, _, seen_there, rule, _, _ in faults:
@@ -232,7 +232,7 @@ def _with_best(
 
 
 def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
-    """Mend the field that tells branches apart, if that is what is wrong."""
+    """Coerce the tag of a union, if that is what is wrong."""
     tag = expected.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []

@@ -1,4 +1,4 @@
-"""The named rules that mend what a model wrote: pure functions of what is there and what is wanted."""
+"""The coercion rules: a value and what is expected at its place in; the coerced value, if a rule applies, out."""
 
 import functools
 import math
@@ -46,7 +46,7 @@ _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
 """Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
 Proposal: TypeAlias = tuple[str, Any]
-"""The rule that mends, and what it makes of what stood there."""
+"""A rule, and what it makes of the value."""
 
 OMIT = object()
 """What a place becomes that is left out."""
@@ -63,15 +63,15 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 
 
 class Expected(NamedTuple):
-    """What a place wants.
+    """What is expected at a place.
 
     ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
-    where one of ``choices`` is wanted, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
+    where one of ``choices`` is expected, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
     form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
     that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
     of a fault's place lead there. ``part`` validates what stands there by itself, ``content`` what a JSON text there holds.
     ``has_optional_tag``: the field that tells branches apart may be left out. ``is_scalar``: a scalar of one type is
-    wanted at that very place, by the rules that are on everywhere.
+    expected at that very place, by the rules that are on everywhere.
     """
 
     location: Location = ()
@@ -97,7 +97,7 @@ class Expected(NamedTuple):
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""What a place wants, as a validator's faults name it; ``None`` where nobody can tell."""
+"""What is expected at a place that a validator's fault names; ``None`` where that is not known."""
 
 
 @dataclass(frozen=True, init=False)
@@ -120,7 +120,7 @@ class Coerce:
         object.__setattr__(self, "rules", tuple(rules.items()))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Leave a note for the rules where pydantic keeps such."""
+        """Put the rules into the metadata of the core schema."""
         schema = handler(source)
         metadata = schema.get("metadata", {})
         rules = {**metadata.get(COERCE, {}), **dict(self.rules)}
@@ -180,14 +180,14 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
 def proposal(
     found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
 ) -> Proposal | None:
-    """The mend that fits: the first, of a rule that is on.
+    """The coercion to try: that of the first rule that is on and applies.
 
     Args:
         found: What stands there.
         expected: What is expected there.
         rules: The rules that are on there.
         parse: Reads JSON text, repaired where that is allowed there.
-        item: What is wanted of an item, where a list is wanted.
+        item: What is expected of an item, where a list is expected.
     """
     for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
         if proposal_[0] in rules:

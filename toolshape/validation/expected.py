@@ -1,4 +1,4 @@
-"""A pydantic core schema and a place in; what is wanted there, in the words of the coercion rules, out."""
+"""A core schema and a place in; what is expected there, as the coercion rules ask for it, out."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -57,7 +57,7 @@ class _Unwrapped:
 
 
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
-    """Compile the way from a place, as pydantic's errors name it, to what is wanted there.
+    """Compile the way from a place, as pydantic's errors name it, to what is expected there.
 
     A place inside a union is the union's: which branch is meant is not for us to say.
 
@@ -66,7 +66,7 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    kept: dict[Location, Expected] = {}  # the same places are asked for at every call that is mended
+    kept: dict[Location, Expected] = {}  # the same places are asked for at every call that is coerced
 
     def expected(location: Location) -> Expected | None:
         place = kept.get(location)

@@ -1,4 +1,4 @@
-"""A model's arguments in; the validated pydantic model and the record of every mend out, or a ``CallError``."""
+"""Arguments in; the validated model out, in one strict parse; what is not valid goes to the slow path."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -45,7 +45,7 @@ _Slowly: TypeAlias = Callable[..., Validated]
 
 
 def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _Slowly:
-    """The path of what is not valid at once, loaded and compiled with the first of it."""
+    """The slow path, loaded and compiled with the first arguments that need it."""
     compiled: list[_Slowly] = []
 
     def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
@@ -77,7 +77,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
 
 
 def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -> Validate:
-    """Take text, bytes and objects, home where they are in another form."""
+    """Validate text, bytes and objects, mapped back first where the provider was sent another form."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     count_keys, reserved = validation.count_keys, validation.reserved
 
@@ -102,7 +102,7 @@ def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -
 
 
 def _of_text(validation: ModelTraits, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
-    """Take text, as nearly all providers send, with as little around pydantic's own work as can be."""
+    """Validate text, which nearly all providers send, with as little as possible around pydantic's own work."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
@@ -124,7 +124,7 @@ def _of_text(validation: ModelTraits, count_keys: KeyCount, slowly: _Slowly, any
 def _of_text_with_nulls(
     validation: ModelTraits, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
 ) -> Validate:
-    """Take text in whose form null says that a field is left out: in one parse, where its nulls can be forgotten."""
+    """Validate text in which null means that a field is left out: in one parse, where the nulls can be replaced after it."""
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:

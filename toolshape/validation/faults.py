@@ -1,4 +1,4 @@
-"""What is wrong with a value, and where: what validators say, before it is put in words."""
+"""``Fault``: what a validator found wrong with a value, and where."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""Faults in, what a model reads of them out: path, expected in the words of its schema, got; bounded, and no secrets."""
+"""Faults in; the problems that a model reads out: path, expected, got, bounded and without secrets."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     """Say what is wrong, a problem a place, in the order of the fields; unknown fields after known ones.
 
     Args:
-        faults: What a validator found; of several at one place the first is told.
+        faults: What a validator found; of several at one place the first is reported.
         schema: The canonical schema of the arguments.
 
     Returns:
@@ -89,7 +89,7 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
-    """Of the branches of a union that all refused a value, the faults of the one it is meant for, if that can be told.
+    """Of the branches of a union that all refused a value, the faults of the one that was meant, if one can be found.
 
     Args:
         branches: What each has against it.

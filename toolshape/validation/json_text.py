@@ -1,4 +1,4 @@
-"""JSON text in, a value out: what is cut off told apart from what is no JSON, and no key taken twice."""
+"""JSON text in; its value, or why it cannot be read (truncated, malformed, a repeated key), out."""
 
 import re
 from collections.abc import Callable

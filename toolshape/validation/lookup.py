@@ -1,4 +1,4 @@
-"""A place in a value, and what a schema says of it: several things where branches of a union may stand there."""
+"""A place in a value in; the parts of a schema that describe it out: several where a union may stand there."""
 
 import json
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
 
 
 def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
-    """A node and the branches that it consists of, references followed: as many as can be told of."""
+    """A node and the branches that it consists of, references followed: up to a bound."""
     found: list[JsonSchema] = []
     waiting, looked_at = [(node, depth)], 0
     while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:

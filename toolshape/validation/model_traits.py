@@ -14,9 +14,9 @@ __all__ = ["ModelTraits", "traits_of"]
 
 
 class ModelTraits(NamedTuple):
-    """What a definition tells of how its arguments are validated.
+    """What of a model decides how its arguments are validated.
 
-    ``count_keys`` counts the keys that a validated model was given, where that can be told of it. ``has_decimals``:
+    ``count_keys`` counts the keys that a validated model was given, ``None`` where the model does not tell. ``has_decimals``:
     some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
     author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
     """

@@ -1,4 +1,4 @@
-"""Arguments that are not valid at once: what our model has against them, and what becomes of them. Loaded with the first."""
+"""Arguments that the fast path refused in; what pydantic finds wrong with them, and their coerced form, out."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +56,7 @@ def compile_slowly(
 def _at_once(
     validation: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
-    """Mend what scalars alone are wrong with; ``None`` where it takes more than that."""
+    """Coerce scalars alone; ``None`` where something else is wrong too."""
     if len(text) > _LONGEST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
         return None
     try:
@@ -87,7 +87,7 @@ def _parsed(text: str) -> tuple[Any, bool]:
 
 
 def _checker_of(validation: ModelTraits) -> Checker:
-    """What validates a value that may have been mended, and knows what each place wants."""
+    """What validates a value that may have been coerced, and knows what is expected at each place."""
     expected = _compile_wanted(validation.model.__pydantic_core_schema__)
     return Checker(functools.partial(_checked, validation, expected), expected)
 
@@ -142,13 +142,13 @@ def _checked(validation: ModelTraits, expected: ExpectedAt, value: Any) -> BaseM
 def _laxly(
     validation: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
 ) -> BaseModel:
-    """Behind the author's own validators pydantic wants dates, not their texts: what it refused there may be right.
+    """Validate laxly where the author's own validators make strict mode expect Python objects such as dates.
 
     Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is
     validated laxly.
 
     Raises:
-        InvalidError: Something is wrong all the same; what is inside of such a place may be mended.
+        InvalidError: Something is wrong all the same; what is inside of such a place may be coerced.
     """
     wrong: list[ErrorDetails] = []
     inside: list[tuple[Expected, Location, InvalidError]] = []
@@ -211,7 +211,7 @@ def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator
 
 
 def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
-    """Numbers where a Decimal is wanted, as the text that they were written in.
+    """The same value, with each number where a Decimal is expected as the text that it was written in.
 
     Args:
         value: JSON with ``WrittenFloat``.
@@ -220,7 +220,7 @@ def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = 
         at: The same place as pydantic would name it.
 
     Raises:
-        InvalidError: A number has more digits than a float, where it cannot be told whether a Decimal is wanted.
+        InvalidError: A number has more digits than a float, and it is not known whether a Decimal is expected.
     """
     if isinstance(value, dict):
         found = expected(at)

@@ -1,4 +1,4 @@
-"""What pydantic has against a value, as faults: flat for mending, and of unions the branch that is meant for telling."""
+"""pydantic's errors in; faults out: one list to coerce by, one to explain to the model, with the branch that was meant."""
 
 import itertools
 import opcode
@@ -20,18 +20,18 @@ KEY = "[key]"
 """The step of pydantic's locations that says that a key is meant, not what stands there."""
 _MOST_ERRORS = 10_000  # those of all branches of a union among them
 _MOST_STEPS = 500_000  # of the places that they name, all together
-_DEEPEST_TOLD = 8  # unions in unions; what is deeper is told of the union that it is in
+_DEEPEST_TOLD = 8  # unions in unions; what is deeper is reported for the union around it
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
-    """The places that are wrong; what is wrong inside a union is the union's."""
+    """The places that are wrong; a fault inside a union is a fault of the union."""
     found, unions = _sorted(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in found]
     return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
-    """The same for a reader: of a union, what is wrong with the branch that is meant, if that can be told.
+    """The same for a reader: of a union, what is wrong with the branch that was meant, if one can be found.
 
     A validator of the author's may have gone on with values of its own, or validated such by another model, whose errors
     pydantic puts among these. Only what the model wrote is shown; where an error is about another value, it is refused.
@@ -51,7 +51,7 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _sorted(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """The errors outside of unions, with our names of the rules and what is wanted there; and those of each union."""
+    """The errors outside of unions, with the names of our rules and what is expected there; and those of each union."""
     found: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
@@ -161,7 +161,7 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
-    """A pydantic location without the names of branches and of gates, which no model ever saw, and what stands there.
+    """A location of pydantic's without the names of branches and wrappers, which no model saw, and the value there.
 
     It may lead on into a text that holds JSON.
     """

@@ -1,4 +1,4 @@
-"""Text that is JSON but for its spelling, read as JSON5. Needs the extra ``repair``."""
+"""Text that is nearly JSON in; its value, read as JSON5, out. Needs the extra ``repair``."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""On what terms what a model sent is taken, and the way home to canonical form."""
+"""How the arguments of one tool from one provider are validated; and provider-form arguments in, canonical ones out."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias

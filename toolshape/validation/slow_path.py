@@ -1,4 +1,4 @@
-"""What a model sent in, valid arguments out: read, taken home, mended until they are valid or beyond mending."""
+"""Arguments that are not valid as they are in; read, mapped back and coerced arguments, or a ``CallError``, out."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,18 +27,18 @@ def validate_with_coercions(
     deepest: int | None = None,
     refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
-    """The slow path: find out what is wrong, mend what the rules mend, and check again.
+    """Find out what is wrong, coerce what the rules allow, and validate again.
 
     Args:
         checker: What validates the arguments.
-        schema: Their canonical schema, in whose words the model is told.
+        schema: Their canonical schema, whose names and types the feedback uses.
         settings: How they are validated.
         arguments: The payload as sent.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
         refused: What the checker had against them already, as they were sent, given the value that they are.
 
     Raises:
-        CallError: It cannot be read as an object, or is not valid and no rule mends it.
+        CallError: It cannot be read as an object, or is not valid and no rule applies.
     """
     try:
         reader = _PayloadReader(settings)
@@ -57,10 +57,8 @@ def validate_with_coercions(
             "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
-        raise _too_deep(
-            settings, "more is wrong with them than can be told: send less at once", "too_much_wrong"
-        ) from error
-    except UnreadableError as error:  # in JSON text that was taken home
+        raise _too_deep(settings, "too many problems to report: send less at once", "too_much_wrong") from error
+    except UnreadableError as error:  # in JSON text that was mapped back
         raise _unreadable(settings.name, error) from error
     except RecursionError as error:
         raise _too_deep(settings, "nested too deeply to be read") from error
@@ -80,7 +78,7 @@ def _repair_text(text: str, number: type[float]) -> Any:
 
 
 class _PayloadReader:
-    """Reads one payload as a JSON object, with what may be mended of it as a whole."""
+    """Reads one payload as a JSON object, and applies the coercion rules for whole payloads."""
 
     __slots__ = ("coercions", "name", "rules")
 

@@ -1,4 +1,4 @@
-"""What a schema wants, in a few words."""
+"""A part of a schema in; what it expects, in a few words, out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ _FORMATS: Mapping[str, str] = {
 
 
 def expected_of(nodes: Sequence[JsonSchema]) -> str:
-    """What is wanted where these may stand: ``integer >= 1``, ``one of "a", "b"``, ``array or null``."""
+    """What is expected where these may stand: ``integer >= 1``, ``one of "a", "b"``, ``array or null``."""
     phrases = list(dict.fromkeys(phrase for node in nodes if (phrase := _phrase(node, len(nodes) > 1))))
     if _is_decimal(nodes):
         return "decimal number"

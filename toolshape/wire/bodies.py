@@ -1,4 +1,4 @@
-"""Bodies of requests and responses, whatever holds them: JSON, SDK objects, protocol buffers."""
+"""A response body in; JSON out, whatever it came as: text, SDK object or protocol buffer; and pieces of streams."""
 
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +71,7 @@ def result_json(result: Result) -> Any:
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
-    """A call of a stream whose end was told: complete, if its text is whole; else it waits for how the response ends.
+    """A call of a stream whose end was announced: complete, if its text is whole; else held until the response ends.
 
     A response that has no room for more tells the end of what it cut off.
     """

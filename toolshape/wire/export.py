@@ -1,4 +1,4 @@
-"""A tool in, the entry that one provider is sent out, with the lens that made its schema; or why it cannot be shown."""
+"""A tool in; the entry that one provider is sent, with its lens, out; or why the provider cannot be sent it."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
     notes: tuple[Loss | Finding, ...] = ()
 
 
-# What "auto" takes for granted: changes that are undone without a trace, and words that constrain nothing.
+# What "auto" may do: changes that are mapped back without a trace, and keywords that constrain nothing.
 _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
@@ -131,7 +131,7 @@ def _tried(
 
 
 def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> Shown:
-    """The entry as somebody wrote it, if the provider takes it and nobody wants it otherwise."""
+    """The entry as it was written, if the provider takes it and no option changes it."""
     problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.strict is not None:
         said = "strict" if verbatim.is_strict else "not strict"

@@ -1,4 +1,4 @@
-"""What a provider is: how it takes tools, how its calls read, how it wants results. JSON only, no SDK."""
+"""``Provider``: one provider's API as data: names, rewrites, limits, and functions that read and write its JSON."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,7 +190,7 @@ Strictness: TypeAlias = bool | Literal["auto"]
 
 
 def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
-    """The error for what a provider has no word for in a request."""
+    """The error for what a provider does not support in a request."""
     problem = Problem(path=path, rule="choice", message=message)
     return ExportError(provider=choice.provider, tool=None, problems=[problem])
 

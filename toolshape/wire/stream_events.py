@@ -1,4 +1,4 @@
-"""Chunks of a stream in, decoded events out: SDK objects, server-sent events, JSON lines, event-stream items."""
+"""Chunks of a stream in; decoded events out: SDK objects, server-sent events, JSON lines, event-stream items."""
 
 import base64
 import codecs

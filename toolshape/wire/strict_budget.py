@@ -1,4 +1,4 @@
-"""Which tools of a set may be strict at once, where a provider compiles only so much for one request."""
+"""A set of tools in; those that may be strict out, where a provider limits strict schemas per request."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

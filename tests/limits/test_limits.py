@@ -9,9 +9,9 @@ import types
 from typing import Annotated, Any, Literal
 
 import pytest
+from function_calls import calls_in, growth
 from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
-from work import calls_in, growth
 
 from toolshape import DefinitionError, Registry, Tool, tool
 from toolshape.dispatch.similar_names import NameIndex

@@ -17,7 +17,7 @@ from toolshape import Registry, Tool, tool
 
 
 def taken(annotation: Any, text: str, **options: Any) -> Any:
-    """The value that ``x`` gets for a JSON text, with the rules that mended it; or the places of the problems."""
+    """The value that ``x`` gets for a JSON text, with the rules that coerced it; or the places of the problems."""
 
     def take(x):
         return x
@@ -136,7 +136,7 @@ def test_numbers_that_json_cannot_say_in_what_is_free(annotation):
 @pytest.mark.parametrize("text", ["true", "1.0", "false", "0.0"])
 @pytest.mark.parametrize("annotation", [Level, Literal[1, 2], Literal[0, 1], Level | None])
 def test_what_is_equal_is_not_the_same(annotation, text):
-    """``true`` and ``1.0`` are equal to ``1`` in Python alone; a whole float is mended on record."""
+    """``true`` and ``1.0`` are equal to ``1`` in Python alone; a whole float is coerced on record."""
     found = taken(annotation, text)
     if text == "1.0":
         assert found[1:] == ("integral_float",)
@@ -185,7 +185,7 @@ def test_a_decimal_is_what_was_written(text, value):
 
 
 def test_a_decimal_beside_a_slip_and_in_strict_form():
-    """Mending, and taking a provider's form home, keep what was written."""
+    """Coercing, and mapping a provider's form back, keep what was written."""
     found = taken(Inside, '{"price": 1.10, "level": "2"}')
     assert (str(found[0].price), found[1]) == ("1.10", "number_text")
     assert taken(Decimal | float, "1.10") == (1.1,)
@@ -363,7 +363,7 @@ def test_definitions_have_no_such_holes(schema, text):
     assert [path.partition("[")[0].partition(".")[0] for path in answer(made, f'{{"x": {text}}}')] == ["x"]
 
 
-def test_a_whole_float_is_mended_for_definitions_too():
+def test_a_whole_float_is_coerced_for_definitions_too():
     """On record, as for a decorated tool."""
     schema = {"type": "object", "properties": {"x": {"enum": [1, 2]}}}
     made = Tool.from_definition({"name": "take", "parameters": schema}, lambda x=None: x)

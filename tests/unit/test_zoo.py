@@ -60,7 +60,7 @@ def test_exports_are_the_same_bytes_in_every_process():
     outputs = {
         subprocess.run(
             [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])},
             capture_output=True,
             check=True,
         ).stdout

@@ -502,7 +502,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from test_providers import one, two
 
 from toolshape import Registry
@@ -534,7 +534,9 @@ def test_mcp(tmp_path):
     """A server of our tools in a process of its own; the client lists them, and calls both."""
     client = sdk("mcp.client.client")
     stdio = sdk("mcp.client.stdio")
-    (tmp_path / "server.py").write_text(MCP_SERVER.format(tests=str(Path(__file__).parent)), encoding="utf-8")
+    (tmp_path / "server.py").write_text(
+        MCP_SERVER.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1])]), encoding="utf-8"
+    )
     path = os.pathsep.join([str(Path(toolshape.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     parameters = stdio.StdioServerParameters(
         command=sys.executable, args=[str(tmp_path / "server.py")], env={**os.environ, "PYTHONPATH": path}

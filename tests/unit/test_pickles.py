@@ -59,7 +59,7 @@ def dispatched(arguments='{"items":[{"key":"kettle","value":3}],"note":null}'):
 @WAY
 @pytest.mark.parametrize("arguments", ['{"items":[{"key":"kettle","value":3}],"note":null}', '{"items":5}', "{"])
 def test_results(way, arguments):
-    """Their messages, their turn, and their calls: canonical arguments, not what takes them home."""
+    """Their messages, their turn, and their calls: canonical arguments, in place of ``back``."""
     results = dispatched(arguments)
     again = way(results)
     assert (again.messages, again.turn, again.finish, again.ok) == (

@@ -1,4 +1,4 @@
-"""What others wrote: every definition of the corpus at every provider, every gold call home to its function."""
+"""What others wrote: every definition of the corpus at every provider, every gold call dispatched to its function."""
 
 import collections
 import json
@@ -118,7 +118,7 @@ MENDED = {"gc_2d56e16420f5": [("genre", "enum_case")], "gc_881b1b58f567": [("sta
 
 
 def test_gold_calls_reach_their_function():
-    """Unchanged where they are valid; refused at a place, or mended by a named rule, where they are not."""
+    """Unchanged where they are valid; refused at a place, or coerced by a named rule, where they are not."""
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
     got: list[Any] = []
     made: dict[str, Tool[..., Any]] = {}
@@ -142,18 +142,18 @@ def test_gold_calls_reach_their_function():
                 counts["valid, unchanged"] += 1
             elif result.ok:
                 assert mends == MENDED[gold["id"]]
-                counts["invalid, mended by rule"] += 1
+                counts["invalid, coerced by rule"] += 1
             else:
                 assert result.error.code == "invalid_arguments"
                 assert all(problem.path for problem in result.error.problems)
                 counts["invalid, refused at a place"] += 1
     print(dict(counts))
     assert counts["valid, unchanged"] > 2600
-    assert counts["invalid, refused at a place"] + counts["invalid, mended by rule"] >= 26
+    assert counts["invalid, refused at a place"] + counts["invalid, coerced by rule"] >= 26
 
 
 def test_gold_calls_go_there_and_back():
-    """What a right model means can be said to every provider in its form, and comes home the same."""
+    """What a right model means can be said to every provider in its form, and is mapped back to the same."""
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
     names = [name for name in distinct() if get(name).strict is not None or get(name).lenient]
     checked = 0
@@ -173,9 +173,9 @@ def test_gold_calls_go_there_and_back():
                 broken = {error.validator for error in Draft202012Validator(in_2020_12(lens.schema)).iter_errors(said)}
                 # Fields that nobody named are lost where objects are closed, which the report says.
                 assert not broken or (extras and broken <= {"additionalProperties", "anyOf"}), (gold["id"], name)
-                home = said if lens.back is None else lens.back(said)
+                canonical = said if lens.back is None else lens.back(said)
                 if not any(loss.keyword == "required" for loss in extras):  # a default that had to be said
-                    assert home == call["arguments"], (gold["id"], name)
+                    assert canonical == call["arguments"], (gold["id"], name)
                     checked += 1
     assert checked > 200
 

@@ -1,4 +1,4 @@
-"""docs/providers.md is made from the providers; ``python tests/test_docs.py`` writes it anew."""
+"""docs/providers.md is made from the providers; ``nox -s pages`` writes it anew."""
 
 import sys
 from collections.abc import Iterator
@@ -14,22 +14,22 @@ from toolshape.providers import available, get
 from toolshape.report import Entry
 from toolshape.wire.provider import Provider
 
-PAGE = Path(__file__).parents[1] / "docs" / "providers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 HEAD = """# Providers
 
-Made from the providers themselves and the functions of the test zoo by `python tests/test_docs.py`.
+Made from the providers themselves and the functions of the test zoo by `nox -s pages`.
 
 `provider:option` is a provider with one thing otherwise; both are exported, bound and tested alike. Where it says
 "undocumented", `strict="auto"` stays lenient and `True` sends what OpenAI takes.
 """
 MIDDLE = """
-# What each is told differently
+# How the form of each differs
 
-Every row is an excuse that the laws accept, and an entry that `Bound.report()` gives at its place:
+Every row is a difference that the laws allow for, and an entry that `Bound.report()` gives at its place:
 
-- `undone`: another form on the wire, undone on the way home.
-- `told`: the provider does not hold it; the description says it, and we check it.
-- `lost`: a model cannot say it any more.
+- `undone`: another form on the wire, mapped back in every call.
+- `told`: the provider does not enforce it; the description says it, and toolshape validates it.
+- `lost`: a model cannot write it any more.
 """
 COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("resource", reason="bounds of memory are POSIX's")
-HOSTILE = Path(__file__).with_name("hostile.py")
+HOSTILE = Path(__file__).parents[1] / "hostile_arguments.py"
 LONGEST_ANSWER = 6_000
 
 
 def test_hostile_arguments_are_answered_in_bounds():
     """Each by itself: a decorated tool with the default rules, and one from a definition with every rule."""
-    from hostile import SECONDS, cases
+    from hostile_arguments import SECONDS, cases
 
     path = os.pathsep.join([str(HOSTILE.parent), *sys.path])
     done = subprocess.run(

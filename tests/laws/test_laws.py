@@ -164,7 +164,7 @@ def test_the_rule_alone_breaks_no_law(rule):
 
 @RULE
 def test_a_lost_back_is_caught(rule):
-    """Values would not come home."""
+    """Values would not be mapped back."""
     assert broken_by([everywhere(without(rule, "back"))])
 
 

@@ -70,7 +70,7 @@ def test_there_and_back(row, form):
         response = json.dumps(response) if form == "text" else json.dumps(response).encode()
     elif form == "sdk":
         if row.provider not in RESPONSE_TYPES:
-            pytest.skip("its SDK has no types, or tests/test_sdk_types.py knows them")
+            pytest.skip("its SDK has no types, or tests/sdks/test_sdk_types.py knows them")
         response = RESPONSE_TYPES[row.provider].model_validate(response)
     results = Registry([one, two]).dispatch(response, provider=row.provider)
     ids = [result.call.id for result in results]
@@ -231,7 +231,7 @@ def test_responses_that_were_cut_off():
 def test_the_turn_is_what_the_sdk_takes(row):
     """The SDK's own types, lazy iterables forced."""
     if row.provider not in MESSAGE_TYPES:
-        pytest.skip("its SDK has no types, or tests/test_sdk_types.py knows them")
+        pytest.skip("its SDK has no types, or tests/sdks/test_sdk_types.py knows them")
     response = RESPONSE_TYPES[row.provider].model_validate(row.response)
     for form in (row.response, response):
         for message in Registry([one, two]).dispatch(form).turn:

@@ -73,7 +73,7 @@ def test_behind_a_before_validator_json_is_json(written, field, value):
 
 
 def test_behind_a_before_validator_nothing_is_read_laxly():
-    """A slip is mended on record, or refused."""
+    """Malformed arguments are coerced and recorded, or refused."""
     assert answer(Seen, '{"q": "5"}')[1] == [("x.q", "number_text")]
     for written in ('{"at": "20240101"}', '{"at": 5}', '{"q": "05"}', '{"some": ["a"]}', '{"pair": ["1", 5]}'):
         assert answer(Seen, written)[0] == "invalid_arguments"

@@ -1,4 +1,4 @@
-"""Hostile arguments, each answered by itself; run by tests/test_hostile.py in a process with bounds of its own."""
+"""Hostile arguments, each answered by itself; run by tests/limits/test_hostile_arguments.py in a process with bounds of its own."""
 
 import json
 import sys

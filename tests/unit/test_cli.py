@@ -82,7 +82,7 @@ def test_call(run):
     """The result as a model reads it; mends beside it."""
     done = run("call", "shop:tools.create_ticket", '{"order_id": 45128}')
     assert (done.exit_code, done.stdout) == (0, '{"名":"45128","urgent":false}\n')
-    assert done.stderr == "mended order_id by text_from_integer: 45128 -> '45128'\n"
+    assert done.stderr == "coerced order_id by text_from_integer: 45128 -> '45128'\n"
     assert run("call", "shop:exact", '{"n": 2}').stdout == "2\n"
     assert run("call", "shop:plain", '{"x": 2}').stdout == "2\n"
 

@@ -80,7 +80,7 @@ def test_a_bound_does_not_change():
 
 
 def test_names_that_a_provider_refuses():
-    """Repaired, each by itself and injectively, and carried home; reported; a collision names both."""
+    """Repaired, each by itself and injectively, and mapped back; reported; a collision names both."""
     names = ["a.b", "a-b", "a_b", "größe", "x" * 100, "7th", "find order!", "a.b.c"]
     registry = Registry(tool(name=name)(lambda: 1) for name in names)
     for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):

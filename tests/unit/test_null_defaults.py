@@ -206,7 +206,7 @@ def test_defaults_are_nobody_elses():
     ("annotation", "is_told"), [(Line, True), (list[Line], True), (Order, True), (Strict, False), (Tree, False)]
 )
 def test_which_types_take_one_parse(annotation, is_told):
-    """What an author's validator looks at, and what contains itself, is taken home first."""
+    """What an author's validator looks at, and what contains itself, is mapped back first."""
     made = taking(annotation)
     lens = show(get("openai"), made.spec, True).lens
     assert (

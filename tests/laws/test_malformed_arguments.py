@@ -1,6 +1,6 @@
-"""No slip of a model's is silently taken for something else; docs/coercion.md holds what becomes of each kind.
+"""Malformed arguments are never silently taken for others; docs/coercion.md holds what becomes of each kind.
 
-``python tests/test_slips.py`` writes the page's tables anew.
+``nox -s pages`` writes the page's tables anew.
 """
 
 import os
@@ -21,7 +21,7 @@ from toolshape.tool import record_of
 from toolshape.validation import coercion
 from toolshape.validation.coercion import RULES
 
-PAGE = Path(__file__).parents[1] / "docs" / "coercion.md"
+PAGE = Path(__file__).parents[2] / "docs" / "coercion.md"
 EVERY_RULE = dict.fromkeys(RULES, True)
 LAYERS = {"the default rules": None, "every rule": EVERY_RULE}
 # Arguments beyond each function's own; 100,000 slips in all where every one is tried.
@@ -301,12 +301,12 @@ def test_malformed_arguments_of_the_corpus():
 
 # --- the page -----------------------------------------------------------------------------------------------------
 
-BEGIN, END = "<!-- made by tests/test_slips.py -->", "<!-- until here -->"
+BEGIN, END = "<!-- made by tests/laws/test_malformed_arguments.py -->", "<!-- until here -->"
 
 
 def tables() -> str:
     """What becomes of the slips of the zoo's own arguments, by kind and by rule."""
-    lines = ["| slip | " + " | ".join(f"{layer}: mended | refused | silently wrong" for layer in LAYERS) + " |"]
+    lines = ["| malformed | " + " | ".join(f"{layer}: coerced | refused | silently wrong" for layer in LAYERS) + " |"]
     lines += ["|---|" + "---|" * 3 * len(LAYERS)]
     found = {
         layer: sum((check_slips(case.function, case.arguments, coerce=rules) for case in CASES.values()), Counter())
@@ -321,7 +321,7 @@ def tables() -> str:
             for wanted in ("mended", "refused", "")
         ]
         lines.append(f"| `{kind}` | {' | '.join(cells)} |")
-    lines += ["", "| rule | slips mended by it |", "|---|---|"]
+    lines += ["", "| rule | coerced by it |", "|---|---|"]
     for rule in RULES:
         count = sum(count for (_, _, rules), count in found["every rule"].items() if rule in rules)
         lines.append(f"| `{rule}` | {count} |")

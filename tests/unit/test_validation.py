@@ -1,4 +1,4 @@
-"""What a model wrote: taken as it is, mended by a named rule on record, or refused with the place."""
+"""What a model wrote: taken as it is, coerced by a named rule on record, or refused with the place."""
 
 import dataclasses
 import datetime
@@ -16,8 +16,8 @@ from toolshape.validation.coercion import RULES, chosen_rules
 LONG = "x" * 500
 
 
-def mended(annotation: Any, written: Any, default: Any = ..., **options: Any) -> tuple[Any, list[tuple[str, str]]]:
-    """The value that a parameter ``x`` gets, and the rules that mended it; or the problems."""
+def coerced(annotation: Any, written: Any, default: Any = ..., **options: Any) -> tuple[Any, list[tuple[str, str]]]:
+    """The value that a parameter ``x`` gets, and the rules that coerced it; or the problems."""
     registry = Registry([taking(annotation, default, **options)])
     [result] = registry.dispatch({"name": "take", "arguments": {"x": written}})
     if result.error:
@@ -75,12 +75,12 @@ MENDED = [
 
 
 @pytest.mark.parametrize(("annotation", "written", "value", "rule"), MENDED)
-def test_mended_on_record(annotation, written, value, rule):
+def test_coerced_on_record(annotation, written, value, rule):
     """Each default rule, at a simple place; and none of it when the rule is off."""
-    assert mended(annotation, written) == (value, [("x", rule)])
-    assert mended(annotation, written, coerce={rule: False}) == (
+    assert coerced(annotation, written) == (value, [("x", rule)])
+    assert coerced(annotation, written, coerce={rule: False}) == (
         "invalid_arguments",
-        [("x", mended(annotation, written, coerce=False)[1][0][1])],
+        [("x", coerced(annotation, written, coerce=False)[1][0][1])],
     )
 
 
@@ -99,29 +99,29 @@ def test_mended_on_record(annotation, written, value, rule):
 )  # fmt: skip
 def test_refused(annotation, written):
     """What would need a guess is refused, naming the place."""
-    code, problems = mended(annotation, written)
+    code, problems = coerced(annotation, written)
     assert (code, [path for path, _ in problems]) == ("invalid_arguments", ["x"])
 
 
 def test_two_options_alike_but_for_case_are_not_guessed():
     """``enum_case`` needs one match."""
-    assert mended(Literal["a", "A", "b"], "a") == ("a", [])
-    assert mended(Literal["ab", "AB", "b"], "Ab")[0] == "invalid_arguments"
+    assert coerced(Literal["a", "A", "b"], "a") == ("a", [])
+    assert coerced(Literal["ab", "AB", "b"], "Ab")[0] == "invalid_arguments"
 
 
 def test_null_means_the_default_where_null_is_not_admitted():
     """At the parameter, and in fields of models, dataclasses and TypedDicts."""
-    assert mended(int, None, 7) == (7, [("x", "null_as_default")])
-    assert mended(int | None, None, 7) == (None, [])
-    assert mended(Inner, {"n": None, "flag": True}) == (Inner(n=3, flag=True), [("x.n", "null_as_default")])
-    assert mended(Point, {"lat": 1.0, "lon": None}) == (Point(1.0, 0.0), [("x.lon", "null_as_default")])
-    assert mended(int, None, 7, coerce={"null_as_default": False})[0] == "invalid_arguments"
+    assert coerced(int, None, 7) == (7, [("x", "null_as_default")])
+    assert coerced(int | None, None, 7) == (None, [])
+    assert coerced(Inner, {"n": None, "flag": True}) == (Inner(n=3, flag=True), [("x.n", "null_as_default")])
+    assert coerced(Point, {"lat": 1.0, "lon": None}) == (Point(1.0, 0.0), [("x.lon", "null_as_default")])
+    assert coerced(int, None, 7, coerce={"null_as_default": False})[0] == "invalid_arguments"
 
 
 def test_deep_places():
     """Lists, maps, tuples, recursion, and text in text in text."""
     order = {"customer": 5, "lines": '[{"sku": 7, "qty": "2"}, {"sku": "b", "qty": 1.0}]'}
-    value, rules = mended(Order, order)
+    value, rules = coerced(Order, order)
     assert value == Order(customer="5", lines=[Line(sku="7", qty=2), Line(sku="b", qty=1)])
     assert rules == [
         ("x.customer", "text_from_integer"),
@@ -130,17 +130,17 @@ def test_deep_places():
         ("x.lines[0].qty", "number_text"),
         ("x.lines[1].qty", "integral_float"),
     ]
-    assert mended(Tree, {"name": "a", "children": [{"name": 1}]})[1] == [("x.children[0].name", "text_from_integer")]
-    assert mended(dict[str, tuple[int, str]], {"k": ["1", 2]})[1] == [
+    assert coerced(Tree, {"name": "a", "children": [{"name": 1}]})[1] == [("x.children[0].name", "text_from_integer")]
+    assert coerced(dict[str, tuple[int, str]], {"k": ["1", 2]})[1] == [
         ("x.k[0]", "number_text"),
         ("x.k[1]", "text_from_integer"),
     ]
-    assert mended(tuple[int, ...], [1, "2"]) == ((1, 2), [("x[1]", "number_text")])
-    assert mended(dict[str, int], {"a": "1"})[1] == [("x.a", "number_text")]
+    assert coerced(tuple[int, ...], [1, "2"]) == ((1, 2), [("x[1]", "number_text")])
+    assert coerced(dict[str, int], {"a": "1"})[1] == [("x.a", "number_text")]
 
 
 def test_the_record_is_what_was_made_of_it_then():
-    """What is mended further on does not change what stands there."""
+    """What is coerced further on does not change what stands there."""
     take = taking(dict[str, list[int]], coerce={"repair_json": True, "json_text": True})
     _, coercions = record_of(take).validate("{x: {'a': '[\"1\"]'},}")
     assert coercions == (
@@ -150,20 +150,20 @@ def test_the_record_is_what_was_made_of_it_then():
     )
 
 
-def test_a_place_declared_strict_is_never_mended():
+def test_a_place_declared_strict_is_never_coerced():
     """By the author's word, wherever it stands."""
-    assert mended(Annotated[int, Field(strict=True)], "5")[0] == "invalid_arguments"
-    assert mended(Exact, {"n": "5"})[0] == "invalid_arguments"
-    assert mended(Exact, {"n": 5}) == (Exact(n=5), [])
+    assert coerced(Annotated[int, Field(strict=True)], "5")[0] == "invalid_arguments"
+    assert coerced(Exact, {"n": "5"})[0] == "invalid_arguments"
+    assert coerced(Exact, {"n": 5}) == (Exact(n=5), [])
 
 
 def test_a_lax_place_takes_what_reads_back_the_same():
     """Behind the author's own before-validator pydantic asks for Python types: the JSON form is right all the same."""
     day = Annotated[datetime.date, BeforeValidator(lambda value: value)]
-    assert mended(day, "2026-01-02") == (datetime.date(2026, 1, 2), [])
-    assert mended(day, "2026-01-02T00:00:00")[0] == "invalid_arguments"
-    assert mended(Annotated[int, Field(strict=False)], "5") == (5, [("x", "number_text")])
-    assert mended(Annotated[bool, Field(strict=False)], "yes")[0] == "invalid_arguments"
+    assert coerced(day, "2026-01-02") == (datetime.date(2026, 1, 2), [])
+    assert coerced(day, "2026-01-02T00:00:00")[0] == "invalid_arguments"
+    assert coerced(Annotated[int, Field(strict=False)], "5") == (5, [("x", "number_text")])
+    assert coerced(Annotated[bool, Field(strict=False)], "yes")[0] == "invalid_arguments"
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_a_lax_place_takes_what_reads_back_the_same():
          [("x[0].sku", "text_from_integer"), ("x[1].lat", "number_text")]),
     ],
 )  # fmt: skip
-def test_unions_are_mended_where_one_branch_takes_it(annotation, written, value, rules):
+def test_unions_are_coerced_where_one_branch_takes_it(annotation, written, value, rules):
     """Each branch is tried by itself; where two make different things of it, it is left alone."""
-    assert mended(annotation, written) == (value, rules)
+    assert coerced(annotation, written) == (value, rules)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_unions_are_mended_where_one_branch_takes_it(annotation, written, value,
 )
 def test_unions_without_one_answer_are_refused(annotation, written):
     """No branch takes it, or two do, each otherwise."""
-    assert mended(annotation, written)[0] == "invalid_arguments"
+    assert coerced(annotation, written)[0] == "invalid_arguments"
 
 
 class Config(BaseModel):
@@ -238,17 +238,17 @@ class Mixed:
 )
 def test_nested_models_are_closed(annotation, written, path):
     """An unknown field is refused wherever the model itself does not say otherwise."""
-    code, problems = mended(annotation, written)
+    code, problems = coerced(annotation, written)
     assert (code, problems) == ("invalid_arguments", [(path, "extra_forbidden")])
 
 
 def test_models_that_say_so_stay_open():
     """``extra`` of a model's own is kept, beside closed ones too."""
-    value, rules = mended(
+    value, rules = coerced(
         Mixed, {"closed": {"sku": "a"}, "open": {"name": "n", "more": 1}, "ignoring": {"n": 2, "z": 0}}
     )
     assert (value.open.more, value.ignoring.n, rules) == (1, 2, [])
-    assert mended(Open, {"name": "n", "more": 1})[0].more == 1
+    assert coerced(Open, {"name": "n", "more": 1})[0].more == 1
 
 
 @pytest.mark.parametrize("payload", ["", "  ", "null", None, b"", '""', '"null"'])
@@ -328,7 +328,7 @@ def test_a_union_says_all_its_branches_once():
 
 
 def test_only_what_is_left_is_told():
-    """A slip that was mended is no news to the model."""
+    """A coercion is not reported to the model."""
 
     @tool
     def ticket(order_id: str, urgent: bool = False) -> None: ...
@@ -374,4 +374,4 @@ class Shade(str, enum.Enum):
 
 def test_enums_of_text():
     """A member arrives, not its value."""
-    assert mended(Shade, "dark") == (Shade.DARK, [("x", "enum_case")])
+    assert coerced(Shade, "dark") == (Shade.DARK, [("x", "enum_case")])
