@@ -1,4 +1,4 @@
-"""A session per intent; ``nox -s functions`` needs the corpora, the others nothing but the package."""
+"""A session per intent: see CONTRIBUTING.md, which says what each takes."""
 
 import json
 from pathlib import Path
@@ -91,42 +91,13 @@ def benchmarks(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS)
-def laws(session: nox.Session) -> None:
-    # For every provider, every function of the zoo and every malformed argument; on other Pythons with fewer examples.
+def lanes(session: nox.Session) -> None:
+    # All that needs SDKs, the corpora in ../shared or minutes; ``nox -s lanes-3.12 -- tests/sdks`` runs one folder.
+    # On 3.11 every row and every case, on the others a sample.
     session.install("--editable", ".[test,sdks]")
-    env = {} if session.python == "3.11" else FEW
-    session.run("python", "-m", "pytest", "tests/laws", *session.posargs, env=env)
-
-
-@nox.session(python="3.11")
-def bodies(session: nox.Session) -> None:
-    # The same calls through every provider, as text, as objects and as streams: 200,000 cases.
-    session.install("--editable", ".[test]")
-    session.run("python", "-m", "pytest", "tests/laws/test_bodies_and_streams.py", *session.posargs, env=EVERY)
-
-
-@nox.session(python="3.11")
-def corpora(session: nox.Session) -> None:
-    # Every row of the recorded traffic and of the definitions of others, in ../shared, instead of a sample.
-    session.install("--editable", ".[test,sdks]")
-    others = ("test_malformed_arguments.py", "test_every_call_is_answered.py")
-    tests = ["tests/corpora", "--ignore=tests/corpora/test_real_functions.py", *(f"tests/laws/{one}" for one in others)]
-    session.run("python", "-m", "pytest", *tests, *session.posargs, env=EVERY)
-
-
-@nox.session(python=PYTHONS)
-def sdks(session: nox.Session) -> None:
-    # The types and the clients of the providers' own SDKs, these against a server on this machine; a sample of the corpora.
-    session.install("--editable", ".[test,sdks]")
-    corpora = ["tests/corpora", "--ignore=tests/corpora/test_real_functions.py"]
-    session.run("python", "-m", "pytest", "tests/sdks", *corpora, *session.posargs)
-
-
-@nox.session(python=PYTHONS)
-def limits(session: nox.Session) -> None:
-    # How much work and memory hostile input may take, and that the benchmarks run.
-    session.install("--editable", ".[test]")
-    session.run("python", "-m", "pytest", "tests/limits", *session.posargs)
+    env = EVERY if session.python == "3.11" else FEW
+    tests = session.posargs or ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits"]
+    session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *tests, env=env)
 
 
 @nox.session(python="3.11")
