@@ -65,9 +65,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    session.install(".[types]")
+    session.install("--editable", ".[types]")
     session.run("mypy")
     session.run("pyright")
+    session.run("python", "-m", "pytest", "tests/typing", "-n0")
 
 
 @nox.session(python=PYTHONS)

@@ -1,22 +1,14 @@
-"""The house holds: arrows, sizes, what an import costs, no word of what is private."""
+"""The order of the rooms, the size of modules, what an import loads, and that all that is public is documented."""
 
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from house import BEGIN, CONTRIBUTING, END, MODULES, ROOMS, graph, imports, picture, room
 
 import toolshape
 
-PACKAGE = Path(toolshape.__file__).parent
-ROOT = PACKAGE.parent
-# A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
-ROOMS = (
-    "errors", "parts", "calls", "results", "schema", "wire", "providers", "core_schema", "function", "validation",
-    "execution", "definitions", "options", "record", "tool", "dispatch", "report", "bound", "registry", "compatibility", "testing",
-    "cli", "provider",
-)  # fmt: skip
 STANDARD_LIBRARY_ONLY = ROOMS[: ROOMS.index("providers") + 1]
 # Who may import what besides the standard library, and besides pydantic after the providers.
 LIBRARIES = {
@@ -67,34 +59,7 @@ LONG_MODULES = {
 }
 
 
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 EVERY = pytest.mark.parametrize("name", MODULES)
-
-
-def room(name: str) -> str:
-    return name.split(".")[1] if "." in name else ""
-
-
-def imports(name: str) -> list[tuple[str, bool]]:
-    """What a module imports, by its full name, and whether it does so inside a function."""
-    tree = ast.parse(MODULES[name].read_text())
-    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    inner = {id(node) for function in functions for node in ast.walk(function)}
-    found = []
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name} imports relatively"
-            full = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [one if one in MODULES else str(node.module) for one in full]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found += [(one, id(node) in inner) for one in names]
-    return found
 
 
 @EVERY
@@ -108,12 +73,12 @@ def test_a_module_imports_from_rooms_before_its_own(name):
 
 def test_no_module_imports_itself_by_way_of_others():
     """There is no circle of imports in the whole package, those inside functions included."""
-    graph = {name: {one for one, _ in imports(name) if one in MODULES} for name in MODULES}
-    while leaves := [name for name, needs in graph.items() if not needs]:
+    left = graph()
+    while leaves := [name for name, needs in left.items() if not needs]:
         for name in leaves:
-            del graph[name]
-        graph = {name: needs - set(leaves) for name, needs in graph.items()}
-    assert not graph, f"these import each other: {sorted(graph)}"
+            del left[name]
+        left = {name: needs - set(leaves) for name, needs in left.items()}
+    assert not left, f"these import each other: {sorted(left)}"
 
 
 def test_every_lazy_import_that_is_listed_is_there():
@@ -177,3 +142,9 @@ def test_every_public_thing_is_described():
         for member, value in vars(thing).items() if isinstance(thing, type) else ():
             if not member.startswith("_") and callable(getattr(value, "fget", value)) and not isinstance(value, type):
                 assert getattr(value, "__doc__", None), f"{name}.{member}"
+
+
+def test_the_picture_is_made_from_the_imports():
+    """``python tests/house.py`` writes it anew."""
+    page = CONTRIBUTING.read_text(encoding="utf-8")
+    assert page.partition(BEGIN)[2].partition(END)[0].strip() == picture()

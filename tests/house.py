@@ -1,0 +1,90 @@
+"""The package as its imports show it: modules, rooms, and the picture in CONTRIBUTING.md.
+
+``python tests/house.py`` writes the picture anew.
+"""
+
+import ast
+from pathlib import Path
+
+import toolshape
+
+PACKAGE = Path(toolshape.__file__).parent
+ROOT = PACKAGE.parent
+CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
+BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
+
+# A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
+ROOMS = (
+    "errors", "parts", "calls", "results", "schema", "wire", "providers", "core_schema", "function", "validation",
+    "execution", "definitions", "options", "record", "tool", "dispatch", "report", "bound", "registry", "compatibility",
+    "testing", "cli", "provider",
+)  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def room(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def imports(name: str) -> list[tuple[str, bool]]:
+    """What a module imports, by its full name, and whether it does so inside a function."""
+    tree = ast.parse(MODULES[name].read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    inner = {id(node) for function in functions for node in ast.walk(function)}
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports relatively"
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [one if one in MODULES else str(node.module) for one in full]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found += [(one, id(node) in inner) for one in names]
+    return found
+
+
+def graph() -> dict[str, set[str]]:
+    """What each module imports of the package, inside functions too."""
+    return {name: {one for one, _ in imports(name) if one in MODULES} for name in MODULES}
+
+
+def in_order(names: list[str], needs: dict[str, set[str]]) -> list[str]:
+    """Modules after what they import, else by name."""
+    left, found = sorted(names), list[str]()
+    while left:
+        first = next(one for one in left if not needs[one] & set(left))
+        left.remove(first)
+        found.append(first)
+    return found
+
+
+def picture() -> str:
+    """The rooms in the order of import, the modules of each, and the arrows that are not implied by others."""
+    needs = graph()
+    uses = {one: {room(x) for name in needs if room(name) == one for x in needs[name]} - {one, ""} for one in ROOMS}
+    reached: dict[str, set[str]] = {}
+    for one in ROOMS:
+        reached[one] = uses[one].union(*(reached[other] for other in uses[one]))
+    lines = ["```mermaid", "flowchart BT"]
+    for one in ROOMS:
+        direct = [other for other in uses[one] if not any(other in reached[third] for third in uses[one] - {other})]
+        lines += [f"  {one} --> {other}" for other in sorted(direct, key=ROOMS.index)]
+    lines += ["```", "", "| room | modules, each after what it imports |", "|---|---|"]
+    for one in ROOMS:
+        inside = [name for name in in_order([n for n in needs if room(n) == one], needs) if name.count(".") > 1]
+        shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in inside)
+        lines.append(f"| `{one}{'/' if inside else '.py'}` | {shown or 'one module'} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    page = CONTRIBUTING.read_text(encoding="utf-8")
+    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
+    CONTRIBUTING.write_text(f"{before}{BEGIN}\n\n{picture()}\n\n{END}{after}", encoding="utf-8")
