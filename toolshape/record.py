@@ -61,7 +61,7 @@ class Definition(Protocol):
     def findings(self) -> tuple[Finding, ...]: ...
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionSource:
     """A function that was decorated, and what is read of it once: shared by the tools that differ in options or object.
 
@@ -111,7 +111,7 @@ class FunctionSource:
         return self if self.skip_first else replace(self, skip_first=True, origin=self)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionRecord:
     """The record of a function; ``function`` is what a call calls: a method, where the source has been bound."""
 
@@ -174,7 +174,7 @@ class FunctionRecord:
         return replace(self, source=source, needs_object=True)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DefinitionRecord:
     """The record of a definition that somebody else wrote, and of the function that answers it, if there is one."""
 

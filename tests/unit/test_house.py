@@ -31,6 +31,7 @@ LAZY = {
     ("toolshape.providers", "pkgutil"),
     ("toolshape.providers", "importlib.metadata"),
     ("toolshape.validation.coercion", "importlib.util"),
+    ("toolshape.validation.fast_path", "toolshape.core_schema.null_defaults"),
     ("toolshape.validation.fast_path", "toolshape.validation.pydantic_checker"),
     ("toolshape.validation.slow_path", "toolshape.validation.repair"),
     ("toolshape.execution.failures", "logging"),

@@ -1,12 +1,11 @@
 """Arguments in; the validated model out, in one strict parse; what is not valid goes to the slow path."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
 from toolshape.core_schema.key_count import KeyCount, count_of_flat
-from toolshape.core_schema.null_defaults import NullAdmitting, compile_null_admitting
 from toolshape.errors import CallError, Problem
 from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.backtracking import is_too_deep
@@ -14,6 +13,9 @@ from toolshape.schema.values import written
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape.validation.model_traits import ModelTraits
 from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
+
+if TYPE_CHECKING:
+    from toolshape.core_schema.null_defaults import NullAdmitting
 
 __all__ = ["compile_model_validation"]
 
@@ -133,7 +135,9 @@ def _of_text_with_nulls(
         if "null" not in arguments:
             return text(arguments)
         if not compiled:
-            compiled.append(compile_null_admitting(validation.model.__pydantic_core_schema__, dropped))
+            from toolshape.core_schema import null_defaults  # noqa: PLC0415 - most programs see no such null
+
+            compiled.append(null_defaults.compile_null_admitting(validation.model.__pydantic_core_schema__, dropped))
         nulled = compiled[0]
         if nulled is None:
             return anything(arguments)
