@@ -1,4 +1,4 @@
-"""``Bound``: the tools of a registry as one provider is sent them; immutable, with the five verbs."""
+"""``Bound``: a registry's tools in the form that one provider is sent, immutable; exports, requests and dispatches them."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence

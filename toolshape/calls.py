@@ -1,4 +1,4 @@
-"""The records of a tool and of a call: what a provider is sent of a tool, what was lost on the way, what a model called."""
+"""The records of tools and calls: a tool's canonical record, the losses on its way to a provider, a call that a model made."""
 
 import json
 from collections.abc import Callable, Mapping

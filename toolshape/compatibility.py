@@ -1,4 +1,4 @@
-"""A registry in; what each provider would refuse of it, and how the entries of providers differ, out."""
+"""What each provider would refuse of a registry, and how the forms of one tool differ between providers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The error tree, by who must act, and the words of each error.
+"""The error tree, grouped by who must act, and the wording of each error.
 
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: every problem of the function at once

@@ -1,4 +1,4 @@
-"""The options of ``@tool``: what they may be, and the errors for what they cannot be."""
+"""The options of ``@tool``, and the errors for values that they cannot have."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""For authors of providers: everything that a ``Provider`` is made of, in one place.
+"""Everything that the author of a ``Provider`` needs, re-exported from where it stands.
 
 A provider is one frozen record: a name rule, rewrites in their order, and functions from JSON to JSON. A package
 registers it as an entry point of the group ``toolshape.providers``; ``toolshape.testing.check_provider`` holds it to

@@ -1,4 +1,4 @@
-"""A function or a definition, with its options, in; the immutable record of all that an export or a call needs out."""
+"""The immutable record behind a ``Tool``: all that exports and calls need, made from a function or from a definition."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""``@tool``: a function that can still be called, and that models are offered and call."""
+"""``@tool``: makes a function a tool for models, and leaves it callable from Python."""
 
 import functools
 import inspect

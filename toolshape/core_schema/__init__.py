@@ -1,1 +1,1 @@
-"""pydantic's core schemas: made stricter, and asked about keys, choices, tags and defaults."""
+"""pydantic's core schemas: how they are tightened, and what they say of keys, enums, tags and defaults."""

@@ -1,4 +1,4 @@
-"""A core schema in; a function that counts the keys that a validated model was given out.
+"""Counts the keys that a validated model was given, so that the fast path notices a key that came twice.
 
 A key that comes twice in JSON text is lost in the model: the text has one colon more than the model has keys.
 """

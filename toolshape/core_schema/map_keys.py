@@ -1,4 +1,4 @@
-"""The core schema of a map's keys in; which JSON texts are keys of the map, out.
+"""Decides which JSON texts are valid keys of a map, from the core schema of its keys.
 
 Read in pydantic-core 2.46 and 2.50: ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date pass, strict or not.
 """

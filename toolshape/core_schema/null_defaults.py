@@ -1,4 +1,4 @@
-"""A core schema in; a validator that reads null as "left out", in one parse, out."""
+"""Compiles a validator that reads null as "left out", in one parse."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A discriminated union in; one that can be decided where its tag is left out, out."""
+"""Makes a discriminated union decide its branch even where the tag is left out."""
 
 import enum
 from collections.abc import Iterable, Mapping

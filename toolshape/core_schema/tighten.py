@@ -1,4 +1,4 @@
-"""A core schema in; one that refuses what pydantic lets through even in strict mode, out.
+"""Makes a core schema refuse what pydantic accepts even in strict mode: digits as a date, NaN, ``true`` for ``1``, ...
 
 Nothing of it is left to the time of a call. Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
 """

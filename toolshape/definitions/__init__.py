@@ -1,1 +1,1 @@
-"""A definition that somebody else wrote in; what a tool is made of out."""
+"""Tools that somebody else defined: their formats, their JSON Schemas, and validation by these."""

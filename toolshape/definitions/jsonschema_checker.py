@@ -1,4 +1,4 @@
-"""Arguments and a JSON Schema in; validated and coerced arguments, or what is wrong with them, out. Needs jsonschema."""
+"""The slow path's checker of arguments against a JSON Schema, for tools from definitions. Needs jsonschema."""
 
 import functools
 import itertools

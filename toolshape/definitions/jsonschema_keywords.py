@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema, checked as exactly as for a decorated tool, and in bounded time.
+"""JSON Schema keywords, checked as strictly as for a decorated tool, and in bounded time.
 
 Needs the extra ``schema``.
 """

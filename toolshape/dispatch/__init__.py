@@ -1,1 +1,1 @@
-"""A response in; its calls planned, run and answered out."""
+"""A response: its calls read, planned, run and answered."""

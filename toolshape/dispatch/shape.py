@@ -1,4 +1,4 @@
-"""``Shape``: one tool as one provider is sent it; and a set of them, within the limits for strict tools."""
+"""``Shape``: one tool in the form that one provider is sent; and the shapes of a set, of which not all may be strict."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Known names and an unknown one in; the name that was probably meant out, at a cost that does not grow with them."""
+"""Finds the known name that an unknown one was probably meant to be, at a cost that does not grow with their number."""
 
 from collections.abc import Iterable
 

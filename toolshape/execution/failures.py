@@ -1,4 +1,4 @@
-"""An exception from a tool or a validator in; the ``CallError`` that answers the call, and a line in the log, out."""
+"""Turns an exception into the ``CallError`` that answers the call: its text is hidden, and logged under a reference."""
 
 import sys
 import uuid

@@ -1,4 +1,4 @@
-"""What a function returned in; whether it must be awaited, and the value that a generator or iterator holds, out."""
+"""Whether a returned value must be awaited, and the values that a generator or iterator holds."""
 
 import inspect
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Validated arguments in; the function's value, or the ``CallError`` that answers the call, out."""
+"""Runs the function with validated arguments and returns its value, or raises the ``CallError`` that answers the call."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,1 +1,1 @@
-"""A Python function in; its signature, pydantic model, canonical JSON Schema and invocation out."""
+"""A Python function: its signature, pydantic model and canonical JSON Schema, and how it is called."""

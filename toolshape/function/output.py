@@ -1,4 +1,4 @@
-"""A value that a function returned in; the JSON text that a model reads, and its schema, out."""
+"""Turns a function's return value into the JSON text that a model reads, and describes its schema."""
 
 import collections.abc
 import inspect

@@ -1,4 +1,4 @@
-"""A provider's name, or a response, in; the ``Provider`` out. One file a wire family, its default provider first."""
+"""Finds a provider by name or by response. One file for each wire family, its default provider first."""
 
 import copyreg
 import functools

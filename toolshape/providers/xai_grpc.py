@@ -1,4 +1,4 @@
-"""xAI as its SDK speaks, by gRPC. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
+"""xAI over gRPC, as its SDK speaks it. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Functions from JSON value to JSON value in; the same applied to the members of objects and arrays, out."""
+"""Functions from JSON value to JSON value, lifted to the members of objects and the items of arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

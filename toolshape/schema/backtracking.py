@@ -1,4 +1,4 @@
-"""A schema in; whether validating against it may take time exponential in depth, and which values are too deep, out."""
+"""Decides whether validation may take time exponential in depth, and which values are then too deep to validate."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What providers refuse in a schema, as checks: a node in, what is wrong with it out; each with its evidence."""
+"""What providers refuse in a schema, as checks on one node each, with the evidence and its date."""
 
 import re
 from collections.abc import Callable, Iterable

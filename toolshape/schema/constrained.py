@@ -1,4 +1,4 @@
-"""Rewrites for schemas that were written by hand, into the form that constrained decoding takes.
+"""The rules that only hand-written schemas need, to reach the form that constrained decoding takes.
 
 A decorated function never has most of these forms; a definition from elsewhere may.
 """

@@ -1,4 +1,4 @@
-"""What a rewrite is: a rule about one node of a schema, the change that it makes, and a whole schema with both arrows.
+"""The types of a rewrite: a rule for one node, the change it makes, and a rewritten schema that maps values both ways.
 
 A rule is local: it sees one node whose children are rewritten already, and answers with a ``Change``, or with ``None``.
 ``walk.everywhere`` lifts a rule to a whole schema; ``walk.compose`` puts such passes one after the other.

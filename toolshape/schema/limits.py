@@ -1,4 +1,4 @@
-"""A schema in; its size as providers count it, and the checks of their limits, out."""
+"""The size of a schema as providers count it, and the checks of their limits."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A pattern and a text in; whether Python decides in bounded time if they match, out."""
+"""Decides whether Python matches a regular expression in bounded time."""
 
 import functools
 import sys

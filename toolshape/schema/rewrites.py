@@ -1,4 +1,4 @@
-"""The rewrites that providers choose from: each says what becomes of a node and, where values change, maps them both ways.
+"""The rules that providers choose from: maps as lists of pairs, optional as nullable, enums as text, and so on.
 
 Rules are applied by ``lens.everywhere``, innermost node first; a factory that takes options returns a rule.
 """

@@ -1,4 +1,4 @@
-"""A value and the branches of a union in; the branch that it belongs to out; and whether branches can be distinguished."""
+"""Decides which branch of a union a value belongs to, and whether its branches can be distinguished at all."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""JSON text in, values out, and back: repeated keys and all digits are kept; equality, copies and integers as keys."""
+"""Reads and writes JSON without losing repeated keys or digits; equality, copies and other basics of JSON values."""
 
 import json
 import math

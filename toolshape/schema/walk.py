@@ -1,4 +1,4 @@
-"""A rule about one node in; the rewrite of a whole schema, with both arrows, out: the one walker of schemas.
+"""The only walker of JSON Schemas: lifts a rule for one node to a whole schema, with both mappings of values.
 
 It owns recursion, ``$ref`` and ``$defs``, unions and paths; no provider and no rewrite walks a schema by itself.
 """

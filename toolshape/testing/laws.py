@@ -1,4 +1,4 @@
-"""A provider or a tool in; the laws of the lens checked with generated values, or the law that it breaks, out.
+"""Checks the laws of the lens for a provider or a tool with generated values, and names the law that is broken.
 
 Needs the extra ``testing``.
 """

@@ -1,4 +1,4 @@
-"""Valid arguments in; the malformed ones that models write instead, and a check of what becomes of them, out."""
+"""Makes the malformed arguments that models write out of valid ones, and checks how a tool takes them."""
 
 import json
 import re

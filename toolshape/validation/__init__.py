@@ -1,1 +1,1 @@
-"""Arguments that a model wrote in; validated and coerced arguments out, or what is wrong with them."""
+"""Arguments that a model wrote: validated and coerced, or refused with what is wrong."""

@@ -1,4 +1,4 @@
-"""A value that is not valid and the places at fault in; the value coerced until it is valid, or an error, out."""
+"""Applies the coercion rules at the places at fault, until a value is valid or no rule is left."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The coercion rules: a value and what is expected at its place in; the coerced value, if a rule applies, out."""
+"""The coercion rules: what each makes of a value, given what is expected at its place."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""A core schema and a place in; what is expected there, as the coercion rules ask for it, out."""
+"""What a core schema expects at a place: the types, choices and fields that the coercion rules ask about."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Arguments in; the validated model out, in one strict parse; what is not valid goes to the slow path."""
+"""Validates arguments in one strict parse; what is not valid, or repeats a key, goes to the slow path."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias

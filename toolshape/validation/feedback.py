@@ -1,4 +1,4 @@
-"""Faults in; the problems that a model reads out: path, expected, got, bounded and without secrets."""
+"""Writes the lines that a model reads about invalid arguments: path, expected, got; bounded, and without secrets."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence

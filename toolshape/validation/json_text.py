@@ -1,4 +1,4 @@
-"""JSON text in; its value, or why it cannot be read (truncated, malformed, a repeated key), out."""
+"""Reads JSON text, and tells truncated from malformed text and repeated keys apart."""
 
 import re
 from collections.abc import Callable

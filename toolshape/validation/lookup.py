@@ -1,4 +1,4 @@
-"""A place in a value in; the parts of a schema that describe it out: several where a union may stand there."""
+"""Finds the parts of a schema that describe a place in a value: several, where a union is on the way."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A pydantic model in; what of it decides how its arguments are validated out."""
+"""The properties of a pydantic model that decide how arguments are validated."""
 
 from typing import NamedTuple
 

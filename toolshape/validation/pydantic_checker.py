@@ -1,4 +1,4 @@
-"""Arguments that the fast path refused in; what pydantic finds wrong with them, and their coerced form, out."""
+"""The slow path's checker of arguments against a pydantic model: what is wrong with them, and where."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""pydantic's errors in; faults out: one list to coerce by, one to explain to the model, with the branch that was meant."""
+"""Turns pydantic's errors into faults: one list to coerce by, one to explain to the model."""
 
 import itertools
 import opcode

@@ -1,4 +1,4 @@
-"""How the arguments of one tool from one provider are validated; and provider-form arguments in, canonical ones out."""
+"""How one tool validates the arguments of one provider: name, rules, and the mapping to canonical form."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""Arguments that are not valid as they are in; read, mapped back and coerced arguments, or a ``CallError``, out."""
+"""Reads, maps back, coerces and validates the arguments that the fast path refused, or raises the ``CallError`` about them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""A part of a schema in; what it expects, in a few words, out."""
+"""Puts what a schema expects into a few words: the "expected" of a line of feedback."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A response body in; JSON out, whatever it came as: text, SDK object or protocol buffer; and pieces of streams."""
+"""Turns a response body (text, SDK object or protocol buffer) into JSON; helpers for the readers of providers."""
 
 from collections.abc import Callable
 from typing import Any
