@@ -115,11 +115,11 @@ class Bound:
 
     def report(self) -> Report:
         """The differences between the tools and what this provider is sent, and the findings of each tool."""
-        said: list[tuple[str, Loss | Finding]] = []
+        differences: list[tuple[str, Loss | Finding]] = []
         for one in self._shapes.values():
-            said += [(one.name, loss) for loss in one.said]
-            said += [(one.name, finding) for finding in one.tool.findings]
-        return Report(said)
+            differences += [(one.name, loss) for loss in one.differences]
+            differences += [(one.name, finding) for finding in one.tool.findings]
+        return Report(differences)
 
     def request(
         self, *, choice: str | Collection[str] | None = None, parallel: bool | None = None, model: str | None = None
@@ -206,7 +206,7 @@ class Bound:
             UsageError: There is no such tool, or a call's arguments cannot be read.
         """
         shapes = {one.name: one for one in self._shapes.values()}
-        said: list[OutboundCall] = []
+        outbound: list[OutboundCall] = []
         for position, one in enumerate(calls):
             name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
             if name not in shapes or arguments is None:
@@ -214,8 +214,8 @@ class Bound:
             shape = shapes[name]
             written = arguments if shape.out is None else shape.out(arguments)
             call_id = one.id if isinstance(one, Call) else generated_id(id_seed([name, arguments]), position)
-            said.append(OutboundCall(call_id, shape.wire_name, copied(written)))
-        return self.provider.say(said)
+            outbound.append(OutboundCall(call_id, shape.wire_name, copied(written)))
+        return self.provider.say(outbound)
 
     def encode(self, results: Sequence[Result]) -> list[WireMessage]:
         """Results as the provider's messages, in the order given."""

@@ -28,7 +28,7 @@ __all__ = [
     "did_you_mean",
     "for_model",
     "nearest",
-    "shown",
+    "preview",
 ]
 
 CallErrorCode = Literal[
@@ -72,9 +72,9 @@ class Problem(NamedTuple):
     evidence: str = ""
 
     def __str__(self) -> str:
-        said = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")
+        sentence = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")
         path = self.path if len(self.path) <= _LONGEST_PATH_SHOWN else self.path[:_LONGEST_PATH_SHOWN] + "…"
-        placed = f"{path}: {said}" if path else said
+        placed = f"{path}: {sentence}" if path else sentence
         line = f"{placed} ({self.hint})" if self.hint else placed
         return re.sub(_CONTROL, lambda found: json.dumps(found[0])[1:-1], line)  # a problem is one line
 
@@ -200,10 +200,10 @@ def for_model(error: CallError) -> str:
     It holds no text of an exception, except the author's own ``ToolError``, and the ``ValueError`` that a validator of
     the author's raises itself: both are written for the caller.
     """
-    return _said(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
+    return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
 
 
-def _said(error: CallError) -> str:  # noqa: PLR0911 - a line a code
+def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
@@ -246,7 +246,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     return f'did you mean "{near}"?' if near else ""
 
 
-def shown(value: Any) -> str:
+def preview(value: Any) -> str:
     """A value a model wrote, as short JSON; no more of a long one is written than is shown."""
     if isinstance(value, str):
         value = value[: _LONGEST_VALUE_SHOWN + 1]
@@ -270,11 +270,11 @@ def _problems(error: CallError) -> str:
 
 
 def _unknown_tool(error: CallError) -> str:
-    said = f"There is no tool named {shown(error.tool)}."
+    sentence = f"There is no tool named {preview(error.tool)}."
     if error.text:
-        said += f' Did you mean "{error.text}"?'
+        sentence += f' Did you mean "{error.text}"?'
     if error.names:
         more = len(error.names) - _MOST_NAMES_SHOWN
         listed = ", ".join(error.names[:_MOST_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        said += f" The tools are: {listed}."
-    return said
+        sentence += f" The tools are: {listed}."
+    return sentence

@@ -31,7 +31,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 class Options(NamedTuple):
-    """What the author said besides the function itself."""
+    """The options of one tool, besides the function itself."""
 
     name: str | None = None
     title: str | None = None
@@ -55,13 +55,13 @@ def options_of(given: ToolOptions) -> Options:
         DefinitionError: One is not of the kind that it can be.
         TypeError: There is no such option.
     """
-    said_of = cast("dict[str, Any]", given)
+    values = cast("dict[str, Any]", given)
     if unknown := given.keys() - set(Options._fields[:-1]):
         raise TypeError(f"tool() got an unexpected keyword argument {min(unknown)!r}")
     problems = [
-        Problem(path=name, rule="option", message=f"{said}, not {said_of[name]!r}"[:200])
-        for name, (is_right, said) in _KINDS.items()
-        if name in said_of and not is_right(said_of[name])
+        Problem(path=name, rule="option", message=f"{expectation}, not {values[name]!r}"[:200])
+        for name, (is_right, expectation) in _KINDS.items()
+        if name in values and not is_right(values[name])
     ]
     if problems:
         raise DefinitionError(tool=str(given.get("name") or "a tool"), location="its options", problems=problems)
@@ -117,7 +117,7 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
 
 
 def refuse_wrong(options: Options, name: str, location: str) -> None:
-    """Check what the author said besides the function.
+    """Check the options of a tool.
 
     Raises:
         DefinitionError: Some of it cannot be meant; every problem at once.
@@ -159,7 +159,7 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
 
 
 def given_in(options: Options) -> dict[str, Any]:
-    """What was said at all."""
+    """The options that were given at all."""
     return {key: value for key, value in options._asdict().items() if value != Options._field_defaults[key]}
 
 

@@ -39,8 +39,8 @@ class Report:
 
     __slots__ = ("entries",)
 
-    def __init__(self, said: Iterable[tuple[str, Loss | Finding]]) -> None:
-        self.entries = tuple(_entry(tool, one) for tool, one in said)
+    def __init__(self, differences: Iterable[tuple[str, Loss | Finding]]) -> None:
+        self.entries = tuple(_entry(tool, one) for tool, one in differences)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -75,8 +75,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
-def _entry(tool: str, said: Loss | Finding) -> Entry:
-    if isinstance(said, Finding):
-        return Entry(tool, said.path, said.rule, "finding", "told", said.message)
-    note = f"{said.note}; canonical and shown form may look alike" if said.ambiguous else said.note
-    return Entry(tool, said.path, said.keyword, said.kind, _SEVERITIES[said.kind], note)
+def _entry(tool: str, difference: Loss | Finding) -> Entry:
+    if isinstance(difference, Finding):
+        return Entry(tool, difference.path, difference.rule, "finding", "told", difference.message)
+    note = f"{difference.note}; canonical and wire form may look alike" if difference.ambiguous else difference.note
+    return Entry(tool, difference.path, difference.keyword, difference.kind, _SEVERITIES[difference.kind], note)

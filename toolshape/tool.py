@@ -311,7 +311,7 @@ class Tool(Generic[P, R]):
             ExportError: The provider cannot be shown this tool, or has no strict form.
         """
         wish = self.strict if strict is None else strict
-        return export.show(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
+        return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
 
 
 def record_of(tool: Tool[..., Any]) -> Record:

@@ -14,7 +14,7 @@ from toolshape import DefinitionError, ExportError, Registry, Tool
 from toolshape.providers import available, get
 from toolshape.testing import LawBrokenError
 from toolshape.testing.laws import check_shape, in_2020_12
-from toolshape.wire.export import show
+from toolshape.wire.export import to_wire
 from toolshape.wire.provider import Provider
 
 # A part of the rows, unless all are asked for (nox -s corpora).
@@ -93,7 +93,7 @@ def test_every_definition_is_shown_or_refused_with_a_reason(read, name):
         for index, (row, tool) in enumerate(read):
             counts[row["dialect"]] += 1
             try:
-                shown = show(provider, tool.spec, strict)
+                shown = to_wire(provider, tool.spec, strict)
             except ExportError as error:
                 assert all(problem.rule and str(problem) for problem in error.problems)
                 refused[row["id"]] = str(error)
@@ -165,7 +165,7 @@ def test_gold_calls_go_there_and_back():
             for name in names:
                 strict = get(name).strict is not None
                 try:
-                    lens = show(get(name), spec, strict).lens
+                    lens = to_wire(get(name), spec, strict).lens
                 except ExportError:  # counted above
                     continue
                 said = call["arguments"] if lens.out is None else lens.out(call["arguments"])
@@ -192,7 +192,7 @@ def test_the_laws_hold_for_definitions_of_others(name):
     for row, tool in tools(step=100 + 10 * STEP):
         for strict in (False,) if provider.strict is None else (False, True):
             try:
-                shown = show(provider, tool.spec, strict)
+                shown = to_wire(provider, tool.spec, strict)
             except ExportError:
                 continue
             checked += 1

@@ -19,7 +19,7 @@ from toolshape.testing import LawBrokenError, check_provider, check_tool, values
 from toolshape.testing.laws import check_shape
 from toolshape.tool import as_tool, record_of
 from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.export import Shown, show
+from toolshape.wire.export import WireTool, to_wire
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 # What a provider has no strict form for, however it is rewritten: the budget of Claude's grammar.
@@ -43,7 +43,7 @@ def lenses(name: str):
 def schemas(name: str, function):
     provider = get(name)
     forms = (False,) if provider.strict is None else (False, True)
-    return [show(provider, as_tool(function).spec, strict).lens.schema for strict in forms]
+    return [to_wire(provider, as_tool(function).spec, strict).lens.schema for strict in forms]
 
 
 @pytest.mark.parametrize("provider", available())
@@ -120,7 +120,7 @@ def broken_by(rules, name="openai", cases=CASES, examples=10):
         changed = walk.compose(rules)(record_of(tool).definition.schema)
         if changed.schema == record_of(tool).definition.schema:
             continue
-        shown = show(provider, tool.spec, False)
+        shown = to_wire(provider, tool.spec, False)
         shown = type(shown)(wire_name=tool.name, is_strict=True, payload={}, lens=changed)
         try:
             check_shape(tool, shown, shown, examples=examples)
@@ -192,7 +192,7 @@ def test_arguments_that_are_a_choice(lost):
     changed = structure.wrapped_root(record_of(made).definition.schema)
     assert list(changed.schema["properties"]) == ["arguments"]
     changed = changed._replace(**({lost: None} if lost else {}))
-    shown = Shown(wire_name="find", is_strict=True, payload={}, lens=changed)
+    shown = WireTool(wire_name="find", is_strict=True, payload={}, lens=changed)
     if lost is None:
         check_shape(made, shown, shown, examples=20)
     else:

@@ -11,7 +11,7 @@ from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
 from toolshape.providers import get
-from toolshape.wire.export import show
+from toolshape.wire.export import to_wire
 
 PROVIDERS = [
     ("openai", True),
@@ -121,7 +121,7 @@ def test_strict_schemas_compile(provider, name):
         pytest.skip("more optional parameters than Anthropic compiles")
     made = tool(case.function)
     bound = Registry([made]).bind(provider, strict=True)
-    lens = show(get(provider), made.spec, strict=True).lens
+    lens = to_wire(get(provider), made.spec, strict=True).lens
     grammar = llguidance.LLMatcher.grammar_from_json_schema(lens.schema, overrides={"whitespace_flexible": False})
     assert not llguidance.LLMatcher.validate_grammar(grammar, TOKENS)
     matcher = llguidance.LLMatcher(TOKENS, grammar)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
 from toolshape.definitions.formats import read_definition
 from toolshape.providers import get
-from toolshape.wire.export import show
+from toolshape.wire.export import to_wire
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FORMS = {
@@ -513,7 +513,7 @@ def test_words_that_others_use(properties, schema, right, wrong):
         assert raised.value.code == "invalid_arguments"
     for name in ("openai", "anthropic", "gemini", "gemini-openapi", "cohere", "ollama", "mcp", "moonshot"):
         for strict in (False, True) if get(name).strict is not None else (False,):
-            shown = show(get(name), made.spec, strict)
+            shown = to_wire(get(name), made.spec, strict)
             said = right if shown.lens.out is None else shown.lens.out(right)
             home = said if shown.lens.back is None else shown.lens.back(said)
             assert home == right, (name, strict)

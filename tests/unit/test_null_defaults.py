@@ -27,7 +27,7 @@ from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.fast_path import compile_model_validation
 from toolshape.validation.model_traits import traits_of
 from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.export import show
+from toolshape.wire.export import to_wire
 
 Maybe = TypeAliasType("Maybe", Optional[int])
 
@@ -94,7 +94,7 @@ class Named(BaseModel):
 
 def both(made: Any, text: str) -> list[Any]:
     """What is made of a text by the strict form's own validator, and by dropping nulls first; or why it is refused."""
-    lens = show(get("openai"), made.spec, True).lens
+    lens = to_wire(get("openai"), made.spec, True).lens
     found = []
     for drops in (lens.drops, None):
         terms = ValidationSettings("t", chosen_rules(None), lens.back, drops)
@@ -113,14 +113,14 @@ def fields_set(value: Any) -> Any:
     return [fields_set(item) for item in value] if isinstance(value, list) else value
 
 
-DROPPING = [name for name, case in CASES.items() if show(get("openai"), tool(case.function).spec, True).lens.drops]
+DROPPING = [name for name, case in CASES.items() if to_wire(get("openai"), tool(case.function).spec, True).lens.drops]
 
 
 @pytest.mark.parametrize("name", DROPPING)
 def test_the_same_for_every_function(name):
     """For every function of the zoo that only leaves nulls out: the same model, whichever way it is read."""
     made = tool(CASES[name].function)
-    lens = show(get("openai"), made.spec, True).lens
+    lens = to_wire(get("openai"), made.spec, True).lens
     said = lens.out(CASES[name].arguments) if lens.out else CASES[name].arguments
     once, first = both(made, json.dumps(said))
     assert once == first
@@ -208,7 +208,7 @@ def test_defaults_are_nobody_elses():
 def test_which_types_take_one_parse(annotation, is_told):
     """What an author's validator looks at, and what contains itself, is mapped back first."""
     made = taking(annotation)
-    lens = show(get("openai"), made.spec, True).lens
+    lens = to_wire(get("openai"), made.spec, True).lens
     assert (
         compile_null_admitting(made.model.__pydantic_core_schema__, lens.drops or frozenset()) is not None
     ) is is_told

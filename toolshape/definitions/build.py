@@ -137,10 +137,10 @@ def _known(signature: Signature) -> frozenset[str] | None:
 
 def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
     """The coercion rules that parameters switch: ``Annotated[..., Coerce(...)]``."""
-    said = {one.name: getattr(one.annotation, "__metadata__", ()) for one in signature.parameters}
+    metadata_of = {one.name: getattr(one.annotation, "__metadata__", ()) for one in signature.parameters}
     return {
         name: {rule: is_on for one in metadata if isinstance(one, Coerce) for rule, is_on in one.rules}
-        for name, metadata in said.items()
+        for name, metadata in metadata_of.items()
     }
 
 

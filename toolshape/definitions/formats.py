@@ -209,12 +209,12 @@ _EFFECTS: Mapping[str, tuple[Effect, Effect | None]] = {
 def _effects(annotations: Any) -> frozenset[Effect]:
     """MCP's hints, those that are said."""
     hints = annotations if isinstance(annotations, dict) else {}
-    said: set[Effect | None] = {
+    found: set[Effect | None] = {
         effects[0] if hints[hint] else effects[1] for hint, effects in _EFFECTS.items() if hint in hints
     }
-    if "read" in said:  # the hints about writing mean nothing then
-        said -= {"destructive", "write"}
-    return frozenset(effect for effect in said if effect is not None)
+    if "read" in found:  # the hints about writing mean nothing then
+        found -= {"destructive", "write"}
+    return frozenset(effect for effect in found if effect is not None)
 
 
 def _title(inner: JsonObject) -> str | None:

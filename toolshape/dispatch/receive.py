@@ -27,8 +27,10 @@ def reading_of(provider: Provider, response: Any) -> Read:
         reading = _read_oddity(provider, body, response, error)
     if reading is None:
         family = family_of(body).family
-        said = f"a response of {family}, " + (f"not of {provider.family}" if family != provider.family else "not read")
-        raise ResponseError(said, body=response)
+        message = f"a response of {family}, " + (
+            f"not of {provider.family}" if family != provider.family else "not read"
+        )
+        raise ResponseError(message, body=response)
     return reading
 
 
@@ -42,8 +44,8 @@ def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception)
         raise
     except Exception as other:  # as broken as before
         error = other
-    said = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
-    raise ResponseError(said, body=response) from error
+    message = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
+    raise ResponseError(message, body=response) from error
 
 
 def _without_strays(node: Any) -> Any:
@@ -72,5 +74,5 @@ def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Compl
     except ResponseError:
         raise
     except Exception as error:
-        said = f"an event of {provider.family} that cannot be read ({type(error).__name__})"
-        raise ResponseError(said, body=event) from error
+        message = f"an event of {provider.family} that cannot be read ({type(error).__name__})"
+        raise ResponseError(message, body=event) from error

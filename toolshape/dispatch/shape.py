@@ -9,7 +9,7 @@ from toolshape.schema.arrows import Arrow
 from toolshape.tool import Tool
 from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.export import Shown, show
+from toolshape.wire.export import WireTool, to_wire
 from toolshape.wire.provider import Provider, Strictness
 from toolshape.wire.strict_budget import Candidate, relaxed
 
@@ -21,7 +21,7 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
-    ``entry`` is the JSON of what is shown, ``said`` what a report says of it. ``settings`` are those on which its calls are
+    ``entry`` is the JSON of what is shown, ``differences`` what a report lists of it. ``settings`` are those on which its calls are
     validated; ``out`` maps canonical arguments to the form that the provider was sent.
     """
 
@@ -30,7 +30,7 @@ class Shape(NamedTuple):
     wire_name: str
     entry: bytes
     is_strict: bool
-    said: tuple[Loss | Finding, ...]
+    differences: tuple[Loss | Finding, ...]
     settings: ValidationSettings
     out: Arrow | None
 
@@ -58,7 +58,7 @@ def shapes(
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
-    shown = [(tool, wish, show(provider, tool.spec, wish)) for tool, wish in wishes]
+    shown = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.budget is None:
         return [_compiled(tool, one, rules, annotates) for tool, _, one in shown]
     candidates = [
@@ -83,13 +83,13 @@ def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
     return verbatim is not None and verbatim.form == provider.form
 
 
-def _lenient(provider: Provider, tool: Tool[..., Any]) -> Shown:
-    shown = show(provider, tool.spec, strict=False)
+def _lenient(provider: Provider, tool: Tool[..., Any]) -> WireTool:
+    shown = to_wire(provider, tool.spec, strict=False)
     note = f"not constrained: the request's strict tools would be more than {provider.name} compiles"
     return shown._replace(notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool) -> Shape:
+def _compiled(tool: Tool[..., Any], shown: WireTool, rules: Rules, annotates: bool) -> Shape:
     chosen = chosen_rules(rules, tool.coerce)
     return Shape(
         tool=tool,
@@ -97,7 +97,7 @@ def _compiled(tool: Tool[..., Any], shown: Shown, rules: Rules, annotates: bool)
         wire_name=shown.wire_name,
         entry=json.dumps(shown.payload).encode(),
         is_strict=shown.is_strict,
-        said=(*shown.notes, *shown.lens.losses),
+        differences=(*shown.notes, *shown.lens.losses),
         settings=ValidationSettings(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
         out=shown.lens.out,
     )

@@ -81,10 +81,10 @@ def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     parameters: dict[str, str] = {}
     for param in parsed.params:
         # NumPy style often says what a parameter is where its type would stand: "G : NetworkX graph".
-        said = param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
+        description = param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
         for name in param.arg_name.split(","):
-            if said.strip():
-                parameters[name.strip().lstrip("*\\")] = said.strip()
+            if description.strip():
+                parameters[name.strip().lstrip("*\\")] = description.strip()
     return Doc(
         description=re.sub(_REST_DIRECTIVE, "", parsed.description or "").replace(_JOINER, "").strip(),
         parameters=parameters,

@@ -94,56 +94,56 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._of_class(schema["cls"], super().dataclass_schema(schema))
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
-        said = super().typed_dict_schema(schema)
-        return self._of_class(schema["cls"], said) if "cls" in schema else said
+        generated = super().typed_dict_schema(schema)
+        return self._of_class(schema["cls"], generated) if "cls" in schema else generated
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
             return self.handle_invalid_for_json_schema(schema, "an enum without members")
-        said = super().generate_inner(schema)
+        generated = super().generate_inner(schema)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
-            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(said)))
+            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(generated)))
         if schema["type"] in MAPS and self.mode == "validation":
-            return self._with_keys(schema, said)
-        if "$ref" not in said or schema["type"] == "named-tuple":
-            found = self.resolve_ref_schema(said)
+            return self._with_keys(schema, generated)
+        if "$ref" not in generated or schema["type"] == "named-tuple":
+            found = self.resolve_ref_schema(generated)
             if found.get("type") == "array" and not found.keys() & {"items", "prefixItems"}:
                 found["items"] = {}  # an array says what it holds
-        return said
+        return generated
 
-    def _with_keys(self, schema: Node, said: JsonSchemaValue) -> JsonSchemaValue:
+    def _with_keys(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
         """A map that says which texts are its keys."""
-        patterns = said.pop("patternProperties", None)
+        patterns = generated.pop("patternProperties", None)
         if patterns:
             [(_, values)] = patterns.items()
             keys = self.generate_inner(schema["keys_schema"])
             names = {key: value for key, value in keys.items() if key in ("pattern", "minLength", "maxLength")}
-            return {**said, "additionalProperties": values, "propertyNames": names}
+            return {**generated, "additionalProperties": values, "propertyNames": names}
         rule = key_rule(schema.get("keys_schema"), self.core_definitions)
         if rule.schema is None:
-            return said
+            return generated
         if rule.schema == {"not": {}}:
             self.skipped.append("no text is a key of this map: it can only be empty")
-            return {**{key: value for key, value in said.items() if key != "propertyNames"}, "maxProperties": 0}
-        return {**said, "propertyNames": rule.schema}
+            return {**{key: value for key, value in generated.items() if key != "propertyNames"}, "maxProperties": 0}
+        return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
         """Leave out what a dataclass sets itself: its constructor does not take it."""
         return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
-        said = super().tuple_schema(schema)
+        generated = super().tuple_schema(schema)
         if "variadic_item_index" not in schema:
-            said["minItems"] = said["maxItems"] = len(schema["items_schema"])
-        return said
+            generated["minItems"] = generated["maxItems"] = len(schema["items_schema"])
+        return generated
 
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
-        said = super().json_or_python_schema(schema)
+        generated = super().json_or_python_schema(schema)
         serializer: Any = schema["python_schema"].get("function") or {}
         maker = getattr(serializer.get("function"), "__qualname__", "")
         if maker.startswith("Secret.") and self.mode == "validation":  # of Secret[T] pydantic says no more than of T
-            return {**said, "writeOnly": True}
-        return said
+            return {**generated, "writeOnly": True}
+        return generated
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
@@ -153,12 +153,12 @@ class _CanonicalSchema(GenerateJsonSchema):
         return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        said = super().default_schema(schema)
-        if said.get("default") is not None and self.mode == "validation" and _is_json_text(schema["schema"]):
-            said["default"] = json.dumps(said["default"])
-        if "default" in said and said["default"] is None and not _may_be_null(schema["schema"]):
-            del said["default"]
-        return said
+        generated = super().default_schema(schema)
+        if generated.get("default") is not None and self.mode == "validation" and _is_json_text(schema["schema"]):
+            generated["default"] = json.dumps(generated["default"])
+        if "default" in generated and generated["default"] is None and not _may_be_null(schema["schema"]):
+            del generated["default"]
+        return generated
 
     def encode_default(self, dft: Any) -> Any:
         """Write a default as JSON, or raise what the generator reads as "leave it out"."""
@@ -174,39 +174,39 @@ class _CanonicalSchema(GenerateJsonSchema):
             raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
         return encoded
 
-    def _of_class(self, cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
-        said = _without_generated_title(cls, said)
-        if "properties" not in said:
-            return said
-        if self.mode == "validation" and not sets_extra(cls) and said.get("additionalProperties", True) is True:
-            said["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
+    def _of_class(self, cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
+        generated = _without_generated_title(cls, generated)
+        if "properties" not in generated:
+            return generated
+        if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
+            generated["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
         text = cls.__doc__
         if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
             aliases = {name: info.alias for name, info in getattr(cls, "model_fields", {}).items() if info.alias}
-            doc = docstrings.read_docstring(text, [*said["properties"], *aliases])
-            if said.get("description") in (None, inspect.cleandoc(text)):
-                said.pop("description", None)
-                said |= {"description": doc.description} if doc.description else {}
+            doc = docstrings.read_docstring(text, [*generated["properties"], *aliases])
+            if generated.get("description") in (None, inspect.cleandoc(text)):
+                generated.pop("description", None)
+                generated |= {"description": doc.description} if doc.description else {}
             for name, said_of_it in doc.parameters.items():
-                field = said["properties"].get(aliases.get(name, name))
+                field = generated["properties"].get(aliases.get(name, name))
                 if isinstance(field, dict):
                     field.setdefault("description", said_of_it)
-        return said
+        return generated
 
 
-def _as_choices(schema: Node, said: JsonSchemaValue) -> None:
+def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
     """Say of an enum which values there are, combinations of flags among them."""
     choices = choices_of(schema)
     if choices.mask is None:
-        said["enum"] = choices.values
+        generated["enum"] = choices.values
     else:
-        said.pop("enum", None)
-        said |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
-    if said.get("type") == "array":
-        said.setdefault("items", {})
+        generated.pop("enum", None)
+        generated |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
+    if generated.get("type") == "array":
+        generated.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
         bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
-        said.setdefault("description", f"The sum of: {bits}.")
+        generated.setdefault("description", f"The sum of: {bits}.")
 
 
 def _is_json_text(schema: Mapping[str, Any]) -> bool:
@@ -273,8 +273,8 @@ def _of_dataclass(value: Any, by_alias: bool) -> Any:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-def _without_generated_title(cls: type[Any], said: JsonSchemaValue) -> JsonSchemaValue:
+def _without_generated_title(cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
     generator: Callable[[type[Any]], str] | None = class_config(cls).get("model_title_generator")
-    if said.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
-        del said["title"]
-    return said
+    if generated.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
+        del generated["title"]
+    return generated

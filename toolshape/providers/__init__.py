@@ -75,8 +75,8 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
             default = _built_in().get(provider.family, provider)
             return default if recognised(default, response) else provider
     known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
-    said = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
-    raise ResponseError(f"not a response of a known family ({known}): {said}", body=response)
+    form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
+    raise ResponseError(f"not a response of a known family ({known}): {form}", body=response)
 
 
 def recognised(provider: Provider, response: Any) -> bool:

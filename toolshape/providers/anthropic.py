@@ -94,12 +94,12 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
         return {"tools": tools}
-    said: JsonObject = {"type": _CHOICES[choice.mode or ("required" if choice.names else "auto")]}
+    tool_choice: JsonObject = {"type": _CHOICES[choice.mode or ("required" if choice.names else "auto")]}
     if len(choice.names) == 1:
-        said = {"type": "tool", "name": choice.names[0]}
-    if choice.parallel is not None and said["type"] != "none":
-        said["disable_parallel_tool_use"] = not choice.parallel
-    return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": said}
+        tool_choice = {"type": "tool", "name": choice.names[0]}
+    if choice.parallel is not None and tool_choice["type"] != "none":
+        tool_choice["disable_parallel_tool_use"] = not choice.parallel
+    return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": tool_choice}
 
 
 def whole(body: Any) -> Any:

@@ -175,10 +175,10 @@ def _result(result: Result) -> JsonObject:
     content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
     if result.parts:
         content = [_piece(one) for one in result.parts]
-    said: JsonObject = {"toolUseId": result.call.id, "content": content}
+    tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
     if result.error is not None:
-        said["status"] = "error"
-    return said
+        tool_result["status"] = "error"
+    return tool_result
 
 
 _FORMATS = {"image/jpeg": "jpeg", "text/plain": "txt", "text/markdown": "md"}

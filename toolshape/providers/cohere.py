@@ -60,14 +60,14 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     is_said = choice.names or choice.mode in ("required", "none")
     if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
         raise unsupported(choice, "choice", f"{choice.model} takes no choice of tools: leave it out")
-    said: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
+    body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if choice.names or choice.mode == "required":
-        said["tool_choice"] = "REQUIRED"
+        body["tool_choice"] = "REQUIRED"
     elif choice.mode == "none":
-        said["tool_choice"] = "NONE"
+        body["tool_choice"] = "NONE"
     if choice.is_strict:
-        said["strict_tools"] = True
-    return said
+        body["strict_tools"] = True
+    return body
 
 
 def whole(body: Any) -> Any:
@@ -101,24 +101,24 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     at = places.get(event.get("index"), len(calls) - 1)
     kind = event.get("type")
     delta = event.get("delta") or {}
-    said = delta.get("message") or {}
+    piece = delta.get("message") or {}
     if kind == "tool-plan-delta":
         message.setdefault("tool_plan", "")
-        append_text(message, "tool_plan", said.get("tool_plan", ""))
+        append_text(message, "tool_plan", piece.get("tool_plan", ""))
     elif kind == "tool-call-start":
-        begun = copied(said["tool_calls"])
+        begun = copied(piece["tool_calls"])
         begun.setdefault("function", {}).setdefault("arguments", "")
         places[event.get("index")] = len(calls)
         message["tool_calls"] = calls
         calls.append(begun)
     elif kind == "tool-call-delta":
-        append_text(calls[at]["function"], "arguments", said["tool_calls"]["function"]["arguments"])
+        append_text(calls[at]["function"], "arguments", piece["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":
         return hold_unless_whole(body, at, openai.call(calls[at]), calls[at]["function"]["arguments"])
     elif kind == "content-start":
-        message.setdefault("content", []).append(dict(said.get("content") or {}))
+        message.setdefault("content", []).append(dict(piece.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):
-        for key, value in (said.get("content") or {}).items():
+        for key, value in (piece.get("content") or {}).items():
             message["content"][-1].setdefault(key, "")
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":

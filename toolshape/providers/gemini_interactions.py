@@ -27,14 +27,16 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict i
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
-    said: Any = None
+    tool_choice: Any = None
     if choice.names:
-        said = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
+        tool_choice = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
     elif choice.mode is not None:
-        said = _CHOICES[choice.mode]
-    if choice.is_strict and said in (None, "auto"):
-        said = "validated"
-    return {"tools": tools} if said is None else {"tools": tools, "generation_config": {"tool_choice": said}}
+        tool_choice = _CHOICES[choice.mode]
+    if choice.is_strict and tool_choice in (None, "auto"):
+        tool_choice = "validated"
+    return (
+        {"tools": tools} if tool_choice is None else {"tools": tools, "generation_config": {"tool_choice": tool_choice}}
+    )
 
 
 def whole(body: Any) -> Any:

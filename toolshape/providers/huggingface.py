@@ -80,11 +80,11 @@ def _message(result: Result) -> WireMessage:
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     """Arguments are an object; templates put no id anywhere."""
-    said = [
+    tool_calls = [
         {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}
         for one in calls
     ]
-    return [{"role": "assistant", "content": "", "tool_calls": said}]
+    return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 
 
 HUGGINGFACE = replace(

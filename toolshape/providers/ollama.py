@@ -127,25 +127,25 @@ def _call(call: Any) -> WireCall:
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Calls come whole; several chunks may each carry some."""
     message = body.setdefault("message", {"role": "assistant", "content": ""})
-    said = event.get("message") or {}
+    piece = event.get("message") or {}
     for key in ("content", "thinking"):
-        if said.get(key):
+        if piece.get(key):
             message.setdefault(key, "")
-            append_text(message, key, said[key])
+            append_text(message, key, piece[key])
     begun = len(message.get("tool_calls", ()))
-    if said.get("tool_calls"):
-        message.setdefault("tool_calls", []).extend(said["tool_calls"])
+    if piece.get("tool_calls"):
+        message.setdefault("tool_calls", []).extend(piece["tool_calls"])
     if event.get("error"):
         body["done_reason"] = "error"
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
-    new = list(enumerate(map(_call, said.get("tool_calls") or ()), begun))
+    new = list(enumerate(map(_call, piece.get("tool_calls") or ()), begun))
     return new if event.get("done_reason") != "length" else new[:-1]
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    said = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
-    return [{"role": "assistant", "content": "", "tool_calls": said}]
+    tool_calls = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
+    return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

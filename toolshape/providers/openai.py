@@ -70,12 +70,12 @@ def _function(name: str) -> JsonObject:
 
 
 def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObject:
-    said: JsonObject = {"tools": tools}
+    body: JsonObject = {"tools": tools}
     if tool_choice is not None:
-        said["tool_choice"] = tool_choice
+        body["tool_choice"] = tool_choice
     if choice.parallel is not None:
-        said["parallel_tool_calls"] = choice.parallel
-    return said
+        body["parallel_tool_calls"] = choice.parallel
+    return body
 
 
 def whole(body: Any) -> Any:
@@ -237,7 +237,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    said = [
+    tool_calls = [
         {
             "id": one.id,
             "type": "function",
@@ -245,7 +245,7 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
         }
         for one in calls
     ]
-    return [{"role": "assistant", "content": None, "tool_calls": said}]
+    return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
 
 def call(call: Any) -> WireCall:

@@ -24,13 +24,13 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    said = openai.request(tools, choice)
+    body = openai.request(tools, choice)
     functions = [{"type": "function", "name": name} for name in choice.names]
     if len(functions) > 1:
-        said["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": functions}
+        body["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": functions}
     elif functions:
-        said["tool_choice"] = functions[0]
-    return said
+        body["tool_choice"] = functions[0]
+    return body
 
 
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}  # the latter is free text, for no tool of ours

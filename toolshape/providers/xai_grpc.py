@@ -25,14 +25,14 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """There is no choice among some tools: only these are sent."""
-    said: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
+    body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
-        said["tool_choice"] = {"function_name": choice.names[0]}
+        body["tool_choice"] = {"function_name": choice.names[0]}
     elif choice.names or choice.mode is not None:
-        said["tool_choice"] = {"mode": _MODES[choice.mode or "required"]}
+        body["tool_choice"] = {"mode": _MODES[choice.mode or "required"]}
     if choice.parallel is not None:
-        said["parallel_tool_calls"] = choice.parallel
-    return said
+        body["parallel_tool_calls"] = choice.parallel
+    return body
 
 
 def whole(body: Any) -> Any:
@@ -101,8 +101,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     [message] = openai.say(calls)
-    said = [{**call, "type": _OWN[-1]} for call in message["tool_calls"]]
-    return [{"role": "ROLE_ASSISTANT", "tool_calls": said}]
+    tool_calls = [{**call, "type": _OWN[-1]} for call in message["tool_calls"]]
+    return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

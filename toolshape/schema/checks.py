@@ -37,7 +37,9 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
     def look(node: JsonSchema, at: Place) -> Change | None:
         found = ((check.__name__, check(node, at), evidence) for check, evidence in rules)
         problems.extend(
-            Problem(path=at.path, rule=name, message=said, evidence=evidence) for name, said, evidence in found if said
+            Problem(path=at.path, rule=name, message=message, evidence=evidence)
+            for name, message, evidence in found
+            if message
         )
         return None
 

@@ -137,8 +137,8 @@ def wrapped_root(schema: JsonSchema) -> Lens:
         return Lens(schema=schema)
     resolve = resolver(schema)
     place = Place(path="", keyword="", resolve=resolve)
-    said = each(describe_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
-    node, losses = (schema, ()) if said is None else (said.node, said.losses)
+    change = each(describe_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
+    node, losses = (schema, ()) if change is None else (change.node, change.losses)
     if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
         return Lens(schema=node, losses=losses)
     name = FIELD

@@ -287,10 +287,10 @@ class SchemaReader:
         elif node.get("anyOf") and "const" not in node:
             node["anyOf"] = [*node["anyOf"], {"type": "null"}]
         elif node.keys() & {"$ref", "oneOf", "allOf", "const"}:
-            said = {
+            values = {
                 key: node.pop(key) for key in list(node) if key not in ("title", "description", "default", "examples")
             }
-            node["anyOf"] = [said, {"type": "null"}]
+            node["anyOf"] = [values, {"type": "null"}]
 
     def note(self, at: Place, message: str) -> None:
         """Keep what was read otherwise than it was written."""

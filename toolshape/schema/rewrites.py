@@ -25,8 +25,8 @@ ANNOTATIONS = frozenset(
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
     """The node with sentences added to its description."""
-    said = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
-    return {**node, "description": said} if said else node
+    description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
+    return {**node, "description": description} if description else node
 
 
 def annotations_of(node: JsonSchema) -> JsonSchema:
@@ -94,9 +94,9 @@ def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     parts = node.get("anyOf", [node])
     names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
-    said = at.resolve(node) if len(names) == 1 else node
+    target = at.resolve(node) if len(names) == 1 else node
     some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return json_text(said, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
+    return json_text(target, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
 
 
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:

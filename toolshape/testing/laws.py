@@ -20,7 +20,7 @@ from toolshape.testing.mistakes import Outcome, SilentlyWrongError, Slip, SlipKi
 from toolshape.testing.values import values_for
 from toolshape.tool import Tool, as_tool, record_of
 from toolshape.validation.settings import Validate, ValidationSettings
-from toolshape.wire.export import Shown, show
+from toolshape.wire.export import WireTool, to_wire
 from toolshape.wire.provider import Provider
 
 try:
@@ -65,7 +65,7 @@ _LONG = 20
 class LawBrokenError(AssertionError):
     """A provider breaks a law: the ``law``, the tool, and the value that shows it."""
 
-    def __init__(self, law: Law, shown: Shown, said: str, value: Any) -> None:
+    def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
         self.value = value
         strict = "strict" if shown.is_strict else "lenient"
@@ -215,7 +215,7 @@ def check_provider(
     found = get(provider)
     for one in map(as_tool, tools):
         for strict in (False, True) if found.strict is not None else (False,):
-            check_shape(one, show(found, one.spec, strict), show(found, one.spec, strict), examples=examples)
+            check_shape(one, to_wire(found, one.spec, strict), to_wire(found, one.spec, strict), examples=examples)
 
 
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
@@ -236,7 +236,9 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
         LawBrokenError: The schema and the model disagree on a value.
     """
     made = as_tool(tool)
-    plain = Shown(wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema))
+    plain = WireTool(
+        wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema)
+    )
     laws = _Laws(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
@@ -324,7 +326,7 @@ def _profile(examples: int) -> settings:
     )
 
 
-def check_shape(tool: Tool[..., Any], shown: Shown, again: Shown, *, examples: int) -> None:
+def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examples: int) -> None:
     """Check the laws for one tool as it is shown."""
     if json.dumps(shown.payload) != json.dumps(again.payload):
         raise LawBrokenError("still", shown, "two exports differ", shown.payload)
@@ -355,7 +357,7 @@ class _Laws:
     """The laws over values, for one tool as it is shown."""
 
     tool: Tool[..., Any]
-    shown: Shown
+    shown: WireTool
 
     def __post_init__(self) -> None:
         self.canonical: JsonSchema = record_of(self.tool).definition.schema

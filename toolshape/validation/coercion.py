@@ -128,7 +128,7 @@ class Coerce:
 
 
 COERCE = "toolshape_coerce"
-"""The key under which a core schema's metadata holds what ``Coerce`` said."""
+"""The key under which a core schema's metadata holds the rules of ``Coerce``."""
 
 
 def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
@@ -148,12 +148,12 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
                     hint = did_you_mean(str(rule), RULES)
                     raise ValueError(f"no coercion rule {rule!r}" + (f", {hint}" if hint else ""))
                 if is_on is not True and is_on is not False:
-                    said = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
-                    raise ValueError(said)
+                    message = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
+                    raise ValueError(message)
             chosen.update(layer)
         elif layer is not None:
-            said = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
-            raise ValueError(said)
+            message = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
+            raise ValueError(message)
     if chosen["repair_json"]:
         _require_json5()
     made = frozenset(rule for rule, on in chosen.items() if on)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.errors import Problem, did_you_mean, shown
+from toolshape.errors import Problem, did_you_mean, preview
 from toolshape.validation.faults import Fault, Location, path_of
 from toolshape.validation.lookup import Secrets, nodes_at, property_names
 from toolshape.validation.wording import expected_of, kind_of
@@ -79,7 +79,7 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
     if not expected:
         message = "it is refused" if names_secret else fault.otherwise or f"it breaks {fault.rule}"
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
-    got = f"{kind_of(fault.found)} that is not shown" if is_secret else shown(fault.found)
+    got = f"{kind_of(fault.found)} that is not shown" if is_secret else preview(fault.found)
     return Problem(path=path, rule=fault.rule, expected=expected, got=got)
 
 
@@ -128,22 +128,22 @@ def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> st
     Returns:
         The text; empty where it would be long.
     """
-    said = {one.path: str(one).removeprefix(f"{one.path}: ") for one in problems[:_MOST_FAULTS]}
+    comments = {one.path: str(one).removeprefix(f"{one.path}: ") for one in problems[:_MOST_FAULTS]}
     more = sum(int(one.got) if one.rule == "more" else 1 for one in problems[_MOST_FAULTS:])
-    lines = list(itertools.islice(_lines(value, (), said, Secrets(schema), ""), _MOST_LINES + 1))
+    lines = list(itertools.islice(_lines(value, (), comments, Secrets(schema), ""), _MOST_LINES + 1))
     text = "\n".join([*lines, *([f"// and {more} more"] if more else [])])
     return text if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT else ""
 
 
-def _lines(value: Any, at: Location, said: Mapping[str, str], secrets: Secrets, comma: str) -> Iterator[str]:
+def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secrets, comma: str) -> Iterator[str]:
     indent, path = "  " * len(at), path_of(at)
-    label = f"{shown(at[-1])}: " if at and isinstance(at[-1], str) else ""
-    comment = f"  // {said[path]}" if path in said else ""
-    inside = [one for one in said if one != path and (not path or one.startswith((f"{path}.", f"{path}[")))]
+    label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
+    comment = f"  // {comments[path]}" if path in comments else ""
+    inside = [one for one in comments if one != path and (not path or one.startswith((f"{path}.", f"{path}[")))]
     if inside and not isinstance(value, (dict, list)):  # in a text that holds JSON
-        comment = "  // " + "; ".join(f"{one[len(path) :].lstrip('.')}: {said[one]}" for one in inside)
+        comment = "  // " + "; ".join(f"{one[len(path) :].lstrip('.')}: {comments[one]}" for one in inside)
     if not isinstance(value, (dict, list)) or not inside:
-        text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else shown(value)
+        text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)
         yield f"{indent}{label}{text}{comma}{comment}"
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
@@ -155,10 +155,10 @@ def _lines(value: Any, at: Location, said: Mapping[str, str], secrets: Secrets, 
             yield f"{indent}  // ... {count} more"
         else:
             step, item = items[index]
-            yield from _lines(item, (*at, step), said, secrets, "," if index < len(items) - 1 else "")
+            yield from _lines(item, (*at, step), comments, secrets, "," if index < len(items) - 1 else "")
     absent = [one for one in inside if not any(_holds(path, one) for path in paths)]
     for one in absent:
-        yield f"{indent}  // {one[len(path) :].lstrip('.')}: {said[one]}"
+        yield f"{indent}  // {one[len(path) :].lstrip('.')}: {comments[one]}"
     yield f"{indent}{closing}{comma}"
 
 

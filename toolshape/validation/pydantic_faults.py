@@ -99,8 +99,8 @@ def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, a
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
     if KEY in at:
-        said = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
-        return Fault(at, location, found, rule, said)
+        message = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
+        return Fault(at, location, found, rule, message)
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
         tag = str(place.tag_in(found))
         is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from toolshape.calls import Coercion, JsonSchema
-from toolshape.errors import CallError, CallErrorCode, Problem, shown
+from toolshape.errors import CallError, CallErrorCode, Problem, preview
 from toolshape.schema.backtracking import depth_of
 from toolshape.schema.values import UnreadableError, copied
 from toolshape.validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerced_until_valid
@@ -103,7 +103,7 @@ class _PayloadReader:
             value = {}
         if isinstance(value, Mapping):  # what came as an object is somebody else's: ours is a copy
             return self.parsed(self.written(value)) if value is arguments else value
-        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=shown(value))
+        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:

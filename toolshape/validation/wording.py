@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import JsonSchema
-from toolshape.errors import shown
+from toolshape.errors import preview
 
 __all__ = ["expected_of", "kind_of"]
 
@@ -86,11 +86,11 @@ def _number(value: float) -> str:
 def _text(node: JsonSchema) -> str:
     if "format" in node:
         return _FORMATS.get(node["format"], f"string ({node['format']})")
-    said = "string" + _count(node.get("minLength"), node.get("maxLength"), "character")
+    phrase = "string" + _count(node.get("minLength"), node.get("maxLength"), "character")
     pattern = node.get("pattern")
     if pattern is None:
-        return said
-    return f"{said} that matches {pattern if len(pattern) <= _LONGEST_PATTERN else pattern[:_LONGEST_PATTERN] + '…'}"
+        return phrase
+    return f"{phrase} that matches {pattern if len(pattern) <= _LONGEST_PATTERN else pattern[:_LONGEST_PATTERN] + '…'}"
 
 
 def _count(least: int | None, most: int | None, thing: str) -> str:
@@ -102,7 +102,7 @@ def _count(least: int | None, most: int | None, thing: str) -> str:
 
 
 def _listed(choices: Sequence[Any]) -> str:
-    texts = [shown(choice) for choice in choices]
+    texts = [preview(choice) for choice in choices]
     if len(texts) == 1:
         return texts[0]
     more = len(texts) - _MOST_CHOICES

@@ -14,10 +14,10 @@ from toolshape.schema.values import copied
 from toolshape.schema.walk import compose
 from toolshape.wire.provider import Provider, Strictness
 
-__all__ = ["Shown", "refusals", "repaired", "show"]
+__all__ = ["WireTool", "refusals", "repaired", "to_wire"]
 
 
-class Shown(NamedTuple):
+class WireTool(NamedTuple):
     """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
 
     wire_name: str
@@ -35,7 +35,7 @@ _HARMLESS = frozenset(
 _SWOLLEN = 4  # times as long as the schema was
 
 
-def show(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Shown:
+def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
     """Show one tool to a provider.
 
     Args:
@@ -67,7 +67,7 @@ def show(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Shown:
         notes.append(Finding(path="", rule="provider_needs", message=provider.strict_needs))
     shown = spec._replace(name=name, description=description)
     lens, payload, lost = _entry(provider, shown, is_strict, lens)
-    return Shown(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
+    return WireTool(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
@@ -130,12 +130,12 @@ def _tried(
     return lens, refusals(provider, lens.schema, is_strict=is_strict)
 
 
-def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> Shown:
+def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
     """The entry as it was written, if the provider takes it and no option changes it."""
     problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.strict is not None:
-        said = "strict" if verbatim.is_strict else "not strict"
-        message = f"it is sent as it was written, which is {said}: leave strict= out, or verbatim"
+        strictness = "strict" if verbatim.is_strict else "not strict"
+        message = f"it is sent as it was written, which is {strictness}: leave strict= out, or verbatim"
         problems.append(Problem(path="", rule="strict", message=message))
     if verbatim.is_strict and provider.strict is None:
         problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
@@ -149,7 +149,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
     if problems:
         raise _cannot(provider, spec, problems)
     payload: JsonObject = copied(verbatim.entry)
-    return Shown(
+    return WireTool(
         wire_name=verbatim.name, is_strict=verbatim.is_strict, payload=payload, lens=Lens(schema=verbatim.schema)
     )
 
