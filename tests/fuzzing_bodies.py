@@ -44,7 +44,7 @@ def none() -> str:
 
 
 TOOLS = Registry([plain, loose, none], strict=False)
-PLAIN = Registry([plain, none], strict=False)  # where Any, and a text beside others, is shown as JSON text
+PLAIN = Registry([plain, none], strict=False)  # where Any, and a text beside others, is sent as JSON text
 REFERENCE = TOOLS.bind("openai")
 NAMES = ("plain", "plain", "plain", "loose", "loose", "none", "nobody", "plain ")
 
@@ -124,7 +124,7 @@ def bound_of(provider: str) -> Any:
 def says_otherwise(provider: str, calls: Sequence[rendering.Call]) -> bool:
     """Whether a provider is shown another form, in which this says something else.
 
-    To Ollama maps are shown as pairs, of which there may be none, and a Decimal as JSON text, which may be null.
+    To Ollama maps are sent as pairs, of which there may be none, and a Decimal as JSON text, which may be null.
     """
     return provider == "ollama" and any(re.search(r'"[mk]":\s*\[|"d":\s*"', text) for *_, text in calls)
 

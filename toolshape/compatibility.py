@@ -30,7 +30,7 @@ def check(registry: Registry, provider: str | Provider, strict: Strictness | Non
 
     Args:
         registry: The tools.
-        provider: Whom they would be shown to.
+        provider: Whom they would be sent to.
         strict: As for ``Registry.bind``.
 
     Raises:
@@ -72,7 +72,7 @@ def differences(
         strict: As for ``Registry.bind``, where a target has a strict form.
 
     Raises:
-        ExportError: A target cannot be shown the tool.
+        ExportError: A target cannot be sent the tool.
     """
     reports: dict[str, list[Entry]] = {}
     forms: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: every problem of the function at once
-|- ExportError       the developer, at export: this provider cannot be shown this tool
+|- ExportError       the developer, at export: this provider cannot be sent this tool
 |- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
@@ -98,14 +98,14 @@ class DefinitionError(ToolshapeError):
 
 
 class ExportError(ToolshapeError):
-    """A provider cannot be shown these tools. ``problems`` name tool path and rule and say what to do."""
+    """A provider cannot be sent these tools. ``problems`` name tool path and rule and say what to do."""
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
         self.tool = tool
         self.problems = tuple(problems)
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
-        super().__init__(f"{provider} cannot be shown {tool or 'these tools'}:\n{reasons}")
+        super().__init__(f"{provider} cannot be sent {tool or 'these tools'}:\n{reasons}")
 
     def __reduce__(self) -> Any:
         return _remade, (type(self), (), {"provider": self.provider, "tool": self.tool, "problems": self.problems})
@@ -228,7 +228,7 @@ def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
         case "cancelled":
             return f"{error.tool} was cancelled before it finished. It may have had an effect."
         case "unserialisable_result":
-            return f"{error.tool} ran, but its result cannot be shown (reference {error.reference})."
+            return f"{error.tool} ran, but its result cannot be sent (reference {error.reference})."
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:

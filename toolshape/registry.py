@@ -195,7 +195,7 @@ class Registry:
                 registry says. A tool's own wish goes before it.
 
         Raises:
-            ExportError: There is no such provider, it cannot be shown one of the tools, or it has no strict form.
+            ExportError: There is no such provider, it cannot be sent one of the tools, or it has no strict form.
             UsageError: ``strict`` is something else.
         """
         found = get(provider)

@@ -308,7 +308,7 @@ class Tool(Generic[P, R]):
             strict: Whether its arguments are to be constrained; by default as the tool says, else ``"auto"``.
 
         Raises:
-            ExportError: The provider cannot be shown this tool, or has no strict form.
+            ExportError: The provider cannot be sent this tool, or has no strict form.
         """
         wish = self.strict if strict is None else strict
         return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload

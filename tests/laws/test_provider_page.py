@@ -109,7 +109,7 @@ def section(name: str) -> list[str]:
         for entry in entries(provider, strict):
             note = "another name" if entry.kind == "renamed" else entry.note.replace("|", "or")
             note = "branches look alike once rewritten" if "look alike" in note and "branches" in note else note
-            note = "unnamed fields, shown in a field of their own" if "unnamed fields" in note else note
+            note = "unnamed fields, sent in a field of their own" if "unnamed fields" in note else note
             rows.add((form, entry.severity, entry.rule, entry.kind, note))
     if not rows:
         return [*lines, "Nothing is changed.", ""]

@@ -138,12 +138,12 @@ def test_diff(run, tmp_path):
     done = run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp")
     lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
     told = {(path, target): what for path, target, what in lines if path in ("a", "b")}
-    assert told["a", "openai"].startswith("additionalProperties: a map, shown as a list of pairs")
+    assert told["a", "openai"].startswith("additionalProperties: a map, sent as a list of pairs")
     assert told["b", "openai"] == "required: null means: left out; default: said in the description"
     assert told["a", "mcp"] == told["b", "mcp"] == "as written"
     rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp", "--json").stdout)
     assert rows[0]["path"] == ""
-    assert rows[0]["told"]["openai"].startswith("strict; name: shown as ")
+    assert rows[0]["told"]["openai"].startswith("strict; name: sent as ")
     assert rows[0]["told"]["mcp"] == "lenient"
     same = json.loads(run("diff", "shop:tools.many", "--targets", "openai,azure", "--strict", "false", "--json").stdout)
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]

@@ -276,7 +276,7 @@ def test_report():
 
 
 def test_export_of_what_few_readers_take():
-    """Half a surrogate pair, and a default that is nested deeply, are shown as they are."""
+    """Half a surrogate pair, and a default that is nested deeply, are sent as they are."""
     deep: Any = 1
     for _ in range(250):
         deep = [deep]

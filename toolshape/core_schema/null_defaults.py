@@ -55,13 +55,13 @@ def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]
-    shown = {name: field.get("validation_alias", name) for name, field in fields.items()}
-    if not all(isinstance(one, str) for one in shown.values()):
+    names = {name: field.get("validation_alias", name) for name, field in fields.items()}
+    if not all(isinstance(one, str) for one in names.values()):
         raise UndecidableError  # it has several names
     dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
     if not dropped:
         return node
-    seen.add((tuple(shown.values()), frozenset(shown[name] for name in dropped)))
+    seen.add((tuple(names.values()), frozenset(names[name] for name in dropped)))
     return {**node, "fields": {**fields, **{name: _nullable(fields[name]) for name in dropped}}}
 
 

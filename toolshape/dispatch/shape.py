@@ -53,7 +53,7 @@ def shapes(
         annotates: Whether a model is shown its own invalid JSON with comments.
 
     Raises:
-        ExportError: The provider cannot be shown one of the tools, or not all of them in the form that is asked for.
+        ExportError: The provider cannot be sent one of the tools, or not all of them in the form that is asked for.
     """
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools

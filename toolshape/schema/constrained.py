@@ -90,15 +90,15 @@ def patterns_as_map(node: JsonSchema, at: Place) -> Change | None:
     others = node.get("additionalProperties", True)
     values = [_without_marks(value) for value in patterns.values()]
     kinds = [value for index, value in enumerate(values) if value not in values[:index]]
-    shown = {key: value for key, value in node.items() if key != "patternProperties"}
+    rewritten = {key: value for key, value in node.items() if key != "patternProperties"}
     if others is not True:
         kinds += [others] if isinstance(others, dict) and others not in kinds else []
-        shown["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+        rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     if others is False and len(patterns) == 1 and not node.get("properties"):
-        shown["propertyNames"] = {"pattern": next(iter(patterns))}
-        return Change(node=shown)
+        rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
+        return Change(node=rewritten)
     note = "which names have which values is checked by us"
-    return Change(node=shown, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
+    return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
 
 
 def possible_enum(node: JsonSchema, at: Place) -> Change | None:
@@ -124,8 +124,8 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
             path=at.path, keyword="required", kind="widened", note=f"requires {lost[0]!r} and admits no such field"
         )
         return Change(node={**node, "required": [n for n in node["required"] if n in properties]}, losses=(loss,))
-    shown = {**properties, **{name: {} if others is True else others for name in lost}}
-    return Change(node={**node, "properties": shown})
+    rewritten = {**properties, **{name: {} if others is True else others for name in lost}}
+    return Change(node={**node, "properties": rewritten})
 
 
 FIELD = "arguments"
@@ -145,9 +145,9 @@ def wrapped_root(schema: JsonSchema) -> Lens:
     while f'"{name}":' in json.dumps(schema):  # no branch may have a field of this name
         name += "_"
     inner = {key: value for key, value in node.items() if key != "$defs"}
-    shown = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
+    rewritten = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
     if "$defs" in node:
-        shown["$defs"] = node["$defs"]
+        rewritten["$defs"] = node["$defs"]
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or value.keys() != {name} or not isinstance(value[name], dict):
@@ -157,9 +157,9 @@ def wrapped_root(schema: JsonSchema) -> Lens:
     def out(value: Any) -> Any:
         return {name: value}
 
-    note = f"a choice of objects, shown as the field {name!r}"
+    note = f"a choice of objects, sent as the field {name!r}"
     loss = Loss(path="", keyword="anyOf", kind="reshaped", note=note, ambiguous=fits({name: {}}, schema, resolve))
-    return Lens(schema=shown, back=back, out=out, losses=(*losses, loss))
+    return Lens(schema=rewritten, back=back, out=out, losses=(*losses, loss))
 
 
 def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:

@@ -27,7 +27,7 @@ class Change(NamedTuple):
     """What a rule makes of a node.
 
     ``node`` is what the provider sees. ``back`` takes what the model wrote to what the function means, ``out`` the
-    other way; ``None`` where values stay as they are. ``back`` must leave alone what is not in the shown form.
+    other way; ``None`` where values stay as they are. ``back`` must leave alone what is not in the sent form.
     ``drops``: all that ``back`` does is to drop fields that are null; the names of all fields of the object, and of these.
     """
 

@@ -51,17 +51,17 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
         of: What the JSON is, for the description.
         text_is_meant: Whether the value may itself be a string, so that one in canonical form may be misread.
     """
-    shown = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
+    rewritten = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
     def back(value: Any) -> Any:
         if not isinstance(value, str):
             return value
         return single(as_json(value))
 
-    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="shown as JSON text", ambiguous=text_is_meant)]
+    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="sent as JSON text", ambiguous=text_is_meant)]
     if not text_is_meant or set(node) - ANNOTATIONS:
         losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
-    return Change(node=shown, back=back, out=_to_json_text, losses=tuple(losses))
+    return Change(node=rewritten, back=back, out=_to_json_text, losses=tuple(losses))
 
 
 def _admits_text(node: Any, at: Place) -> bool:
@@ -122,10 +122,10 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     names = node.get("propertyNames", {})
     is_integer = names.get("pattern") == INTEGER_KEY
     key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
-    shown: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
+    rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
     for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
         if ours in node:
-            shown[theirs] = node[ours]
+            rewritten[theirs] = node[ours]
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -133,10 +133,10 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         return [{"key": _integer(key) if is_integer else key, "value": item} for key, item in value.items()]
 
     losses = (
-        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, shown as a list of pairs"),
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, sent as a list of pairs"),
         Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
     )
-    return Change(node=shown, back=_from_pairs, out=out, losses=losses)
+    return Change(node=rewritten, back=_from_pairs, out=out, losses=losses)
 
 
 def _pair(key: JsonSchema, value: Any) -> JsonSchema:
@@ -183,7 +183,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         "items": _pair({"type": "string"}, {} if values is True else values),
         "description": "Further fields of this object.",
     }
-    shown = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
+    rewritten = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
@@ -202,10 +202,10 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         return {**named, name: extras} if extras else named
 
     losses = (
-        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, shown in {name!r}"),
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, sent in {name!r}"),
         Loss(path=_inner(at, "*"), keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
     )
-    return Change(node=shown, back=back, out=out, losses=losses)
+    return Change(node=rewritten, back=back, out=out, losses=losses)
 
 
 _ABSENT = object()
@@ -243,7 +243,7 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     rest = node.get("items", node.get("maxItems", 0) != len(prefix))
     if rest is not False and node.get("maxItems") != len(prefix):
         properties["rest"] = {"type": "array", "items": {} if rest is True else rest}
-    shown = {
+    rewritten = {
         "type": "object",
         "properties": properties,
         "required": names[: node.get("minItems", 0)],
@@ -257,13 +257,13 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         named = dict(zip(names, value, strict=False))
         return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
 
-    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, shown as an object")]
+    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
     if any(name not in defaults for name in names[node.get("minItems", 0) :]):
         losses.append(
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
         )
     back = _from_places(names, defaults, frozenset(properties))
-    return Change(node=shown, back=back, out=out, losses=tuple(losses))
+    return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
@@ -278,7 +278,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     admits = {name for name in optional if fits(None, properties[name], at.resolve)}
     defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
     left_out = frozenset(optional) - admits
-    shown = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    rewritten = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
     names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
@@ -295,7 +295,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
     kept = [name for name in optional if name in admits and name not in defaults]
     return Change(
-        node={**node, "properties": shown, "required": list(properties)},
+        node={**node, "properties": rewritten, "required": list(properties)},
         back=back if left_out else None,
         out=out if optional else None,
         losses=(
@@ -329,21 +329,21 @@ def _nullable(node: Any) -> JsonSchema:
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Fields whose default is null, where null cannot be said: they are left out instead."""
     properties = node.get("properties", {})
-    shown: dict[str, Any] = {}
+    rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
         others = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
         if name not in node.get("required", ()) and inner.get("default", 0) is None and len(others) == 1:
             outside = {key: value for key, value in annotations_of(inner).items() if key != "default"}
-            shown[name] = {**others[0], **outside}
-    if not shown:
+            rewritten[name] = {**others[0], **outside}
+    if not rewritten:
         return None
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item for key, item in value.items() if item is not None or key not in shown}
+        return {key: item for key, item in value.items() if item is not None or key not in rewritten}
 
-    return Change(node={**node, "properties": {**properties, **shown}}, out=out)
+    return Change(node={**node, "properties": {**properties, **rewritten}}, out=out)
 
 
 def one_required(node: JsonSchema, at: Place) -> Change | None:
@@ -378,7 +378,7 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
     # Where null is a value of its own, it cannot say that the field was left out.
     is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
     said, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
-    shown = described(change.node, said)
+    rewritten = described(change.node, said)
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
@@ -393,7 +393,7 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
             return value
         return {**value, name: change.out(value[name]) if name in value and change.out else nothing}
 
-    changed = {**node, "properties": {**properties, name: shown}, "required": [name]}
+    changed = {**node, "properties": {**properties, name: rewritten}, "required": [name]}
     return Change(node=changed, back=back, out=out, losses=change.losses)
 
 
@@ -427,22 +427,22 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
         properties = node.get("properties", {})
         if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
             return None
-        shown: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        rewritten: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
         for name in properties:
-            if name not in shown:
-                shown[name] = _free_name(name, set(shown.values()), allowed, at)
-        home = {new: old for old, new in shown.items()}
-        renamed = {**node, "properties": {shown[name]: inner for name, inner in properties.items()}}
+            if name not in rewritten:
+                rewritten[name] = _free_name(name, set(rewritten.values()), allowed, at)
+        originals = {new: old for old, new in rewritten.items()}
+        renamed = {**node, "properties": {rewritten[name]: inner for name, inner in properties.items()}}
         if "required" in node:
-            renamed["required"] = [shown.get(name, name) for name in node["required"]]
+            renamed["required"] = [rewritten.get(name, name) for name in node["required"]]
         if PATH in node:
-            renamed[NAMES] = {old: new for old, new in shown.items() if old != new}
+            renamed[NAMES] = {old: new for old, new in rewritten.items() if old != new}
         losses = tuple(
-            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"shown as {new!r}")
-            for old, new in shown.items()
+            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
+            for old, new in rewritten.items()
             if old != new
         )
-        return Change(node=renamed, back=_renaming(home), out=_renaming(shown), losses=losses)
+        return Change(node=renamed, back=_renaming(originals), out=_renaming(rewritten), losses=losses)
 
     return rule
 
@@ -472,12 +472,12 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     """A single value as a choice of one."""
     if "const" not in node:
         return None
-    shown = {key: value for key, value in node.items() if key != "const"}
-    return Change(node={**shown, "enum": [node["const"]]})
+    rewritten = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**rewritten, "enum": [node["const"]]})
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Choices that are not all text, as text: ``1`` is shown as ``"1"`` and read back as ``1``."""
+    """Choices that are not all text, as text: ``1`` is sent as ``"1"`` and read back as ``1``."""
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
@@ -488,7 +488,7 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
         while word in words or (word in texts and not isinstance(choice, str)):
             word += "_"
         words[word] = choice
-    shown = {**node, "type": "string", "enum": list(words)}
+    rewritten = {**node, "type": "string", "enum": list(words)}
 
     def out(value: Any) -> Any:
         return next((word for word, choice in words.items() if type(choice) is type(value) and choice == value), value)
@@ -496,8 +496,8 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     def back(value: Any) -> Any:
         return words.get(value, value) if isinstance(value, str) else value
 
-    loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, shown as text")
-    return Change(node=shown, back=back, out=out, losses=(loss,))
+    loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, sent as text")
+    return Change(node=rewritten, back=back, out=out, losses=(loss,))
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -539,12 +539,12 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
-    shown = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    rewritten = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
     pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
     losses: tuple[Loss, ...] = ()
     if not all(are_disjoint(one, other, at.resolve) for one, other in pairs):
         losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
-    return Change(node={**shown, "anyOf": branches}, losses=losses)
+    return Change(node={**rewritten, "anyOf": branches}, losses=losses)
 
 
 def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
@@ -693,14 +693,14 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     """Exclusive bounds of integers as inclusive ones."""
     if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
         return None
-    shown = dict(node)
-    if (low := shown.pop("exclusiveMinimum", None)) is not None:
+    rewritten = dict(node)
+    if (low := rewritten.pop("exclusiveMinimum", None)) is not None:
         least = math.floor(low) + 1
-        shown["minimum"] = max(least, shown.get("minimum", least))
-    if (high := shown.pop("exclusiveMaximum", None)) is not None:
+        rewritten["minimum"] = max(least, rewritten.get("minimum", least))
+    if (high := rewritten.pop("exclusiveMaximum", None)) is not None:
         most = math.ceil(high) - 1
-        shown["maximum"] = min(most, shown.get("maximum", most))
-    return Change(node=shown)
+        rewritten["maximum"] = min(most, rewritten.get("maximum", most))
+    return Change(node=rewritten)
 
 
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule

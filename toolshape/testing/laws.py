@@ -210,7 +210,7 @@ def check_provider(
 
     Raises:
         LawBrokenError: A law is broken; the message names the law, the tool and a smallest value.
-        ExportError: The provider cannot be shown one of the tools.
+        ExportError: The provider cannot be sent one of the tools.
     """
     found = get(provider)
     for one in map(as_tool, tools):

@@ -62,7 +62,7 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         raise _cannot(provider, spec, problems)
     name = repaired(provider, spec.name)
     if name != spec.name:
-        notes.append(Loss(path="", keyword="name", kind="renamed", note=f"shown as {name!r}"))
+        notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
     if is_strict and provider.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=provider.strict_needs))
     shown = spec._replace(name=name, description=description)
