@@ -1,6 +1,6 @@
 """The one place that follows ``$ref``: resolves, lists and prunes the definitions of a schema."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from toolshape.calls import JsonSchema
@@ -29,20 +29,26 @@ def references(node: Any) -> set[str]:
     return {definition_name(one["$ref"]) for one in referring(node)}
 
 
-def referring(node: Any) -> Iterator[JsonSchema]:
+def referring(node: Any) -> list[JsonSchema]:
     """The nodes of a schema that refer to a definition, in their order."""
-    if isinstance(node, dict):
-        if is_reference(node):
-            yield node
-        for keyword, value in node.items():
-            if keyword in _BY_NAME and isinstance(value, dict):
-                for inner in value.values():
-                    yield from referring(inner)
-            elif keyword not in _VALUES and isinstance(value, (dict, list)):
-                yield from referring(value)
-    elif isinstance(node, list):
+    found: list[JsonSchema] = []
+    _collect(node, found)
+    return found
+
+
+def _collect(node: Any, found: list[JsonSchema]) -> None:
+    if isinstance(node, list):
         for value in node:
-            yield from referring(value)
+            _collect(value, found)
+    if not isinstance(node, dict):
+        return
+    if "$ref" in node and is_reference(node):
+        found.append(node)
+    for keyword, value in node.items():
+        if isinstance(value, (dict, list)) and keyword not in _VALUES:
+            inner = value.values() if keyword in _BY_NAME and isinstance(value, dict) else (value,)
+            for one in inner:
+                _collect(one, found)
 
 
 def resolver(schema: JsonSchema) -> Resolve:

@@ -190,7 +190,8 @@ class _Walk:
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
         place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
-        if is_reference(node) and self.inline is not None:
+        refers = "$ref" in node and is_reference(node)
+        if refers and self.inline is not None:
             return self.inlined(node, place, stack)
         inner = self.children(node, path, stack)
         change = self.rule(inner.after, place)
@@ -202,9 +203,7 @@ class _Walk:
             back = chained([arrow for arrow in (change.back, inner.back) if arrow])
             out = chained([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
-        if is_reference(node):
-            return step
-        return self.with_examples(step, node)
+        return step if refers else self.with_examples(step, node)
 
     def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
         name = definition_name(node["$ref"])
@@ -285,7 +284,7 @@ class _Walk:
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and lift their arrows to its values."""
-        if is_reference(node):
+        if "$ref" in node and is_reference(node):
             return self.reference(node)
         step = _Step(before=node, after=dict(node))
         if self.constraints:
