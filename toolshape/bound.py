@@ -27,7 +27,7 @@ _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "no
 _MOST_NAMED = 10
 
 
-def _bound(
+def _unpickle_bound(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
     strict: Strictness,
@@ -40,7 +40,7 @@ def _bound(
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_made_of", "_routes", "_shapes", "provider")
+    __slots__ = ("_handlers", "_made_of", "_shapes", "provider")
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Bound:
         tools = tuple(tools)
         self._made_of = (tools, provider, strict, rules, annotates)
         self._shapes: dict[str, Shape] = {}
-        self._routes = Handlers(self._shapes)
+        self._handlers = Handlers(self._shapes)
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
@@ -64,7 +64,10 @@ class Bound:
             self._shapes[one.wire_name] = one
 
     def __reduce__(self) -> Any:
-        return _bound, self._made_of  # of its tools, each by the name of its function, and its provider, by its own
+        return (
+            _unpickle_bound,
+            self._made_of,
+        )  # tools are pickled by the name of their function, the provider by its own
 
     def __copy__(self) -> "Bound":
         return self
@@ -99,9 +102,9 @@ class Bound:
         too_many = [one.name for one in self._shapes.values()][most:]
         message = f"{len(self._shapes)} tools, at most {most} are taken in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
-        raise self._refused("", "most_tools", message)
+        raise self._request_error("", "most_tools", message)
 
-    def _refused(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
+    def _request_error(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
         problem = Problem(path=path, rule=rule, message=message, hint=hint)
         return ExportError(provider=self.provider.name, tool=None, problems=[problem])
 
@@ -139,7 +142,7 @@ class Bound:
             return {}
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
-            raise self._refused("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+            raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
         mode = _MODES.get(choice) if isinstance(choice, str) else None
         names = (
             () if choice is None or mode else self._wire_names([choice] if isinstance(choice, str) else list(choice))
@@ -162,14 +165,14 @@ class Bound:
         return request
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
-        """The names by which some tools are shown, in the order of the registry."""
+        """The wire names of some tools, in the order of the registry."""
         wire_names = {one.name: one.wire_name for one in self._shapes.values()}
         for name in names:
             if name not in wire_names:
                 hint = did_you_mean(str(name), wire_names)
-                raise self._refused("choice", "unknown_tool", f"there is no tool {name!r}", hint)
+                raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:
-            raise self._refused("choice", "choice", 'a choice among no tools: say "none"')
+            raise self._request_error("choice", "choice", 'a choice among no tools: say "none"')
         return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any) -> Plan:
@@ -178,11 +181,11 @@ class Bound:
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
-        return Plan.of(self.provider, reading_of(self.provider, response), self._routes)
+        return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
 
     def collector(self) -> Collector:
-        """What takes a stream of this provider and gives its calls as they are complete."""
-        return Collector(self.provider, self._routes)
+        """A collector: feed it a stream of this provider, and it returns each call once it is complete."""
+        return Collector(self.provider, self._handlers)
 
     def parse(self, response: Any) -> list[Call]:
         """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
@@ -190,11 +193,11 @@ class Bound:
 
     def dispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        return Plan.of(self.provider, reading_of(self.provider, response), self._routes).run(inject=inject)
+        return Plan.of(self.provider, reading_of(self.provider, response), self._handlers).run(inject=inject)
 
     async def adispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
-        return await Plan.of(self.provider, reading_of(self.provider, response), self._routes).arun(inject=inject)
+        return await Plan.of(self.provider, reading_of(self.provider, response), self._handlers).arun(inject=inject)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[WireMessage]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
@@ -210,7 +213,8 @@ class Bound:
         for position, one in enumerate(calls):
             name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
             if name not in shapes or arguments is None:
-                raise UsageError(f"there is no tool {name!r}" if arguments is not None else f"{name} has no arguments")
+                message = f"there is no tool {name!r}" if arguments is not None else f"malformed arguments of {name}"
+                raise UsageError(message)
             shape = shapes[name]
             written = arguments if shape.out is None else shape.out(arguments)
             call_id = one.id if isinstance(one, Call) else generated_id(id_seed([name, arguments]), position)

@@ -26,7 +26,7 @@ JsonSchema: TypeAlias = dict[str, Any]
 WireMessage: TypeAlias = dict[str, Any]
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
-"""The reasons to end with which the last call may have been cut off."""
+"""The finish reasons after which the last call of a response may have been cut off."""
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
 
 new_record = tuple.__new__

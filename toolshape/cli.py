@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolshape import compatibility as checks
+from toolshape import compatibility
 from toolshape.errors import ToolshapeError
 from toolshape.options import Options
 from toolshape.providers import get
@@ -92,14 +92,16 @@ def check(target: str, providers: str, strict: str | None, as_json: bool) -> Non
         for name in _names(providers, "--for"):
             _known(name)
         found = [
-            one for name in _names(providers, "--for") for one in checks.check(registry, name, _STRICTNESS[strict])
+            one
+            for name in _names(providers, "--for")
+            for one in compatibility.check(registry, name, _STRICTNESS[strict])
         ]
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
     elif found:
-        click.echo(table(checks.Refused._fields, found))
+        click.echo(table(compatibility.Refused._fields, found))
     else:
         click.echo(f"nothing would be refused: {len(registry)} tools for {', '.join(_names(providers, '--for'))}")
     if found:
@@ -116,7 +118,7 @@ def diff(target: str, targets: str, strict: str | None, as_json: bool) -> None:
     tool = _as_tool(_load(target), target)
     names = _names(targets, "--targets")
     try:
-        found = checks.differences(tool, names, _STRICTNESS[strict])
+        found = compatibility.differences(tool, names, _STRICTNESS[strict])
     except ToolshapeError as error:
         raise click.ClickException(str(error)) from error
     if as_json:

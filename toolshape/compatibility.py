@@ -39,13 +39,13 @@ def check(registry: Registry, provider: str | Provider, strict: Strictness | Non
     found = get(provider)
     refused: list[Refused] = []
     for tool in registry:
-        refused += _refused(registry.subset(names=[tool.name]), found, strict)
+        refused += _refusals(registry.subset(names=[tool.name]), found, strict)
     faulty = {one.tool for one in refused}
     sound = registry.subset(names=[tool.name for tool in registry if tool.name not in faulty])
-    return (*refused, *_refused(sound, found, strict))
+    return (*refused, *_refusals(sound, found, strict))
 
 
-def _refused(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[Refused]:
+def _refusals(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[Refused]:
     try:
         registry.bind(provider, strict).export()
     except ExportError as error:
@@ -55,7 +55,7 @@ def _refused(registry: Registry, provider: Provider, strict: Strictness | None) 
 
 
 class Difference(NamedTuple):
-    """How targets are sent one parameter: by target, the differences from the canonical schema."""
+    """How one parameter is sent: ``told`` holds, by target, the differences from the canonical schema."""
 
     path: str
     told: dict[str, str]

@@ -94,21 +94,29 @@ class DefinitionError(ToolshapeError):
         super().__init__(f"{tool} cannot be a tool ({location}):\n{reasons}")
 
     def __reduce__(self) -> Any:
-        return _remade, (type(self), (), {"tool": self.tool, "location": self.location, "problems": self.problems})
+        return _unpickle_error, (
+            type(self),
+            (),
+            {"tool": self.tool, "location": self.location, "problems": self.problems},
+        )
 
 
 class ExportError(ToolshapeError):
-    """A provider cannot be sent these tools. ``problems`` name tool path and rule and say what to do."""
+    """These tools cannot be sent to this provider. Each of ``problems`` has a path, a rule, and what to do."""
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
         self.tool = tool
         self.problems = tuple(problems)
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
-        super().__init__(f"{provider} cannot be sent {tool or 'these tools'}:\n{reasons}")
+        super().__init__(f"{tool or 'these tools'} cannot be sent to {provider}:\n{reasons}")
 
     def __reduce__(self) -> Any:
-        return _remade, (type(self), (), {"provider": self.provider, "tool": self.tool, "problems": self.problems})
+        return _unpickle_error, (
+            type(self),
+            (),
+            {"provider": self.provider, "tool": self.tool, "problems": self.problems},
+        )
 
 
 class UsageError(ToolshapeError):
@@ -123,7 +131,7 @@ class ResponseError(ToolshapeError):
         super().__init__(message)
 
     def __reduce__(self) -> Any:
-        return _remade, (type(self), self.args, {"body": self.body})
+        return _unpickle_error, (type(self), self.args, {"body": self.body})
 
 
 class ToolError(Exception):
@@ -143,7 +151,7 @@ class ToolError(Exception):
         super().__init__(text)
 
     def __reduce__(self) -> Any:
-        return _remade, (type(self), (self.text,), {"retryable": self.retryable})
+        return _unpickle_error, (type(self), (self.text,), {"retryable": self.retryable})
 
 
 class CallError(ToolshapeError):
@@ -186,19 +194,19 @@ class CallError(ToolshapeError):
     def __reduce__(self) -> Any:
         # The cause stays where it was raised: the log has it, under the reference.
         names = ("tool", "problems", "text", "names", "retryable", "reference", "arguments", "annotated")
-        return _remade, (type(self), (self.code,), {name: getattr(self, name) for name in names})
+        return _unpickle_error, (type(self), (self.code,), {name: getattr(self, name) for name in names})
 
 
-def _remade(kind: type[Exception], given: tuple[Any, ...], named: dict[str, Any]) -> Exception:
+def _unpickle_error(kind: type[Exception], given: tuple[Any, ...], named: dict[str, Any]) -> Exception:
     """An error as it was before it was pickled or copied."""
     return kind(*given, **named)
 
 
 def for_model(error: CallError) -> str:
-    """Say an error to the model that made the call: short, a line a problem, nothing it did not already know.
+    """The error as the model that made the call reads it: one short line per problem, and nothing internal.
 
-    It holds no text of an exception, except the author's own ``ToolError``, and the ``ValueError`` that a validator of
-    the author's raises itself: both are written for the caller.
+    It never contains the text of an exception, except for a ``ToolError`` raised by the tool and a ``ValueError``
+    raised by a user validator: both are written for the caller.
     """
     return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
 

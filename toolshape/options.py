@@ -101,18 +101,18 @@ def _are_keys(value: Any) -> bool:
 
 
 _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
-    "title": (_is_text, "the title is a text"),
-    "description": (_is_text, "the description is a text"),
+    "title": (_is_text, "must be a string"),
+    "description": (_is_text, "must be a string"),
     "strict": (
         lambda value: value is None or value is True or value is False or value == "auto",
-        'True, False, "auto"',
+        'must be True, False or "auto"',
     ),
-    "longest_result": (_is_count, "the longest result is a number of characters above 0"),
-    "untrusted": (lambda value: isinstance(value, bool), "untrusted is True or False"),
-    "tags": (_are_texts, "tags are a list of texts"),
-    "effects": (_are_texts, "effects are a list of words"),
-    "examples": (_are_examples, "examples are a list of JSON objects"),
-    "providers": (_are_keys, "providers are objects by a provider's name"),
+    "longest_result": (_is_count, "must be a positive number of characters"),
+    "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
+    "tags": (_are_texts, "must be a list of strings"),
+    "effects": (_are_texts, "must be a list of strings"),
+    "examples": (_are_examples, "must be a list of JSON objects"),
+    "providers": (_are_keys, "must map provider names to objects"),
 }
 
 
@@ -148,7 +148,7 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     if {"open_world", "closed_world"} <= options.effects:
         yield Problem(path="effects", rule="option", message="the world is open or closed: leave one out")
     if "read" in options.effects and options.effects & {"write", "destructive"}:
-        yield Problem(path="effects", rule="option", message="what writes does more than read: leave one out")
+        yield Problem(path="effects", rule="option", message='"read" excludes "write" and "destructive": leave one out')
     if options.providers:
         known = providers.available()
         for name in options.providers:

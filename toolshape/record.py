@@ -252,13 +252,13 @@ def _compile_call(record: Record) -> Callable[..., Any]:
 
 
 def require_object(record: Record) -> None:
-    """Check that this is not a method that no object has been given.
+    """Check that this is not an unbound method.
 
     Raises:
-        UsageError: It is; take it from an object.
+        UsageError: It is one; get it from an object.
     """
     if record.needs_object:
-        raise UsageError(f"{record.name} is a method: take it from an object, or put @tool above @classmethod")
+        raise UsageError(f"{record.name} is an unbound method: get it from an object, or put @tool above @classmethod")
 
 
 def require(record: Record, inject: Mapping[str, Any]) -> None:

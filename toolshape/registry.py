@@ -101,13 +101,13 @@ class Registry:
         verbatim: bool = False,
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
-        """Add tools that were written for some provider, or by nobody in particular; see ``Tool.from_definition``.
+        """Add tools from definitions in the form of any provider, or of none; see ``Tool.from_definition``.
 
         Args:
             given: A list of definitions, whatever holds one (a request, MCP's list of tools, Gemini's declarations),
                 or its JSON text.
-            functions: What answers their calls, by the names in the definitions; tools without one are shown only.
-            verbatim: Whether a provider whose form they have is sent them as they are.
+            functions: The functions that answer their calls, by tool name; a tool without one is sent, but not run.
+            verbatim: Whether they are sent unchanged to a provider whose form they have.
             **options: As for ``tool``, for all of them.
 
         Raises:
@@ -158,7 +158,7 @@ class Registry:
 
     def __reduce__(self) -> Any:
         options = {"strict": self._strict, "coerce": self._coerce, "feedback": self._feedback}
-        return _registry, (list(self._tools.values()), options), dict(self._used)
+        return _unpickle_registry, (list(self._tools.values()), options), dict(self._used)
 
     def __setstate__(self, used: dict[_Key, Provider]) -> None:
         self._used.update(used)  # which providers it was bound to decides whose a response is
@@ -277,6 +277,6 @@ class Registry:
         return self.bind(self._used[used[0]], _STRICTNESS[used[0][1]])
 
 
-def _registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
+def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
     """A registry as it was before it was pickled."""
     return Registry(tools, **options)

@@ -22,8 +22,9 @@ _SEVERITIES: dict[str, Severity] = {
 class Entry(NamedTuple):
     """One thing to know of a tool at a provider.
 
-    ``severity``: ``undone`` is mapped back in every call; ``told`` stands in the description and is validated here, not by
-    the provider; ``lost`` cannot be written by a model any more; a finding is ``told``. ``rule`` is the keyword or the finding's name.
+    ``severity``: ``undone`` is mapped back in every call; ``told`` is not enforced by the provider, at most
+    described to the model, and validated by toolshape; ``lost`` means that a model can no longer send it; a finding is
+    ``told``. ``rule`` is the keyword, or the name of the finding.
     """
 
     tool: str

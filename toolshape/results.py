@@ -118,7 +118,7 @@ class Results(Sequence[Result]):
 
 
 def _sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
-    """WireMessages as they came; half a surrogate pair in one, which no client could send, is marked as lost."""
+    """The messages as received; a lone surrogate, which no client could send, is replaced by ``?``."""
     try:
         json.dumps(messages, ensure_ascii=False).encode()
     except UnicodeEncodeError:

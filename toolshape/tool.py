@@ -35,7 +35,7 @@ S = TypeVar("S")
 
 
 class _SignatureOfFunction:
-    """What ``inspect.signature`` asks an object for; a class has none, so that ``Tool`` itself keeps its own."""
+    """``__signature__`` for ``inspect.signature``; only on instances, so that the class keeps its own signature."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> inspect.Signature:
         if instance is None:
@@ -64,7 +64,7 @@ class Tool(Generic[P, R]):
             self._look_like(record.function)
 
     def _look_like(self, function: Any) -> None:
-        """Be to ``inspect`` what the function is."""
+        """Make ``inspect`` treat this tool as it treats the function."""
         functools.update_wrapper(cast("Callable[..., Any]", self), function, updated=())
         inner = signatures.innermost(function)
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner):
@@ -130,17 +130,17 @@ class Tool(Generic[P, R]):
             method = cast("types.MethodType", self.function)
             return getattr, (method.__self__, method.__name__)
         if record.entry is not None:
-            return _from_pickle, (record.entry, record.function, record.options)
+            return _unpickle_definition_tool, (record.entry, record.function, record.options)
         function = self.function
         if not isinstance(function, types.FunctionType):
-            return _made_again, (function, record.options)
+            return _unpickle_tool, (function, record.options)
         found: Any = sys.modules.get(function.__module__)
         for step in function.__qualname__.split("."):
             found = getattr(found, step, None)
         if found is self:
             return function.__qualname__
         if found is function:
-            return _made_again, (function, record.options)
+            return _unpickle_tool, (function, record.options)
         where = f"{function.__module__}.{function.__qualname__}"
         raise TypeError(f"the tool {self.name!r} cannot be pickled: what is found at {where} is not its function")
 
@@ -251,14 +251,14 @@ class Tool(Generic[P, R]):
             definition: A definition as OpenAI, Anthropic, Gemini, Bedrock, MCP, Mistral, Cohere or Ollama takes it, a
                 bare JSON Schema (with ``name=``), or one of the formats of test sets and registries, detected by its form.
                 A dict, an SDK object, or JSON text.
-            function: What answers its calls: called by keyword, with what ``inject`` gives. Without one the tool is
-                shown and its calls are planned, but not run.
-            verbatim: Whether providers whose entries have the form of this definition are sent it as it is, without
-                what the options say; what they would refuse is an ``ExportError`` all the same.
-            **options: As for ``tool``; they go before what the definition says.
+            function: The function that answers its calls, called by keyword, injected values included. Without one,
+                the tool is sent and its calls are planned, but not run.
+            verbatim: Whether providers whose entries have the form of this definition are sent it unchanged, whatever
+                the options say; what they would refuse still raises an ``ExportError``.
+            **options: As for ``tool``; they take precedence over the definition.
 
         Raises:
-            DefinitionError: It has no form that is known, its schema is none, or the function does not fit it.
+            DefinitionError: Its form is unknown, its schema is invalid, or the function does not match it.
             ImportError: The extra is not installed.
         """
         return make_from_definition(definition, lambda _: function, verbatim, options, calling_frame())
@@ -340,14 +340,14 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
               ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread.
             - ``longest_result``: How many characters of a result a model is sent; a note says where it was cut.
-            - ``untrusted``: Whether a result is somebody else's text: it is marked as data, with a mark that it cannot
-              close itself.
+            - ``untrusted``: Whether results contain third-party text: they are sent inside a marker that the text
+              itself cannot close.
             - ``tags``: Labels by which ``Registry.subset`` chooses.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
               ``"open_world"``, ``"closed_world"``. MCP clients are sent them as hints; where a provider limits strict
               tools, destructive ones go first.
-            - ``examples``: Right arguments, as JSON; shown in the form that a provider is shown the tool in.
-            - ``providers``: By a provider's name, what its entry says besides, in its own words, as in
+            - ``examples``: Valid arguments, as JSON; sent in the same wire form as the tool.
+            - ``providers``: Extra keys for the entry of a provider, by the provider's name, as in
               ``{"anthropic": {"defer_loading": True}}``.
 
     Raises:
@@ -433,14 +433,16 @@ def make_from_definition(
     return Tool(record)
 
 
-def _from_pickle(entry: JsonObject, function: Callable[..., Any] | None, options: Options) -> Tool[..., Any]:
+def _unpickle_definition_tool(
+    entry: JsonObject, function: Callable[..., Any] | None, options: Options
+) -> Tool[..., Any]:
     from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others
 
     made, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
     return Tool(DefinitionRecord(function=function, definition=made, options=options))
 
 
-def _made_again(function: Any, options: Options) -> Tool[..., Any]:
+def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
     return make_tool(function, options, None)
 
 

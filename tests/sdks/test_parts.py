@@ -121,7 +121,7 @@ def test_long_results_are_cut_in_sight():
         Registry([tool(name="f", longest_result=13)(lambda: "0123456789abc")]).dispatch(call)[0].text == "0123456789abc"
     )
     for wrong in (0, "5", True):
-        with pytest.raises(DefinitionError, match="longest result"):
+        with pytest.raises(DefinitionError, match="longest_result"):
             tool(longest_result=wrong)(lambda: 1)
 
 
@@ -145,5 +145,5 @@ def test_untrusted_results_are_marked():
         )
         assert "<untrusted" in json.dumps(message)
         assert "structuredContent" not in message
-    with pytest.raises(DefinitionError, match="untrusted is True or False"):
+    with pytest.raises(DefinitionError, match="must be True or False"):
         tool(untrusted="yes")(lambda: 1)

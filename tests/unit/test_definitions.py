@@ -353,7 +353,7 @@ def test_verbatim():
     with pytest.raises(ExportError, match="the root must not have anyOf"):
         refused.export("anthropic")
     assert refused.export("openai")
-    with pytest.raises(ExportError, match="not a name that is taken"):
+    with pytest.raises(ExportError, match="not a valid tool name"):
         Tool.from_definition({**definition, "name": "a b"}, verbatim=True).export("anthropic")
     openai = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS, "strict": True}}
     with pytest.raises(ExportError, match="additionalProperties"):
@@ -433,7 +433,7 @@ def test_arguments_reach_their_own_parameter():
     with pytest.raises(CallError, match="db: unknown field"):
         made.call({"x": 1, "db": "evil"})
     assert made.call({"x": 1, "y": 2}) == (1, "safe", {"y": 2})
-    with pytest.raises(DefinitionError, match="db: the function has it injected"):
+    with pytest.raises(DefinitionError, match="db: it is injected into the function"):
         made_of({"x": {"type": "integer"}, "db": {"type": "string"}}, injected, required=["x"])
 
     def rest(*args: int):
@@ -441,7 +441,7 @@ def test_arguments_reach_their_own_parameter():
 
     with pytest.raises(DefinitionError, match="args: the function has no parameter"):
         made_of({"args": {"type": "integer"}}, rest)
-    with pytest.raises(DefinitionError, match="n: the function needs it, the definition does not require it"):
+    with pytest.raises(DefinitionError, match="n: the function requires it, the definition does not"):
         made_of({"n": {"type": "string"}}, lambda n: n)
 
 

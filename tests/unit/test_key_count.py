@@ -16,7 +16,7 @@ from toolshape.function.model import FunctionDefinition
 from toolshape.tool import record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.model_traits import traits_of
-from toolshape.validation.pydantic_checker import compile_slowly
+from toolshape.validation.pydantic_checker import compile_slow_path
 from toolshape.validation.settings import ValidationSettings
 
 
@@ -188,7 +188,7 @@ def test_at_once_or_by_and_by(name, rules):
     validation = traits_of(record_of(made).definition)
     if validation.has_decimals:
         pytest.skip("its numbers are read as they were written, and never at once")
-    slowly = compile_slowly(validation, ValidationSettings(made.name, chosen_rules(rules)))
+    slowly = compile_slow_path(validation, ValidationSettings(made.name, chosen_rules(rules)))
     validate_json = made.model.__pydantic_validator__.validate_json
     texts = [
         json.dumps({**arguments, field: "@"}).replace('"@"', slip)

@@ -476,7 +476,7 @@ class ByName(BaseModel):
 
 def test_unknown_methods_of_registries_are_errors_of_use():
     """A method of no object, given to a registry or the command line."""
-    with pytest.raises(UsageError, match="take it from an object"):
+    with pytest.raises(UsageError, match="get it from an object"):
         Registry([Desk.close])
 
 

@@ -185,7 +185,7 @@ def test_strict_switches_of_the_request():
     assert "strict_tools" not in registry.request("cohere", strict=False)
     assert registry.request("gemini-interactions", strict=True)["generation_config"] == {"tool_choice": "validated"}
     assert registry.request("azure", strict=True)["parallel_tool_calls"] is False
-    with pytest.raises(ExportError, match="no parallel calls with strict"):
+    with pytest.raises(ExportError, match="parallel strict calls"):
         registry.request("azure", strict=True, parallel=True)
 
 
@@ -359,7 +359,7 @@ def test_strictness_that_is_shared(provider):
     flag = "strict_tools" if provider == "cohere" else '"strict": true'
     assert flag in json.dumps(Registry([strict]).request(provider, strict=True))
     assert flag not in json.dumps(Registry([strict, lenient]).request(provider))
-    with pytest.raises(ExportError, match="strict for one is strict for all: s is, l is not"):
+    with pytest.raises(ExportError, match="strict applies to all tools at once: s is strict, l not"):
         Registry([strict, lenient]).export(provider, strict=True)
     report = Registry([strict]).bind("deepseek", strict=True).report()
     assert any("api.deepseek.com/beta" in entry.note for entry in report)
@@ -453,14 +453,14 @@ def test_own_keys_go_along():
         ({"effects": ["read", "write"]}, "leave one out"),
         ({"providers": {"antropic": {}}}, 'no provider .antropic. .did you mean "anthropic"'),
         ({"effects": ["open_world", "closed_world"]}, "leave one out"),
-        ({"effects": None}, "effects are a list of words"),
-        ({"tags": 5}, "tags are a list of texts"),
-        ({"examples": {"x": 1}}, "examples are a list of JSON objects"),
-        ({"examples": [{"x": object()}]}, "examples are a list of JSON objects"),
-        ({"providers": {"anthropic": None}}, "providers are objects"),
+        ({"effects": None}, "must be a list of strings"),
+        ({"tags": 5}, "must be a list of strings"),
+        ({"examples": {"x": 1}}, "must be a list of JSON objects"),
+        ({"examples": [{"x": object()}]}, "must be a list of JSON objects"),
+        ({"providers": {"anthropic": None}}, "must map provider names to objects"),
         ({"providers": {"anthropic": {"input_examples": [{"bad": 1}]}}}, "input_examples.0..bad: unknown field"),
         ({"strict": "yes"}, "True, False"),
-        ({"title": 5}, "the title is a text"),
+        ({"title": 5}, "must be a string"),
     ],
 )
 def test_options_that_cannot_be_meant(options, said):

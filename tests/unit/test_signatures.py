@@ -212,9 +212,9 @@ def test_async_methods():
 
 def test_a_method_of_no_object_cannot_be_called_or_registered():
     """The way out is in the message."""
-    with pytest.raises(UsageError, match="take it from an object"):
+    with pytest.raises(UsageError, match="get it from an object"):
         Desk.close.call({"ticket": "7"})
-    with pytest.raises(UsageError, match="take it from an object"):
+    with pytest.raises(UsageError, match="get it from an object"):
         Registry([Desk.close])
     assert Desk.close(Desk("x"), "7") == "x:7"
 

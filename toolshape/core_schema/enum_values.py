@@ -1,4 +1,4 @@
-"""An enum or a literal of a core schema in; its values as JSON, and the members that they mean, out."""
+"""Finds the JSON values of an enum or a literal in a core schema, and the members that they stand for."""
 
 import enum
 import json
@@ -57,7 +57,7 @@ def _of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:
 
 
 def _combined(value: int, members: Sequence[enum.Flag]) -> int:
-    """All members together that are in a value."""
+    """The bits of all members that are contained in a value, or of every member for ``-1``."""
     bits = 0
     for one in members:
         bits |= int(one.value) if value == -1 or int(one.value) & value == int(one.value) else 0
@@ -73,7 +73,7 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A text that differs for JSON values that differ, even in type: ``1``, ``1.0`` and ``true`` have three."""
+    """A text that tells JSON values apart, by type as well: ``1``, ``1.0`` and ``true`` have different texts."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -1,6 +1,6 @@
 """Counts the keys that a validated model was given, so that the fast path notices a key that came twice.
 
-A key that comes twice in JSON text is lost in the model: the text has one colon more than the model has keys.
+A repeated key is lost in the model, so the JSON text then has more colons than the model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ _FieldCount: TypeAlias = tuple[str, KeyCount]
 
 
 class UndecidableError(Exception):
-    """A core schema does not decide what was asked of it."""
+    """The answer cannot be derived from the core schema."""
 
 
 KEYLESS = frozenset(
@@ -31,9 +31,9 @@ def count_of_flat(model: Any) -> int:
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile the count of the keys of a validated model; ``None`` where the model does not tell.
+    """Compile a function that counts the keys behind a validated model; ``None`` where the model does not show them.
 
-    That is where it holds a union, a map of anything, itself, or what a validator of the author's may have changed.
+    It does not if it contains a union, an untyped map, itself, or a value that a user validator may have changed.
     """
     try:
         return _Compiler(definitions_of(schema)).count_of(schema, frozenset())

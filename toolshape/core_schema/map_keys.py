@@ -14,10 +14,9 @@ from toolshape.schema.values import INTEGER_KEY
 
 __all__ = ["NUMERIC", "KeyRule", "key_rule"]
 
-"""The pattern by which the canonical schema says that the keys of a map are integers."""
 _NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # none that a float cannot hold
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
-"""What pydantic takes for seconds since 1970, or of a span of time."""
+"""Matches text that pydantic reads as seconds, since 1970 or of a duration."""
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 _NEVER = frozenset(
     {"list", "tuple", "set", "frozenset", "dict", "model", "dataclass", "typed-dict", "named-tuple", "none"}
@@ -29,8 +28,8 @@ Admits: TypeAlias = Callable[[str], bool]
 class KeyRule(NamedTuple):
     """Which texts are keys of a map.
 
-    ``schema`` says so in JSON Schema, ``admits`` of a text. ``read`` finds the value that a key means, where pydantic
-    itself does not. ``converts``: a key becomes another value than the text that it is.
+    ``schema`` is the rule as JSON Schema, ``admits`` tests one text. ``read`` converts a key where pydantic itself
+    cannot. ``converts``: a key may become a value other than its text.
     """
 
     schema: JsonSchema | None = None

@@ -16,9 +16,9 @@ Forget: TypeAlias = Callable[[Any], None]
 
 
 class NullAdmitting(NamedTuple):
-    """A model's validator that takes null for every field with a default that does not admit it.
+    """A model's validator that also accepts null for each field that has a default and would refuse null.
 
-    ``count_keys`` counts the keys of what it made, nulls included; ``forget`` puts the defaults in their place.
+    ``count_keys`` counts the keys behind its result, nulls included; ``forget`` then replaces the nulls with defaults.
     """
 
     validate_json: Callable[..., Any]
@@ -31,7 +31,7 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: Of which objects the lens drops which fields; both must see the same ones.
+        dropped: The fields, by object, that the lens drops when they are null; the core schema must give the same.
 
     Returns:
         ``None`` where the nulls of some place cannot be replaced afterwards.
@@ -51,7 +51,7 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
 
 def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
-    """A node whose fields with defaults take null; which these are is put on record."""
+    """A node whose fields with defaults also accept null; these fields are recorded in ``seen``."""
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]
@@ -71,7 +71,7 @@ def _nullable(field: Node) -> Node:
 
 
 def _is_dropped(field: Node, definitions: Definitions) -> bool:
-    """Whether null is dropped at a field: it has a default, and null is no value of its own."""
+    """Whether null means that a field is left out: it has a default, and null is not one of its values."""
     default = field["schema"]
     return default["type"] == "default" and not _admits_null(default["schema"], definitions)
 
@@ -93,25 +93,25 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
     return _admits_null(_inside(node, definitions), definitions)
 
 
-_TOLD = frozenset(
+_PASSES_NULL_ON = frozenset(
     {"definition-ref", "lax-or-strict", "json-or-python", "tagged-union", "definitions", "default", "model-field",
      "nullable"}
 )  # fmt: skip
 
 
 def _inside(node: Node, definitions: Definitions) -> Node:
-    """What stands in a node of a kind behind which a null is nobody's business until it is forgotten.
+    """The node inside a wrapper that passes a null on unchanged, so that it can be replaced afterwards.
 
-    A function of the author's is of no such kind: it may give ``None``, or another value, of its own.
+    A user validator is not such a wrapper: it may return ``None``, or another value, of its own.
     """
-    inner = inside(node, definitions) if node["type"] in _TOLD else None
+    inner = inside(node, definitions) if node["type"] in _PASSES_NULL_ON else None
     if inner is None:
         raise UndecidableError
     return inner
 
 
 def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
-    """What forgets the nulls in a value; it knows the kinds whose keys ``compile_key_count`` counts."""
+    """A function that replaces the nulls in a value; it supports the kinds that ``compile_key_count`` supports."""
     kind = node["type"]
     if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
         return None
@@ -120,7 +120,7 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
         forget = None if item is None else _forget(item, definitions, seen)
         return None if forget is None else _in_each(forget, in_values=kind == "dict")
     if kind == "model":
-        if node.get("config", {}).keys() & _UNTOLD:
+        if node.get("config", {}).keys() & _UNSUPPORTED_CONFIG:
             raise UndecidableError
         return _of_model(node["schema"], definitions, seen)
     if kind == "function-after":
@@ -135,7 +135,7 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
     return _forget(_inside(node, definitions), definitions, seen)
 
 
-_UNTOLD = frozenset({"validate_default", "validate_by_name", "populate_by_name"})
+_UNSUPPORTED_CONFIG = frozenset({"validate_default", "validate_by_name", "populate_by_name"})
 
 
 def _in_each(forget: Forget, *, in_values: bool) -> Forget:

@@ -11,7 +11,7 @@ __all__ = ["tag_names", "with_optional_tag"]
 
 
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
-    """A tagged union some of whose tags have a default: left out, the only branch is meant that its fields fit.
+    """Let a tagged union choose the only branch that fits the fields, where a tag with a default is left out.
 
     pydantic requires the tag in any case, although its schema says that it may be left out.
     """
@@ -37,12 +37,12 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
 
 
 def _json_of(tag: Any) -> Any:
-    """A tag as JSON has it: pydantic finds none that is a member of an enum and no text or number itself."""
+    """A tag as its JSON value: pydantic cannot match a tag that is an enum member but no string or integer."""
     return tag.value if isinstance(tag, enum.Enum) and not isinstance(tag, (str, int)) else tag
 
 
 _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
-"""Fields by the name that is shown, whether each is required, and what it is to be; ``_OPEN`` where there may be others."""
+"""From the name that is sent to whether a field is required, and its node; ``_OPEN`` stands for any others."""
 
 
 def _without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
@@ -97,7 +97,7 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
 
 
 def _nearest(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
-    """The branches that know most fields of a value that fits none; a single one is the branch to report about."""
+    """The branches that leave the fewest fields of a value unknown; if it is only one, its errors are reported."""
     unknown = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
     return [tag for count, tag in unknown if count == min(unknown, key=lambda pair: pair[0])[0]]
 

@@ -1,6 +1,6 @@
 """Makes a core schema refuse what pydantic accepts even in strict mode: digits as a date, NaN, ``true`` for ``1``, ...
 
-Nothing of it is left to the time of a call. Seen with pydantic 2.13.0 and 2.14.3, validating JSON with ``strict=True``.
+The schema is rewritten once, before any call. Checked with pydantic 2.13.0 and 2.14.3, on JSON with ``strict=True``.
 """
 
 import functools
@@ -27,11 +27,11 @@ from toolshape.core_schema.nodes import (
     takes_no_alias,
 )
 from toolshape.core_schema.optional_tags import with_optional_tag
-from toolshape.schema.values import UnreadableError, is_finite, read_json, single
+from toolshape.schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
 __all__ = ["tighten", "tightened"]
 
-_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # a key is text, whatever it becomes: the wrapper of the map looks at it
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
@@ -91,7 +91,7 @@ def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -
         case kind if kind in MAPS:
             return _with_exact_keys(node, config, definitions)
         case "json":
-            return _wrapped(node, _says_one_thing, "a key comes twice in this text, or it holds NaN or an infinity")
+            return _wrapped(node, _says_one_thing, "the JSON in this string repeats a key, or has NaN or an infinity")
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
         case "generator":  # validated only when it is read, inside the tool
@@ -110,7 +110,7 @@ def _tightened_typed_dict(node: Node) -> Node:
 
 
 def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
-    """A field that is taken by the name that the canonical schema shows: an alias, or its own where that is a path."""
+    """A field that accepts its name in the canonical schema: its alias, or its own name where the alias is a path."""
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
         return {**field, "validation_alias": name} if alias is not None and takes_no_alias(config) else field
@@ -121,7 +121,7 @@ def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
 
 
 def _looking_up(node: Node) -> Node:
-    """A choice whose values JSON writes otherwise than Python holds them."""
+    """The choice, as a lookup from JSON values to members, where pydantic itself cannot find the members."""
     choices = choices_of(node)
     outside = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
@@ -132,7 +132,7 @@ def _looking_up(node: Node) -> Node:
 def _says_one_thing(text: Any) -> bool:
     """Whether a JSON text has no repeated key and no NaN or infinity; text that is not JSON is refused elsewhere."""
     try:
-        return not isinstance(text, str) or is_finite(single(read_json(text)))
+        return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
     except (UnreadableError, RecursionError):
         return False
     except ValueError:
@@ -144,7 +144,7 @@ def _sets_extra(node: Node) -> bool:
 
 
 def _with_finite_extras(node: Node) -> Node:
-    """The fields of a model, inside its validators, with others that are JSON."""
+    """The fields node inside any validators of a model, with a check that extra fields are finite JSON."""
     if node["type"] not in ("model-fields", "typed-dict"):
         return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
     if "extras_schema" in node:
@@ -177,7 +177,7 @@ def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "")
 
 def _finite(value: Any) -> Any:
     if not is_finite(value):
-        raise ValueError("NaN and infinities are no JSON")
+        raise ValueError("NaN and infinities are not JSON")
     return value
 
 
@@ -203,7 +203,7 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
 def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
-    """A map whose keys are what they become, one for one, and are written as JSON writes such values."""
+    """The map, refusing keys that are not written as JSON writes their values, or that become the same key."""
     rule = key_rule(node.get("keys_schema"), definitions)
     if rule.read is not None:
         node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}

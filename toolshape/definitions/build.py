@@ -1,4 +1,4 @@
-"""A definition that somebody else wrote in; the record of a tool, validated by its own JSON Schema, out.
+"""Makes the record of a tool from a definition written elsewhere, whose JSON Schema validates its calls.
 
 Needs the extra ``schema``.
 """
@@ -31,12 +31,12 @@ def build_definition(
 
     Args:
         given: One definition of any form: a dict, an SDK object, or JSON text.
-        choose: What answers its calls, by keyword, for the name in the definition; ``None`` where somebody else does.
+        choose: Gives the function for the name in the definition, to be called by keyword; ``None`` if there is none.
         name: The tool's name, where the definition holds none or another is wanted.
         frame: The frame that asks, for annotations that name local classes.
 
     Raises:
-        DefinitionError: It cannot be read, its schema is none, or the function does not take its arguments.
+        DefinitionError: It cannot be read, its schema is invalid, or the function does not take its arguments.
     """
     try:
         return _defined(given, choose, name, frame)
@@ -109,7 +109,7 @@ def each_of(given: Any) -> list[Any]:
 
 
 def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
-    """Compile the way from what a model sent to valid arguments; see ``schemas.compile_validation``."""
+    """Compile the function that validates what a model sent; see ``jsonschema_checker.compile_validation``."""
     from toolshape.definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
@@ -145,11 +145,11 @@ def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
 
 
 def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
-    """Where a function does not take what the definition gives, or wants what it does not."""
+    """The parameters of the definition that the function does not take, and those it requires beyond them."""
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
     known = _known(signature)
     problems = [
-        Problem(path=one.name, rule="injected", message="the function has it injected: a model must not set it")
+        Problem(path=one.name, rule="injected", message="it is injected into the function: a model must not set it")
         for one in signature.parameters
         if one.injected and one.name in properties
     ]
@@ -166,9 +166,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
     ]
     required = foreign.parameters.get("required", ())
     problems += [
-        Problem(
-            path=one.name, rule="may_be_left_out", message="the function needs it, the definition does not require it"
-        )
+        Problem(path=one.name, rule="may_be_left_out", message="the function requires it, the definition does not")
         for one in signature.parameters
         if (one.name in properties or in_branches) and one.name not in required and _is_needed(one)
     ]

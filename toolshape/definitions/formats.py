@@ -1,4 +1,4 @@
-"""A definition in the format of any provider in; its format, and the parts of its canonical record, out."""
+"""Reads a definition in any provider's format: which format it is, and the parts of the canonical record."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,8 +25,8 @@ class ForeignError(Exception):
 class Foreign(NamedTuple):
     """A definition as it was read.
 
-    ``form`` is the provider whose entries look like it, ``entry`` the whole of it as written, ``entry_name`` and
-    ``schema`` its name and parameters therein; ``keys`` is what it says to that provider alone.
+    ``form`` is the provider whose entries have its format, ``entry`` the whole definition as written, ``entry_name``
+    and ``schema`` are the name and parameters in it, ``keys`` the further keys that only this provider understands.
     """
 
     form: str
@@ -56,7 +56,7 @@ def entries(given: Any) -> Iterator[Any]:
             yield from entries(one)
         return
     if not isinstance(given, dict):
-        message = f"{type(given).__name__} is no definition"
+        message = f"{type(given).__name__} is not a definition"
         raise ForeignError("a definition", Problem(path="", rule="form", message=message))
     for wrapper in ("config", "toolConfig"):  # a request's keywords at Gemini and Bedrock
         if isinstance(given.get(wrapper), dict):
@@ -111,7 +111,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
         name: Its name, where it holds none: a bare JSON Schema.
 
     Raises:
-        ForeignError: It has no form that is known, or its schema cannot be read; every reason at once.
+        ForeignError: Its format is unknown, or its schema cannot be read; it holds every problem.
     """
     entry = _one(given, name)
     form, inner = _form_of(entry, name)
@@ -169,7 +169,7 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_Form, JsonObject]:
         and "name" not in entry
     ):
         return _Form("json-schema", None, ""), entry
-    message = f"no known form of a definition: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
+    message = f"not a known definition format: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
     if isinstance(kind, str):
         message += f"; a tool of type {kind!r} is the provider's own: send it beside these"
     raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
@@ -187,7 +187,7 @@ def _provider_of(form: _Form, entry: JsonObject, schema: Any) -> str:
 
 
 def _unwrapped(written: Any) -> Any:
-    """The schema itself: Bedrock's ``json``, xAI's text, and lists and maps of parameters as an object's."""
+    """The schema itself: out of Bedrock's ``json`` key, or read from JSON text, as xAI has it."""
     if isinstance(written, str):
         try:
             written = json.loads(written)
@@ -228,7 +228,7 @@ _READ = frozenset({"type", "name", "title", "description", "strict", "input_exam
 
 
 def _keys(form: _Form, inner: JsonObject) -> JsonObject:
-    """What the entry says besides, to its own provider."""
+    """The remaining keys of the entry, which only its own provider understands."""
     if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
         return {}
     return {key: copied(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}

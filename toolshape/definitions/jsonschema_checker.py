@@ -9,7 +9,12 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from toolshape.calls import Finding, JsonSchema
-from toolshape.definitions.jsonschema_keywords import Draft202012Validator, Validator, additional, asked_once
+from toolshape.definitions.jsonschema_keywords import (
+    Draft202012Validator,
+    Validator,
+    additional,
+    references_checked_once,
+)
 from toolshape.errors import CallError, Problem
 from toolshape.schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
 from toolshape.schema.lens import Change, Place
@@ -33,7 +38,7 @@ _SLOWNESS = 40
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
-    """What the metaschema of 2020-12 has against a schema."""
+    """Where a schema violates the metaschema of 2020-12."""
     errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
     return [
         Problem(path="/".join(map(str, error.absolute_path)), rule="not_a_schema", message=error.message[:200])
@@ -42,16 +47,16 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 
 
 def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
-    """Patterns in a dialect of regular expressions that Python does not have; they are shown and not checked."""
+    """Findings for what is sent but not checked: patterns that Python cannot compile or match in bounded time."""
     found: list[Finding] = []
 
     def look(node: JsonSchema, at: Place) -> None:
         for pattern in (*_patterns(node), *node.get("patternProperties", ())):
             if not _is_pattern(pattern):
-                message = f"the pattern {pattern!r} is none that Python knows: it is shown, not checked"
+                message = f"Python cannot compile the pattern {pattern!r}: it is sent, but not checked"
                 found.append(Finding(path=at.path, rule="unchecked", message=message))
         if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
-            message = "unevaluatedProperties is shown, not checked: a pattern beside it may take any time"
+            message = "unevaluatedProperties is sent, not checked: matching a pattern beside it may take too long"
             found.append(Finding(path=at.path, rule="unchecked", message=message))
 
     everywhere(look, constraints=True)(schema)
@@ -76,14 +81,14 @@ def _is_pattern(pattern: str) -> bool:
 
 
 def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Without what is negated and cannot be checked: leaving out a pattern there would mean its opposite."""
+    """Drop ``not`` and ``if`` that hold an unchecked pattern: ignoring it there would invert the meaning."""
     unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
     dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
     return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
 
 
 def _checkable(node: JsonSchema, at: Place) -> Change | None:
-    """Without patterns that Python does not know; a field that one of them may name is not held to be unknown."""
+    """Drop patterns that Python cannot compile; a field that one of them may match does not count as unknown."""
     patterns = node.get("patternProperties", {})
     if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
         return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
@@ -106,7 +111,7 @@ def compile_validation(
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
 ) -> Validate:
-    """Compile the way from what a model sent to valid arguments, as ``validation.compile_validation`` does for a model.
+    """Compile the function that validates what a model sent; ``compile_model_validation`` does so for pydantic models.
 
     Args:
         schema: The canonical schema of the arguments.
@@ -122,14 +127,14 @@ def compile_validation(
     def validate(arguments: Any) -> Validated:
         arguments = written(arguments)
         try:
-            home = arguments if back is None else to_canonical(arguments, back)
-            is_text = isinstance(home, (str, bytes))
-            text = home if is_text else to_json(home)
+            canonical = arguments if back is None else to_canonical(arguments, back)
+            is_text = isinstance(canonical, (str, bytes))
+            text = canonical if is_text else to_json(canonical)
             value = from_json(text)
             if recurs and is_too_deep(text, lambda: value):
                 problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
                 raise CallError("malformed_arguments", tool=settings.name, problems=[problem])
-            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(home, value)):
+            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(canonical, value)):
                 return checker.check(value), ()
         except (InvalidError, TooMuchWrongError, ValueError):
             pass
@@ -148,7 +153,7 @@ def _repeats(text: str | bytes, value: Any) -> bool:
 
 
 def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str], value: Any) -> Any:
-    with asked_once():
+    with references_checked_once():
         errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
     if len(errors) > _MOST_ERRORS:
         raise TooMuchWrongError
@@ -176,7 +181,7 @@ def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
 
 
 def _told(error: Any) -> Iterator[Fault]:
-    """What is wrong for a reader: of the branches of a union, that of the one that is meant."""
+    """The faults to report to the model: for a union, those of the branch that was meant."""
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
@@ -217,7 +222,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
 
 
 class Places:
-    """From a place to what a schema expects there, as the coercion rules ask for it.
+    """Looks up what a schema expects at a place, as the coercion rules need it.
 
     Args:
         schema: The schema.
@@ -248,7 +253,7 @@ class Places:
 
     def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Expected:
         """What a node asks for at its place."""
-        found = _asked(node)
+        found = _expectation_of(node)
         branches = self.branches(node, found)
         return Expected(
             location=location,
@@ -262,7 +267,7 @@ class Places:
             steps=len(location),
         )
 
-    def branches(self, node: JsonSchema, found: "_Asked") -> tuple[Checker, ...]:
+    def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:
         """What validates the branches of a union, but for that of null."""
         parts = [one for one in _branches(node) if not _is_null(one, self.resolve)] or found.choices_of_types
         if not parts:
@@ -281,7 +286,7 @@ class Places:
         return Checker(functools.partial(_checked, part, None, frozenset()), places, slowness=_SLOWNESS)
 
 
-class _Asked(NamedTuple):
+class _NodeExpectation(NamedTuple):
     """What one node asks for by ``type``, ``enum`` and ``const``."""
 
     kinds: frozenset[str]
@@ -290,17 +295,17 @@ class _Asked(NamedTuple):
     choices_of_types: list[JsonSchema]
 
 
-def _asked(node: JsonSchema) -> _Asked:
+def _expectation_of(node: JsonSchema) -> _NodeExpectation:
     types = node.get("type", [])
     names = [types] if isinstance(types, str) else list(types)
     others = [name for name in names if name != "null"]
     if "enum" in node or "const" in node:
         options = node.get("enum", [node.get("const")])
         choices = tuple(one for one in options if one is not None)
-        return _Asked(frozenset({"choice"}), choices, "null" in names or None in options, [])
+        return _NodeExpectation(frozenset({"choice"}), choices, "null" in names or None in options, [])
     several = [{**node, "type": name} for name in others] if len(others) > 1 else []
     kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
-    return _Asked(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
+    return _NodeExpectation(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
 
 
 def _branches(node: JsonSchema) -> list[Any]:

@@ -23,13 +23,13 @@ from toolshape.schema.patterns import is_bounded
 from toolshape.schema.values import is_same_text
 from toolshape.validation.apply_coercions import TooMuchWrongError
 
-__all__ = ["Draft202012Validator", "Validator", "additional", "asked_once"]
+__all__ = ["Draft202012Validator", "Validator", "additional", "references_checked_once"]
 
 _MOST_REFUSED = 2_000  # parts of a value
 
 
-class _Asked:
-    """What has been asked of a value: the errors by reference and part, and how many parts have some."""
+class _CheckedReferences:
+    """The checks of references so far: errors by reference and part of the value, and how many parts failed."""
 
     __slots__ = ("errors", "refused")
 
@@ -38,26 +38,26 @@ class _Asked:
         self.refused = 0
 
 
-_ASKED: contextvars.ContextVar[_Asked] = contextvars.ContextVar("toolshape_asked")
+_CHECKED_REFERENCES: contextvars.ContextVar[_CheckedReferences] = contextvars.ContextVar("toolshape_asked")
 
 
 @contextlib.contextmanager
-def asked_once() -> Generator[None]:
-    """Here what a reference leads to is asked of each part of a value once, however often the schema asks.
+def references_checked_once() -> Generator[None]:
+    """Within this context, check each part of a value against each reference only once.
 
-    So the work grows with the schema and the value, not with the ways through the one to the other.
+    The work then grows with the sizes of the schema and the value, not with the number of paths between them.
     """
-    token = _ASKED.set(_Asked())
+    token = _CHECKED_REFERENCES.set(_CheckedReferences())
     try:
         yield
     finally:
-        _ASKED.reset(token)
+        _CHECKED_REFERENCES.reset(token)
 
 
 def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
-    asked, key = _ASKED.get(), (reference, id(instance))
+    asked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
     if key not in asked.errors:
-        asked.errors[key] = []  # a definition that is nothing but itself asks nothing more
+        asked.errors[key] = []  # for a definition that refers to itself: no second check
         found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
         asked.errors[key] = found
         asked.refused += bool(found)
@@ -114,9 +114,9 @@ def additional(schema: Any, instance: Any) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _search(pattern: str) -> Callable[[str], bool]:
-    """Look for a pattern in time that grows with the text alone, where Rust's engine knows it; else as Python does.
+    """Compile a search for a pattern, with Rust's engine, which takes linear time, or else with Python's.
 
-    What Python would take too long for is not checked.
+    Where Python's would take too long, the pattern is not checked and counts as found.
     """
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern))

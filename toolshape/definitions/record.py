@@ -11,13 +11,13 @@ from toolshape.function.signature import Kind
 __all__ = ["Choose", "SchemaDefinition"]
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
-"""What answers the calls of a tool, by the name in its definition."""
+"""Gives the function that answers a tool's calls, for the name in its definition."""
 
 
 class SchemaDefinition(NamedTuple):
     """A tool that somebody else described, and the function that answers it, if there is one.
 
-    It has what ``model.Definition`` has for a decorated function, but for a pydantic model. ``known`` are the names
+    It has what ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known`` are the names
     that the function takes (``None``: any), ``never`` those that no model may set, ``switched`` the coercion rules that
     its parameters switch.
     """

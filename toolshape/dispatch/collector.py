@@ -22,11 +22,11 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_provider", "_response", "_routes")
+    __slots__ = ("_complete", "_decoder", "_handlers", "_provider", "_response")
 
     def __init__(self, provider: Provider, handlers: Handlers) -> None:
         self._provider = provider
-        self._routes = handlers
+        self._handlers = handlers
         self._decoder = Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
@@ -57,7 +57,7 @@ class Collector:
             return found
         _, wires, *_ = reading_of(self._provider, self._response)
         left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
-        return found + [call_of(self._provider.name, self._routes, at, wire) for at, wire in left]
+        return found + [call_of(self._provider.name, self._handlers, at, wire) for at, wire in left]
 
     def plan(self) -> Plan:
         """The calls so far, validated and not run; see ``Bound.plan``.
@@ -70,7 +70,7 @@ class Collector:
         assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
-        return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._routes)
+        return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -94,4 +94,4 @@ class Collector:
     def _folded(self, event: Any) -> list[Call]:
         done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
         self._complete.update(at for at, _ in done)
-        return [call_of(self._provider.name, self._routes, at, wire) for at, wire in done]
+        return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]

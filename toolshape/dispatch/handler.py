@@ -16,11 +16,11 @@ __all__ = ["Handler", "Handlers"]
 
 
 class Handler:
-    """The way of a tool's calls, compiled when the first one comes.
+    """All that a call of one tool at one provider needs, compiled at the first call.
 
-    ``back`` maps arguments to canonical form. ``is_awaited``: the function is a coroutine function, without a deadline.
-    ``is_framed``: what a model reads of a result is cut or marked. ``says_text``: a result that is a text is read as it
-    is. ``has_needs``: a call needs more than its arguments; ``is_plain``: it does not, nor a loop.
+    ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
+    ``is_framed``: results are cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
+    ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop.
     """
 
     __slots__ = (
@@ -55,9 +55,9 @@ class Handler:
         return self._marked(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        """Parts as the model is shown them, and the text that stands for them all where only texts pass.
+        """The parts as they are sent, and one text in place of them all for providers that take only text.
 
-        The name of a file that is not to be trusted stands in a mark, as what is in a file of text does.
+        Of an untrusted file, the name is marked as untrusted, and so is the content if it is text.
         """
         cut = tuple(Text(self._cut(one.text)) if isinstance(one, Text) else one for one in parts)
         shown: list[Part] = []
@@ -67,7 +67,7 @@ class Handler:
             elif self.is_untrusted:
                 if one.url or isinstance(one, File):
                     shown.append(Text(self._marked(named(one))))
-                if not one.url:  # nobody goes where somebody else's text leads
+                if not one.url:  # an untrusted URL is never sent to be fetched
                     shown.append(self._anonymous(one, len(shown)))
             elif isinstance(one, File):
                 shown.append(replace(one, data=self._cut_file(one)))
@@ -76,7 +76,7 @@ class Handler:
         return self._marked(as_text(cut)), tuple(shown)
 
     def _anonymous(self, part: Image | File, number: int) -> Part:
-        """A part that says nothing of its own beside its data, and what is text in these only in a mark."""
+        """A part with a neutral name and media type; its data is marked as untrusted if it is text."""
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
         media_type = part.media_type.lower() if is_type else "application/octet-stream"
         if isinstance(part, Image):
@@ -104,7 +104,7 @@ class Handler:
 
 
 class Handlers:
-    """The ways of the calls of some shapes, by wire name: ``compiled`` has those that have been taken."""
+    """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
 
     __slots__ = ("_index", "compiled", "shapes")
 
@@ -115,14 +115,14 @@ class Handlers:
 
     @property
     def index(self) -> tuple[tuple[str, ...], NameIndex]:
-        """The names there are, and what finds the one that is like another; made with the first that is unknown."""
+        """The wire names, and an index that finds the most similar one; built for the first unknown name."""
         if self._index is None:
             names = tuple(self.shapes)
             self._index = names, NameIndex(names)
         return self._index
 
     def find(self, wire_name: Any) -> Handler | None:
-        """The way of a call, compiled now if it is the first; ``None`` if there is no such tool."""
+        """The handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
         shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
         if shape is None:
             return None

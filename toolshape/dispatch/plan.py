@@ -14,7 +14,7 @@ from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
 from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
-from toolshape.execution.run import NOTHING_INJECTED, completed, refuse_running_loop
+from toolshape.execution.run import NOTHING_INJECTED, final_value, refuse_running_loop
 from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
 from toolshape.record import require
@@ -53,7 +53,7 @@ class Plan:
         assistant, wires, finish_raw, cut, ends_in_call = reading
         finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
-            is_text = isinstance(wires[-1][2], (str, bytes))  # of which an end tells whether it is one
+            is_text = isinstance(wires[-1][2], (str, bytes))  # only a text can be checked for completeness
             if ends_in_call and finish in EARLY and (finish == "length" or is_text):
                 cut |= {len(wires) - 1}
             finish = "tool_calls" if finish == "stop" else finish
@@ -78,7 +78,7 @@ class Plan:
                         _refuse_cut(len(calls) in cut, arguments, handler.wire_name)
                     model, coercions = handler.validate(arguments)
                 except BaseException as error:
-                    answers.append(_refused(call, validation_error(error, tool=wire_name)))
+                    answers.append(_error_result(call, validation_error(error, tool=wire_name)))
                 else:
                     ready.append((len(calls), call, handler, model, coercions))
                     answers.append(None)
@@ -114,9 +114,9 @@ class Plan:
             try:
                 value = handler.invoke(model, inject)
                 if type(value) is not str and type(value) not in SETTLED:
-                    value = completed(handler.kind, value)
+                    value = final_value(handler.kind, value)
             except BaseException as error:
-                if not is_cancellation(error):  # nobody cancels us here: it is the tool's own, and reads as cancelled
+                if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
                     self._answers[position] = _failed(ready, error, started)
             else:
                 elapsed = perf_counter() - started
@@ -146,9 +146,9 @@ class Plan:
             return self.results
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-        task = aio.begun(self._answer(claimed[0], inject))
+        task = aio.start_task(self._answer(claimed[0], inject))
         if not task.done():
-            await aio.over(task)
+            await aio.wait_until_done(task)
         if not task.cancelled():  # by itself, which reads as cancelled
             task.result()
         return self.results
@@ -166,10 +166,10 @@ class Plan:
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-        threads = aio.threads()
-        await aio.all_of([self._answer(ready, inject, threads) for ready in open_calls])
+        thread_limit = aio.thread_limit()
+        await aio.all_of([self._answer(ready, inject, thread_limit) for ready in open_calls])
 
-    async def _answer(self, ready: Ready, inject: Mapping[str, Any], threads: Any = None) -> None:
+    async def _answer(self, ready: Ready, inject: Mapping[str, Any], thread_limit: Any = None) -> None:
         position, call, handler, model, coercions = ready
         started = perf_counter()
         try:
@@ -181,7 +181,7 @@ class Plan:
             else:
                 from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-                value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, threads)
+                value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, thread_limit)
         except BaseException as error:
             self._answers[position] = _failed(ready, error, started)
         else:
@@ -229,10 +229,10 @@ async def _finished(kind: Kind, value: Any) -> Any:
 def _unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
     names, index = handlers.index
     near = (index.nearest(call.wire_name) or "") if has_hint else ""
-    return _refused(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
+    return _error_result(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
 
 
-def _refused(call: Call, error: CallError) -> Result:
+def _error_result(call: Call, error: CallError) -> Result:
     return Result(call, error=error, text=str(error))
 
 

@@ -13,10 +13,10 @@ __all__ = ["folded", "reading_of", "sendable_name"]
 
 
 def reading_of(provider: Provider, response: Any) -> Read:
-    """What a response says; what stands among its parts and is none is passed over.
+    """Read the calls of a response; items of its lists that are not objects are skipped.
 
     Raises:
-        ResponseError: It is not of this provider's family, or has the form of a response and is none.
+        ResponseError: It is not a response of this provider's family, or it is malformed.
     """
     body = response if type(response) is dict else parsed_body(response)
     try:

@@ -58,9 +58,9 @@ def shapes(
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
-    shown = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
+    wire_tool = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.budget is None:
-        return [_compiled(tool, one, rules, annotates) for tool, _, one in shown]
+        return [_compiled(tool, one, rules, annotates) for tool, _, one in wire_tool]
     candidates = [
         Candidate(
             name=tool.name,
@@ -69,12 +69,12 @@ def shapes(
             is_asked=wish is True or _is_verbatim(tool, provider),
             is_destructive="destructive" in tool.effects,
         )
-        for tool, wish, one in shown
+        for tool, wish, one in wire_tool
     ]
     too_many = relaxed(provider, provider.budget, candidates)
     return [
         _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
-        for tool, _, one in shown
+        for tool, _, one in wire_tool
     ]
 
 
@@ -84,20 +84,20 @@ def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
 
 
 def _lenient(provider: Provider, tool: Tool[..., Any]) -> WireTool:
-    shown = to_wire(provider, tool.spec, strict=False)
-    note = f"not constrained: the request's strict tools would be more than {provider.name} compiles"
-    return shown._replace(notes=(*shown.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
+    wire_tool = to_wire(provider, tool.spec, strict=False)
+    note = f"not strict: the request would exceed the limits of {provider.name} for strict tools"
+    return wire_tool._replace(notes=(*wire_tool.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(tool: Tool[..., Any], shown: WireTool, rules: Rules, annotates: bool) -> Shape:
+def _compiled(tool: Tool[..., Any], wire_tool: WireTool, rules: Rules, annotates: bool) -> Shape:
     chosen = chosen_rules(rules, tool.coerce)
     return Shape(
         tool=tool,
         name=tool.name,
-        wire_name=shown.wire_name,
-        entry=json.dumps(shown.payload).encode(),
-        is_strict=shown.is_strict,
-        differences=(*shown.notes, *shown.lens.losses),
-        settings=ValidationSettings(shown.wire_name, chosen, shown.lens.back, shown.lens.drops, annotates),
-        out=shown.lens.out,
+        wire_name=wire_tool.wire_name,
+        entry=json.dumps(wire_tool.payload).encode(),
+        is_strict=wire_tool.is_strict,
+        differences=(*wire_tool.notes, *wire_tool.lens.losses),
+        settings=ValidationSettings(wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates),
+        out=wire_tool.lens.out,
     )

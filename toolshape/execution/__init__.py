@@ -1,1 +1,1 @@
-"""Validated arguments in; the function's value out, or the error that answers the call."""
+"""Running a function with validated arguments: its value, or the error that answers the call."""

@@ -1,4 +1,4 @@
-"""Running tools in an event loop or a thread, with deadlines. Loaded at the first use, because asyncio is slow to import."""
+"""Runs tools in an event loop or a thread, with deadlines. Loaded at first use: asyncio is slow to import."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,18 @@ from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 
-__all__ = ["all_of", "alone", "awaited_value", "begun", "finished", "is_running", "over", "run", "run_async", "threads"]
+__all__ = [
+    "all_of",
+    "alone",
+    "awaited_value",
+    "finished",
+    "is_running",
+    "run",
+    "run_async",
+    "start_task",
+    "thread_limit",
+    "wait_until_done",
+]
 
 _MOST_THREADS = 32
 
@@ -38,25 +49,25 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def alone(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run it in a task of its own, as several are: what it sets in its context, and whom it cancels, is its own affair.
+    """Run it in a task of its own, as parallel calls are, so that its context and cancellations stay its own.
 
     Raises:
-        OwnCancellationError: It was cancelled by itself.
-        CancelledError: We were cancelled; it has been, too.
+        OwnCancellationError: It cancelled itself.
+        CancelledError: The caller was cancelled, and so was the task.
     """
-    task = begun(work)
+    task = start_task(work)
     if not task.done():
-        await over(task)
+        await wait_until_done(task)
     if task.cancelled():
         raise OwnCancellationError
     return task.result()
 
 
-async def over(task: asyncio.Task[Any]) -> None:
-    """Wait until a task is over; it is cancelled if we are.
+async def wait_until_done(task: asyncio.Task[Any]) -> None:
+    """Wait until a task is done; cancel it if the caller is cancelled.
 
     Raises:
-        CancelledError: We were cancelled.
+        CancelledError: The caller was cancelled.
     """
     try:
         await asyncio.wait({task})
@@ -66,13 +77,13 @@ async def over(task: asyncio.Task[Any]) -> None:
         raise
 
 
-def threads() -> asyncio.Semaphore:
-    """What lets so many tools that are left behind at their deadline run at once, each in a thread of its own."""
+def thread_limit() -> asyncio.Semaphore:
+    """The limit on threads for tools with a deadline: one that misses it keeps its thread until it ends."""
     return asyncio.Semaphore(_MOST_THREADS)
 
 
-def begun(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """A task of its own for the work; from Python 3.12 on it has run as far as its first wait."""
+def start_task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Start a task for the work; from Python 3.12 on it runs at once, up to its first wait."""
     loop = asyncio.get_running_loop()
     if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
         return asyncio.Task(work, loop=loop, eager_start=True)
@@ -92,19 +103,19 @@ async def run_async(
     model: BaseModel,
     inject: Mapping[str, Any],
     timeout: float | None,
-    threads: asyncio.Semaphore | None = None,
+    thread_limit: asyncio.Semaphore | None = None,
 ) -> Any:
     """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
 
     Raises:
-        TimedOutError: ``timeout`` seconds are over, or no thread was free for so long. An async tool has been asked to stop and is not waited for; a
-            thread cannot be stopped and goes on unseen.
+        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
+            cancelled but not waited for; a thread cannot be stopped and runs on unobserved.
     """
     if timeout is None:
         return await _work(kind, invoke, model, inject)
     if is_async(kind):
         return await _within(timeout, _work(kind, invoke, model, inject))
-    turns = threads or asyncio.Semaphore(1)
+    turns = thread_limit or asyncio.Semaphore(1)
     try:
         await asyncio.wait_for(turns.acquire(), timeout)
     except asyncio.TimeoutError:
@@ -129,7 +140,7 @@ async def _work(
 
 
 async def finished(kind: Kind, value: Any) -> Any:
-    """The value of what a function that is run in the loop returned, and is no coroutine."""
+    """The final value of what a function returned in the loop, where that is not a coroutine."""
     return await awaited_value(kind, value) if is_asynchronous(value) else collected(kind, value)
 
 
@@ -160,7 +171,7 @@ async def _within(seconds: float, work: Awaitable[Any]) -> Any:
 
 
 async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
-    """Run it in a thread; in one of its own, which says when it is over, where nobody may be waiting any more."""
+    """Run it in a thread of the executor; or, given ``left``, in a thread of its own, which calls it at the end."""
     if left is None:
         return _released(await asyncio.to_thread(_captured, work))
     # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.

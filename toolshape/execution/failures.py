@@ -23,10 +23,10 @@ def is_cancellation(error: BaseException) -> bool:
 
 
 def as_call_error(error: BaseException, *, tool: str, timeout: float | None = None) -> CallError:
-    """Say what an exception from a tool means to the model; the log keeps what it means to the developer.
+    """Turn an exception from a tool into the error that the model reads; the log keeps the details for the developer.
 
     Raises:
-        BaseException: An interrupt from outside, which is nobody's answer, is raised again.
+        BaseException: An interrupt or a cancellation from outside answers no call, and is raised again.
     """
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
@@ -50,10 +50,10 @@ def _of_tool_error(error: ToolError, tool: str) -> CallError:
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:
-    """Say why arguments were not validated: they are refused, or a validator of the author's failed otherwise.
+    """Turn an exception from validation into a ``CallError``: invalid arguments, or a user validator that crashed.
 
     Raises:
-        KeyboardInterrupt: It is nobody's answer.
+        KeyboardInterrupt: It answers no call, and is raised again.
     """
     if isinstance(error, CallError):
         return error

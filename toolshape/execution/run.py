@@ -10,13 +10,13 @@ from toolshape.execution.returned import SETTLED, collected, is_async, is_asynch
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 
-__all__ = ["NOTHING_INJECTED", "compile_call", "completed", "refuse_running_loop"]
+__all__ = ["NOTHING_INJECTED", "compile_call", "final_value", "refuse_running_loop"]
 
 NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
-def completed(kind: Kind, value: Any) -> Any:
-    """The value of what a tool returned, where we stand; what is asynchronous runs in an event loop of its own."""
+def final_value(kind: Kind, value: Any) -> Any:
+    """The final value of what a tool returned, in synchronous code; an awaitable runs in an event loop of its own."""
     if not is_asynchronous(value):
         return collected(kind, value)
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
@@ -61,7 +61,7 @@ def compile_call(
             raise refused from refused.__cause__
         try:
             value = invoke(model, inject)
-            return value if type(value) is str or type(value) in SETTLED else completed(kind, value)
+            return value if type(value) is str or type(value) in SETTLED else final_value(kind, value)
         except BaseException as error:
             if is_cancellation(error):  # nobody cancels us here: it is the tool's own
                 raise CallError("cancelled", tool=name) from error

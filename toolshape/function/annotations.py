@@ -1,4 +1,4 @@
-"""A function's annotations in; types, with strings and forward references resolved, out."""
+"""Resolves a function's annotations to types, strings and forward references included."""
 
 import contextlib
 import inspect

@@ -1,6 +1,6 @@
-"""A docstring in; its description and the descriptions of its parameters out. The only user of docstring-parser.
+"""Reads the description of a function and of its parameters from a docstring. The only user of docstring-parser.
 
-Patterns are compiled when the first docstring is read: most of what imports us defines no tool in that style.
+Patterns are compiled at first use: most programs that import this package need few of them or none.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""A pydantic model in; the canonical JSON Schema out: 2020-12, closed objects, no generated titles, in signature order."""
+"""Generates canonical JSON Schema: 2020-12, closed objects, no generated titles, fields in signature order."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ __all__ = ["SharedDefault", "generate"]
 
 
 class SharedDefault:
-    """A default as Python has it: one object for every call. pydantic would deep-copy what has no hash."""
+    """A default that all calls share, as in Python; pydantic would deep-copy one that is not hashable."""
 
     __slots__ = ("value",)
 
@@ -51,7 +51,7 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and a line for every branch of a union that JSON Schema cannot say and that was left out.
+        The schema, and a line for each union branch that was left out because JSON Schema cannot express it.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -63,7 +63,7 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
 
 
 def _by_own_names(node: Node, config: Node | None) -> Node:
-    """Fields that are validated by their own names without their aliases, which pydantic would show."""
+    """A field without its alias where only its own name is accepted: pydantic would put the alias in the schema."""
     if not takes_no_alias(config) or "validation_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "validation_alias"}
@@ -123,7 +123,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         if rule.schema is None:
             return generated
         if rule.schema == {"not": {}}:
-            self.skipped.append("no text is a key of this map: it can only be empty")
+            self.skipped.append("no string is a valid key of this map: it can only be empty")
             return {**{key: value for key, value in generated.items() if key != "propertyNames"}, "maxProperties": 0}
         return {**generated, "propertyNames": rule.schema}
 
@@ -210,7 +210,7 @@ def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
 
 
 def _is_json_text(schema: Mapping[str, Any]) -> bool:
-    """Whether the node wants a text that holds JSON, where its default is what that says."""
+    """Whether the node expects JSON text, so that its default, a parsed value, must be written as text too."""
     while schema["type"] == "nullable":
         schema = schema["schema"]
     return bool(schema["type"] == "json")
@@ -232,7 +232,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _holds_marked(value: Any) -> bool:
-    """Whether a default holds an object of a class of which a field is marked as secret, whatever it is written as."""
+    """Whether a default contains an object whose class has a field marked as secret, however it is written."""
     if isinstance(value, Mapping):
         return any(map(_holds_marked, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):

@@ -1,4 +1,4 @@
-"""A signature in; the pydantic model that makes the schema and validates the call, out."""
+"""Makes the pydantic model of a function's parameters, which gives the schema and validates the call."""
 
 import functools
 import threading
@@ -175,7 +175,7 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
         attributes["alias"] = name
     if isinstance(default, FieldInfo):
         attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
-    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # which know more than we add
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep what they set
         annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
         attributes = {}
     fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
@@ -244,7 +244,7 @@ def _generic(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
-# Types without a schema are let through here so that the JSON Schema names them, one by one and with their place.
+# Types without a schema are accepted here: generating the JSON Schema then reports each of them with its place.
 _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
@@ -255,16 +255,16 @@ def _closed_base() -> type[BaseModel]:
     return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
-_NO_TYPE = threading.Lock()  # what becomes of a warning is one thing for all threads
+_WARNING_FILTERS_LOCK = threading.Lock()  # all threads share the warning filters
 
 
 def _model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
 ) -> tuple[type[BaseModel], JsonSchema, list[str]]:
-    with _NO_TYPE, warnings.catch_warnings():
-        # What is no type would be taken for anything, of which pydantic only warns.
+    with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
+        # For an annotation that is not a type, pydantic only warns, and would accept any value.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings("ignore", "TypedDict class")  # one that says itself what else it holds
+        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= wins, as it should
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()
@@ -284,7 +284,7 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
         try:
             _model(signature, base, {field: definition})
         except Exception as error:
-            message = f"{_line(error)}; give it a type that JSON Schema can say, or mark it Injected[...]"
+            message = f"{_line(error)}; give it a type that JSON Schema can describe, or mark it Injected[...]"
             infos = [
                 info
                 for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
@@ -309,7 +309,7 @@ def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
         found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         found.extend(
-            Finding(path=name, rule="documented_but_absent", message="the docstring documents no such parameter")
+            Finding(path=name, rule="documented_but_absent", message="documented, but there is no such parameter")
             for name in signature.doc.parameters
             if name not in signature.names
         )

@@ -35,11 +35,11 @@ Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 
 
 class Output(NamedTuple):
-    """What a tool gives back: its JSON Schema (``None``: not described) and ``write``, which writes a value.
+    """The output of a tool: its JSON Schema (``None``: not described) and ``write``, which writes a value as text.
 
-    ``write`` gives a text, and whether that is the value itself, a string; anything else is its compact JSON. What is
-    written as a JSON string (a date, an enum of texts) is that string. NaN and infinities become ``null``, bytes
-    that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot say.
+    ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
+    date, an enum of strings) are written as that string without quotes, all others as compact JSON. NaN and infinities
+    become ``null``, bytes that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot express.
     """
 
     schema: JsonSchema | None
@@ -77,7 +77,7 @@ def describe(signature: Signature) -> Output:
 
 
 def undescribed() -> Output:
-    """Values written by their types."""
+    """The output of a tool without a known return type: no schema, and values written by their own types."""
     return Output(schema=None, write=_untyped_text)
 
 
@@ -110,7 +110,7 @@ def _typed_text(adapter: TypeAdapter[Any]) -> Write:
 def _untyped_text(value: Any) -> tuple[str, bool]:
     if type(value) is str:
         if not value.isascii():
-            value.encode()  # half a surrogate pair is no text that any provider takes
+            value.encode()  # raises for a lone surrogate, which no provider accepts
         return value, True
     try:
         return _unquoted(to_json(value, inf_nan_mode="null"))

@@ -1,4 +1,4 @@
-"""A function in; its parameters, docstring and kind (sync, async, generator) out."""
+"""Reads a function: its parameters, its docstring and its kind (sync, async, generator)."""
 
 import functools
 import inspect
@@ -48,7 +48,7 @@ class Signature(NamedTuple):
 
     ``parameters`` are those a caller fills: without ``self`` and without what a partial has fixed. ``names`` are all
     the names the function takes. ``returns`` resolves the return annotation and raises ``NameError`` where it cannot.
-    ``problems`` are parameters that cannot be offered; the others are here all the same.
+    ``problems`` are the parameters that no model can fill; the others are listed all the same.
     """
 
     name: str
@@ -115,7 +115,7 @@ def read_signature(
 
 
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
-    """Every parameter's name, of those too that an object or a partial has filled."""
+    """Every parameter's name, including those already filled by a bound object or a partial."""
     code = getattr(inner, "__code__", None)
     filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
     variadic = {p.name for p in described.parameters.values() if p.kind in (VAR_POSITIONAL, VAR_KEYWORD)}
@@ -148,7 +148,7 @@ def _parameters(
     problems: list[Problem],
     undefined: list[str],
 ) -> list[Parameter]:
-    # What a partial has bound by keyword is the developer's, like what it has bound by position.
+    # What a partial has bound is not for the model to fill, whether bound by keyword or by position.
     fixed = function.keywords if isinstance(function, functools.partial) else {}
     dispatches = dispatches_on(function)
     is_bound = skip_first or dispatches == "method"  # whose signature shows the object all the same
@@ -164,7 +164,7 @@ def _parameters(
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
         if names_self(annotation):
-            message = "Self is not known where the tool is made, which a method is without its class: name the class"
+            message = "Self cannot be resolved, as a method becomes a tool before its class exists: name the class"
             problems.append(Problem(path=parameter.name, rule="self", message=message))
             continue
         injected = is_injected(annotation)

@@ -12,7 +12,7 @@ from toolshape.wire.provider import Provider
 __all__ = ["available", "family_of", "get", "recognised"]
 
 ENTRY_POINTS = "toolshape.providers"
-_MOST_SPOKEN = "openai"  # a message alone may be of several families: it is this one's, if of none that is bound
+_MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
 
 
 def get(provider: str | Provider) -> Provider:
@@ -80,7 +80,7 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
 
 
 def recognised(provider: Provider, response: Any) -> bool:
-    """Whether a response has the provider's form; what breaks on being looked at has none."""
+    """Whether a response has the provider's form; one that raises an error when examined does not."""
     try:
         return provider.recognises(response)
     except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes

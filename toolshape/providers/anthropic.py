@@ -83,13 +83,13 @@ _NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
 def refuse_forced(choice: Choice) -> None:
     """Refuse what some models refuse: that a tool must be called."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
-        raise unsupported(choice, "choice", f"{choice.model} cannot be made to call a tool: leave it out")
+        raise unsupported(choice, "choice", f"{choice.model} does not support a forced tool call: leave it out")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """The parallel switch lives inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
 
-    There is no choice among some tools: only these are sent.
+    A choice among several tools is unsupported: only those tools are sent.
     """
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
@@ -139,7 +139,7 @@ def _call(block: Any) -> WireCall:
 
 
 def _sendable(block: JsonObject) -> JsonObject:
-    """A block as a request takes it: arguments that were cut off are text, and go back inside an object."""
+    """A block as a request takes it: arguments that were cut off are text, and are sent back inside an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
@@ -293,7 +293,7 @@ ANTHROPIC = Provider(
     ),
 )
 
-# The constraints that a strict schema cannot hold, said in lenient ones too, as the SDK's own helper does.
+# The constraints that a strict schema cannot hold; put in descriptions in lenient ones too, as the SDK's helper does.
 _MOVED = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "minItems", "uniqueItems",

@@ -27,7 +27,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def gather(tools: list[JsonObject]) -> list[JsonObject]:
-    """Each member of the list has one key: a cache point that was asked for stands after its tool."""
+    """Each entry of the list has one key, so a cache point becomes an entry of its own, after its tool."""
     return [{key: value} for tool in tools for key, value in tool.items()]
 
 
@@ -36,10 +36,10 @@ _NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohe
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """There is no choice among some tools: only these are sent."""
+    """A choice among several tools is unsupported: only those tools are sent."""
     anthropic.refuse_forced(choice)
     if choice.mode == "none":
-        raise unsupported(choice, "choice", "Bedrock has no choice of none: say it in the prompt, the tools must stay")
+        raise unsupported(choice, "choice", "Bedrock does not support none: ask in the prompt, the tools must stay")
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
@@ -86,7 +86,7 @@ def read(body: Any) -> Reading | None:
 
 
 def _is_call(block: Any) -> bool:
-    """Whether a block is a call that is not the provider's own, which it runs itself."""
+    """Whether a block is a call to answer, and not one that the provider runs itself."""
     use = member(block, "toolUse")
     return use is not None and member(use, "type") != "server_tool_use"
 
@@ -153,7 +153,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
-    """Text and signature of what was thought stand together in a message, and alone in a redacted one."""
+    """Where a reasoning delta goes: text and signature under ``reasoningText``, redacted content beside it."""
     thought: JsonObject = block.setdefault("reasoningContent", {})
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 

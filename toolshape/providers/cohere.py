@@ -34,7 +34,7 @@ STRICT = (
     structure.wrapped_root,
     inlined(rewrites.recursion_as_json_text),
     everywhere(rewrites.const_as_enum),
-    everywhere(rewrites.enum_as_strings),  # before null, which no schema can say here, is set apart from its choices
+    everywhere(rewrites.enum_as_strings),  # before null, which is unsupported here, is split off the choices
     *structure.STRUCTURE,
     everywhere(rewrites.null_left_out),
     everywhere(rewrites.one_required),
@@ -59,7 +59,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
     is_said = choice.names or choice.mode in ("required", "none")
     if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
-        raise unsupported(choice, "choice", f"{choice.model} takes no choice of tools: leave it out")
+        raise unsupported(choice, "choice", f"{choice.model} does not support a tool choice: leave it out")
     body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if choice.names or choice.mode == "required":
         body["tool_choice"] = "REQUIRED"

@@ -182,7 +182,7 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Parts are appended; a call comes whole, or by JSON paths until it no longer will continue."""
+    """Parts are appended; a call comes whole, or in pieces by JSON path as long as ``willContinue`` is set."""
     done: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
@@ -201,7 +201,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
-    """Append a part, or what it adds to the call that is open; the call that is complete with it."""
+    """Append a part, or add it to the open call; returns the call if this completes one."""
     call = function_call(part)
     if call is None:
         parts.append(dict(part))
@@ -217,7 +217,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = opened if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in opened["functionCall"]:  # numbers came by themselves: what they say is kept in the whole
+    if "args" in opened["functionCall"]:  # read again, so that the whole object keeps the digits of its numbers
         opened["functionCall"]["args"] = read_json(write_json(opened["functionCall"]["args"]))
     return [(body["x-calls"] - 1, _call(opened))]
 

@@ -38,7 +38,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """A message goes back to a template with objects for arguments, which a text breaks; to the router as it came."""
+    """The router gets its message back as it came; a template, which fails on text, with arguments as objects."""
     reading = openai.read(body)
     response = openai.whole(body)
     if reading is None:

@@ -58,7 +58,7 @@ def _annotations(effects: frozenset[Effect]) -> JsonObject:
 
 
 def envelope_with_object_output(spec: Spec, strict: bool) -> JsonObject:
-    """Until 2025-11-25 the root of an output schema is an object, said in so many words."""
+    """Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly."""
     tool = envelope(spec, strict)
     if tool.get("outputSchema", {}).get("type") != "object":
         tool.pop("outputSchema", None)
@@ -108,7 +108,7 @@ def encode_objects(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def _result(result: Result, *, any_value: bool) -> WireMessage:
-    """Beside its text the value itself: a client holds it to the output schema."""
+    """The text, and the value itself as structured content, which a client checks against the output schema."""
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]

@@ -13,7 +13,7 @@ from toolshape.wire.provider import Completed, Facts, NameRule, Read
 
 
 def read(body: Any) -> Read | None:
-    """As OpenAI's; an id that is the text "null" is what the SDK makes of none."""
+    """Read it as OpenAI's; the SDK writes a missing id as the text "null"."""
     reading = openai.read(body)
     if reading is None:
         return None

@@ -37,7 +37,7 @@ CLIENT_KEYWORDS = frozenset({"type", "items", "description", "enum"})
 
 
 def plain_fields(node: JsonSchema, at: Place) -> Change | None:
-    """Arguments that are objects or choices themselves, where a provider shows a model scalars and arrays only."""
+    """Parameters that are objects or unions become JSON text, where a provider sends only scalars and arrays."""
     if not at.is_root:
         return None
     changes = {

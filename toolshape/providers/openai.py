@@ -21,8 +21,9 @@ from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Read, Reading
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
-# Structured Outputs guide, Feb and Aug 2026, and the refusals named. "default" has been accepted in 2026, and refused in
-# 2025 (dotnet/extensions#6266): it is said instead. Lengths: coder/mux#1220, 2025-12. uniqueItems: mastra#23321, 2026-09.
+# Structured Outputs guide, Feb and Aug 2026, and the refusals cited here. "default" was refused in 2025
+# (dotnet/extensions#6266) and accepted in 2026: it goes into the description. Lengths: coder/mux#1220, 2025-12.
+# uniqueItems: mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
     "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
@@ -59,7 +60,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """For vendors that have no ``allowed_tools``: to choose among some, only these are sent."""
+    """For vendors without ``allowed_tools``: to choose among several tools, only those are sent."""
     if len(choice.names) > 1:
         return _said(list(choice.chosen), "required", choice)
     return request(tools, choice)
@@ -79,7 +80,7 @@ def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObje
 
 
 def whole(body: Any) -> Any:
-    """A response; one made of a message, of several, or of one call; ``None`` if it is none of these."""
+    """A response; one made of a message or of one call; ``None`` if it is none of these."""
     if isinstance(member(body, "choices"), list):
         return body
     is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
@@ -96,7 +97,7 @@ def recognises(body: Any) -> bool:
 
 def read(body: Any) -> Read | None:
     """Read the first choice: each of several (``n``) is another possible answer, not one more."""
-    if type(body) is dict:  # as nearly all are: JSON, with ids
+    if type(body) is dict:  # the usual case: JSON, every call with an id
         try:
             choices: list[JsonObject] = body["choices"]
             choice = choices[0]
@@ -127,7 +128,7 @@ def _read_any(body: Any) -> Reading | None:
     told = member(message, "tool_calls")
     found = [call(one) for one in told] if isinstance(told, list) else []
     finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
-    # Some gateways append a call without name and id: it is none, and does not go back.
+    # Some gateways append a call without name and id: it is ignored, and not sent back.
     calls = [one for one in found if one.id or one.wire_name]
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
@@ -148,9 +149,9 @@ def _without_calls(message: WireMessage) -> WireMessage:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A call is complete when the response ends, or before, when the next one begins and its text is a whole object.
+    """A call is complete when the response ends, or once the next call has begun and its own text is a whole object.
 
-    Fragments of several calls may come in turns: that another has begun says nothing of what is not whole.
+    Fragments of several calls may alternate: a call whose text is not yet whole may go on after the next has begun.
     """
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
     places: dict[Any, int] = body.setdefault("x-places", {})
@@ -207,7 +208,7 @@ def _join(message: WireMessage, key: str, value: Any) -> None:
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
-    """Fragments belong to one call by their index; a gateway may give all calls one, and an id each."""
+    """Fragments belong to a call by index; a gateway may give all calls the same index, and each its own id."""
     index, function = part.get("index"), part.get("function") or {}
     by_id = ("id", part.get("id")) if part.get("id") else None
     at = places.get(by_id, places.get(index, -1) if index is not None else -1)
@@ -229,7 +230,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         return
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
-    if index is not None:  # what comes next without an id is its
+    if index is not None:  # later fragments without an id belong to it
         places[index] = at
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
     if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
@@ -398,7 +399,7 @@ MINIMAL = (
     everywhere(rewrites.say_instead(*_MOVED)),
 )
 # 1,024 characters of description were the most until 2025 (sentry-mcp#106), 100 properties and 5 levels too (Azure's
-# page of 2025-01): older models and Azure are taken to hold on to both.
+# page of 2025-01): older models and Azure are assumed to keep both limits.
 OLDER = replace(
     OPENAI,
     strict=MINIMAL,

@@ -16,7 +16,7 @@ from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Read
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Strict is said either way: left out, the server makes the schema strict as it sees fit (chatlas#255)."""
+    """``strict`` is always sent: without it the server makes the schema strict in its own way (chatlas#255)."""
     tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
     if spec.description:
         tool["description"] = spec.description

@@ -12,8 +12,8 @@ from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.provider import Budget, Choice, unsupported
 
 _FACTS = openai.OPENAI.facts
-# What they take in strict form is documented nowhere: "auto" stays lenient, True is rewritten as for OpenAI. Nor do they
-# know allowed_tools (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
+# Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
+# unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
     openai.OPENAI, request=openai.request_without_subsets, refuses_strict=(), is_strict_by_auto=False, most_tools=None
 )
@@ -23,7 +23,7 @@ _NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
     if choice.is_strict and choice.parallel is True:
-        raise unsupported(choice, "parallel", "Azure takes no parallel calls with strict tools: bind with strict=False")
+        raise unsupported(choice, "parallel", "Azure does not support parallel strict calls: use strict=False")
     return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
 
 
@@ -34,8 +34,8 @@ AZURE = replace(
     facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
 )
 
-# Function calling guide, 2026: of strings there are pattern and some formats, of arrays no bounds; it spells $defs
-# otherwise, so references are inlined.
+# Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. $defs is spelt
+# differently there, so references are inlined.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(key for key in openai.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems"))
 DEEPSEEK = replace(

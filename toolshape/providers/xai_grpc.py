@@ -24,7 +24,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """There is no choice among some tools: only these are sent."""
+    """A choice among several tools is unsupported: only those tools are sent."""
     body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         body["tool_choice"] = {"function_name": choice.names[0]}
@@ -50,7 +50,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """The last output; what the server ran itself is no call of ours."""
+    """The calls of the last output, without those that the server ran itself."""
     body = whole(body)
     if body is None:
         return None

@@ -9,7 +9,7 @@ __all__ = ["Arrow", "Dropped", "chained", "in_array", "in_object", "in_others"]
 
 Arrow: TypeAlias = Callable[[Any], Any]
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
-"""Of which objects an arrow drops which fields when they are null, and does nothing else: all names, and these."""
+"""For an arrow that only drops null fields: of each object, the names of all fields, and of those dropped."""
 
 
 def chained(arrows: Sequence[Arrow]) -> Arrow | None:

@@ -36,7 +36,7 @@ def may_backtrack(schema: JsonSchema) -> bool:
 
 
 _LONGEST_AND_DEEPEST = 2_000_000
-"""Characters by levels: a validator looks at what a union that contains itself refuses once more at each level."""
+"""The limit for length times depth: a recursive union validates what it refuses once more at each level."""
 
 
 def unions_recur(schema: JsonSchema) -> bool:

@@ -136,7 +136,7 @@ def references_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 
 def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Choices are text, some of it."""
+    """An enum is a non-empty list of strings."""
     if "enum" not in node:
         return None
     if types_of(node) != ["string"] or not all(isinstance(choice, str) for choice in node["enum"]):
@@ -183,7 +183,7 @@ def known_formats(*known: str) -> Check:
 
     def formats(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         given = node.get("format")
-        return f"{given!r} is not a format that is taken" if given is not None and given not in known else None
+        return f"{given!r} is not a supported format" if given is not None and given not in known else None
 
     return formats
 

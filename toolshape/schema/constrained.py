@@ -63,7 +63,7 @@ def _without_marks(node: Any) -> Any:
 
 
 def branches_whole(node: JsonSchema, at: Place) -> Change | None:
-    """What stands beside ``anyOf`` or ``oneOf``, in each of the branches; said instead where it does not fit in."""
+    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; where that fails, describe the union instead."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     outside = annotations_of(node)
     beside = {key: value for key, value in node.items() if key not in outside and key != keyword}
@@ -102,7 +102,7 @@ def patterns_as_map(node: JsonSchema, at: Place) -> Change | None:
 
 
 def possible_enum(node: JsonSchema, at: Place) -> Change | None:
-    """Choices of which none is of the type beside them, said in the description: they are meant otherwise."""
+    """Move an enum to the description if none of its values is of the declared type: it cannot be meant literally."""
     if (
         "enum" not in node
         or "type" not in node
@@ -113,7 +113,7 @@ def possible_enum(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Fields that are required and nowhere described: described as anything, or not required where nothing may be."""
+    """Required fields without a schema: given one, or no longer required if the object is closed."""
     properties = node.get("properties", {})
     lost = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not lost:

@@ -15,7 +15,7 @@ __all__ = ["MARKS", "NAMES", "PATH", "Change", "Lens", "Pass", "Place", "Rule", 
 
 
 class UnsupportedError(Exception):
-    """No arrow can save this: ``path`` and ``rule`` say what, the message what to do."""
+    """A schema that cannot be rewritten: ``path`` and ``rule`` say what is unsupported, the message what to do."""
 
     def __init__(self, message: str, *, path: str, rule: str) -> None:
         self.path = path
@@ -26,9 +26,9 @@ class UnsupportedError(Exception):
 class Change(NamedTuple):
     """What a rule makes of a node.
 
-    ``node`` is what the provider sees. ``back`` takes what the model wrote to what the function means, ``out`` the
-    other way; ``None`` where values stay as they are. ``back`` must leave alone what is not in the sent form.
-    ``drops``: all that ``back`` does is to drop fields that are null; the names of all fields of the object, and of these.
+    ``node`` is what the provider sees. ``back`` maps values from wire form to canonical form, ``out`` the other way;
+    ``None`` where values do not change. ``back`` must return a value that is not in wire form unchanged. ``drops`` is
+    set if ``back`` only drops null fields: it holds the names of all fields of the object, and of those dropped.
     """
 
     node: JsonSchema
@@ -90,9 +90,9 @@ def each(*rules: Rule) -> Rule:
 
 
 PATH = "x-toolshape-path"
-"""Travels with a node through the passes, so that whatever becomes of it is reported at its place in the function."""
+"""The keyword that holds a node's canonical path through all passes, so that every loss is reported there."""
 
 
 NAMES = "x-toolshape-names"
-"""Travels in the same way: the names that fields had before they were renamed, by which a call in canonical form has them."""
+"""The keyword that maps the canonical names of renamed fields to their wire names, for calls in canonical form."""
 MARKS = frozenset({PATH, NAMES})

@@ -96,7 +96,7 @@ def _levels(schema: JsonSchema) -> int:
     known: dict[str, int] = {}
 
     def deepest(name: str) -> int:
-        """The depth below a definition: of those that contain each other, each where it is first met."""
+        """The depth below a definition; each of a mutually recursive group counts where it is first reached."""
         if name not in known:
             known[name] = max(
                 [depth + own.get(one, 0) for one, depth in _members(name, groups, references).items()]

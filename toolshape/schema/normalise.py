@@ -1,7 +1,7 @@
-"""A JSON Schema of any draft in; one of draft 2020-12, with all references to ``$defs`` of its own, out.
+"""Normalise a JSON Schema of any draft to draft 2020-12, with all references to its own ``$defs``.
 
-What is written for providers is JSON Schema but for its authors' habits: other names of types, ``nullable``, keywords
-of older drafts, ``required`` at the field itself. Each is read where there is one thing that it can mean.
+Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
+``required`` on the field itself. Each deviation is accepted if it can mean only one thing.
 """
 
 import re
@@ -49,7 +49,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 class SchemaReader:
-    """One reading of a schema: what was found to be wrong with it, and what was read by its author's habit."""
+    """Reads schemas, and collects what is wrong with them (``problems``) and what was reinterpreted (``findings``)."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -162,7 +162,7 @@ class SchemaReader:
         return found[0] if found else None
 
     def texts(self, node: JsonSchema, at: Place) -> None:
-        """Titles and descriptions are texts; what some say in other words is an example, an enum, a description."""
+        """Drop titles and descriptions that are not strings; read synonyms of description, enum and examples."""
         if "desc" in node and "description" not in node:
             node["description"] = node.pop("desc")
         for keyword in ("title", "description"):
@@ -178,10 +178,10 @@ class SchemaReader:
             node["examples"] = [node["examples"]]
         if node.get("enum") == []:
             del node["enum"]
-            self.note(at, "an empty enum is read as none")
+            self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """A list of items is a tuple's; boolean schemas are objects; a branch that admits nothing is none."""
+        """Read a list of items as ``prefixItems`` and boolean schemas as objects; drop branches that admit nothing."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
             others = self.inner(node.pop("additionalItems", True), f"{self.path(at)}[]")
@@ -251,7 +251,7 @@ class SchemaReader:
                 node.setdefault("dependentSchemas", {})[name] = self.inner(wanted, self.path(at))
 
     def fields(self, node: JsonSchema, at: Place) -> None:
-        """What is required is a list of the object's; some say it at the field."""
+        """Collect ``required`` on the object where it is written on its fields; drop fields that are never valid."""
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: {} if inner is True else inner for name, inner in properties.items()}

@@ -1,6 +1,6 @@
 """The rules that providers choose from: maps as lists of pairs, optional as nullable, enums as text, and so on.
 
-Rules are applied by ``lens.everywhere``, innermost node first; a factory that takes options returns a rule.
+Rules are applied by ``walk.everywhere``, innermost node first; a factory that takes options returns a rule.
 """
 
 import json
@@ -14,13 +14,13 @@ from toolshape.schema.arrows import Arrow
 from toolshape.schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
 from toolshape.schema.references import definition_name
 from toolshape.schema.union_branches import are_disjoint, fits
-from toolshape.schema.values import INTEGER_KEY, as_json, single
+from toolshape.schema.values import INTEGER_KEY, as_json, require_unique_keys
 from toolshape.schema.walk import unmarked
 
 ANNOTATIONS = frozenset(
     {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
-"""The pattern by which the canonical schema says that the keys of a map are integers; ``map_keys`` writes it."""
+"""The keywords that constrain nothing."""
 
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
@@ -39,7 +39,7 @@ def is_open(node: JsonSchema) -> bool:
     return node.get("type") == "object" and node.get("additionalProperties", True) is not False
 
 
-# --- what has no words: JSON text ---------------------------------------------------------------------------------
+# --- unsupported forms as JSON text -------------------------------------------------------------------------------
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
@@ -56,7 +56,7 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
     def back(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        return single(as_json(value))
+        return require_unique_keys(as_json(value))
 
     losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="sent as JSON text", ambiguous=text_is_meant)]
     if not text_is_meant or set(node) - ANNOTATIONS:
@@ -74,7 +74,7 @@ def _to_json_text(value: Any) -> str:
 
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """``Any``: no provider that constrains its decoding can say it."""
+    """``Any`` as JSON text: constrained decoding does not support it."""
     if at.is_root or set(node) - ANNOTATIONS:
         return None
     return json_text(node, at, of="Any JSON value", text_is_meant=True)
@@ -169,7 +169,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if values is None:  # the model ignores what it does not know: nothing is lost by closing it
+    if values is None:  # pydantic ignores unknown fields, so closing the object loses nothing
         loss = Loss(
             path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
         )
@@ -212,7 +212,7 @@ _ABSENT = object()
 
 
 def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str]) -> Arrow:
-    """An object with a field for each place as a tuple; a place in between that was left out has its default."""
+    """The arrow from an object with one field per position to a tuple; an omitted position takes its default."""
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or not value.keys() <= known:
@@ -267,7 +267,7 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Every field required; one that could be left out admits null, which means that it was."""
+    """Make every field required; an optional field admits null, which means that it was omitted."""
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -327,7 +327,7 @@ def _nullable(node: Any) -> JsonSchema:
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Fields whose default is null, where null cannot be said: they are left out instead."""
+    """Remove null from optional fields whose default it is, for providers without null; they are omitted instead."""
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
@@ -347,10 +347,10 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def one_required(node: JsonSchema, at: Place) -> Change | None:
-    """A field is required where a provider wants one that is.
+    """Make one field required, for providers that refuse an object without a required field.
 
-    One with a default: it can be said, not left out. An object without such is JSON text; of the arguments, the first
-    field is, and null says that it was left out.
+    A field with a default is chosen: the model sends it explicitly. Without one, an object is sent as JSON text; at the
+    root, a single field is, and null (or an empty text) means that it was omitted.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):
@@ -398,14 +398,14 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
 
 
 def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Say of every object that names its fields that it has no others."""
+    """Add ``additionalProperties: false`` to every object that does not set ``additionalProperties``."""
     if node.get("type") != "object" or "additionalProperties" in node:
         return None
     return Change(node={**node, "additionalProperties": False})
 
 
 def open_objects(node: JsonSchema, at: Place) -> Change | None:
-    """Objects of a dialect that cannot close them; a field they do not name is refused by us."""
+    """Remove ``additionalProperties: false`` where it is unsupported; toolshape refuses the extra fields."""
     if node.get("type") != "object" or node.get("additionalProperties") is not False:
         return None
     loss = Loss(path=at.path, keyword="additionalProperties", kind="widened", note="other fields, refused by us")
@@ -460,7 +460,7 @@ def _renaming(names: Mapping[str, str]) -> Arrow:
         if not isinstance(value, dict):
             return value
         renamed = {names.get(key, key): item for key, item in value.items()}
-        return renamed if len(renamed) == len(value) else value  # both names at once: one of them is unknown
+        return renamed if len(renamed) == len(value) else value  # a field under both of its names: leave it
 
     return rename
 
@@ -501,7 +501,7 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Choices of which one is null, as the others or null: in any form that follows, null stays null."""
+    """Split null off an enum into a branch of its own, so that later rewrites of the enum leave it unchanged."""
     choices = node.get("enum", ())
     others = [choice for choice in choices if choice is not None]
     if len(others) == len(choices) or not others:
@@ -632,7 +632,7 @@ def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
-    """Constraints that a provider does not take, said in the description in one fixed phrase, and checked by us."""
+    """Move unsupported constraints to the description, in one fixed phrase; toolshape still validates them."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         moved = {

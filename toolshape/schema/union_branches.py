@@ -19,7 +19,7 @@ _MOST_COMPARED = 10_000  # nodes in which two schemas may be told apart
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
-    """Which branch of a union a value belongs to: the first that it fits; decided deeply where it has to be."""
+    """The index of the first branch that a value fits; nested values are compared only to break a tie."""
     outside = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
     if len(outside) < _SEVERAL:
         return outside[0] if outside else None
@@ -39,7 +39,7 @@ def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bo
 
 
 class _Fit:
-    """One value held to one schema. What a reference leads to is asked of a part of the value once."""
+    """Matches one value against one schema; the result for a reference and a part of the value is cached."""
 
     __slots__ = ("known", "resolve")
 
@@ -111,7 +111,7 @@ class _Fit:
         )
 
     def of_member(self, item: Any, schema: Any, levels: int, depth: int) -> bool:
-        """Hold a member to its schema: at the last level that is looked at, but for what is inside of it."""
+        """Match a member against its schema; below the last level, objects and arrays are accepted unseen."""
         if levels < 0 or (levels == 0 and isinstance(item, (dict, list))):
             return True
         return self.fits(item, schema, levels, depth)

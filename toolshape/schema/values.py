@@ -17,15 +17,15 @@ __all__ = [
     "append_text",
     "as_json",
     "copied",
-    "first_repeated",
+    "first_repeated_key",
     "is_equal",
     "is_equal_json",
     "is_finite",
     "is_same_text",
     "is_whole",
     "read_json",
+    "require_unique_keys",
     "scalars",
-    "single",
     "write_json",
     "written",
 ]  # fmt: skip
@@ -36,7 +36,7 @@ INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 
 
 class UnreadableError(ValueError):
-    """A text is no JSON that says one thing: ``rule`` and ``location`` say why."""
+    """A text is not unambiguous JSON: ``rule`` and ``location`` say why."""
 
     def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = ()) -> None:
         self.rule = rule
@@ -87,7 +87,7 @@ class WrittenObject(dict[str, Any]):
 
 
 def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
-    """The value of a JSON text; what it says and a plain value would not is kept in ``WrittenObject`` and ``WrittenFloat``.
+    """Parse a JSON text; ``WrittenObject`` and ``WrittenFloat`` keep what plain values would lose.
 
     Args:
         text: The text.
@@ -134,23 +134,23 @@ def write_json(value: Any) -> str:
 
 
 def written(value: Any) -> Any:
-    """Arguments as they are to be read: those whose text says more than their value as that text, others as they are."""
+    """Arguments ready to be parsed: a ``WrittenObject`` as its JSON text, anything else unchanged."""
     return write_json(value) if type(value) is WrittenObject else value
 
 
-def single(value: Any) -> Any:
-    """A value as it is, if no key in it came twice.
+def require_unique_keys(value: Any) -> Any:
+    """Return a value unchanged, provided that no key in it is repeated.
 
     Raises:
-        UnreadableError: One did.
+        UnreadableError: A key is repeated.
     """
-    location = first_repeated(value)
+    location = first_repeated_key(value)
     if location is not None:
         raise UnreadableError("the key comes twice", rule="repeated_key", location=location)
     return value
 
 
-def first_repeated(value: Any, location: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
+def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
     """Where the first key stands that came more than once; ``None`` where none did."""
     if isinstance(value, WrittenObject) and len(value) < len(value.pairs):
         seen: set[str] = set()
@@ -159,7 +159,7 @@ def first_repeated(value: Any, location: tuple[int | str, ...] = ()) -> tuple[in
                 return (*location, key)
             seen.add(key)
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (first_repeated(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
+    found = (first_repeated_key(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
     return next((one for one in found if one is not None), None)
 
 
@@ -211,7 +211,7 @@ def _is_equal_scalar(one: Any, other: Any) -> bool:
 
 
 def is_whole(arguments: Any) -> bool:
-    """Whether nothing can come after these: they are an object, or the whole text of one."""
+    """Whether streamed arguments are complete: an object, or the whole JSON text of one."""
     if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
         return isinstance(arguments, dict)
     try:
@@ -221,9 +221,9 @@ def is_whole(arguments: Any) -> bool:
 
 
 def append_text(holder: Any, key: Any, piece: Any) -> None:
-    """Add a piece to a text, or to bytes, that arrives in pieces, in time that grows with the piece alone.
+    """Append a piece to a string, in time that depends on the length of the piece alone; bytes are copied each time.
 
-    What nobody else holds is extended in its place: ``holder`` lets go of it first.
+    CPython extends a string in place if nothing else refers to it, so ``holder`` drops its reference first.
     """
     text = holder[key]
     holder[key] = None

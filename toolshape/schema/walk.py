@@ -69,10 +69,10 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
 
 
 def inlined(at_recursion: Rule) -> Pass:
-    """Replace every ``$ref`` by what it refers to; where definitions contain each other, apply the rule inside of them.
+    """Inline every ``$ref``; inside recursive definitions, rewrite the remaining references by a rule.
 
-    Of definitions that contain each other each is shown whole once, where it stands least deep; elsewhere the rule says
-    what becomes of a reference to it, or of a union of such. So what is shown grows with what was written.
+    Each definition of a mutually recursive group is inlined once, at its shallowest position; the rule rewrites every
+    other reference to it, or a union of several. So recursion does not multiply the size of what is sent.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -82,7 +82,7 @@ def inlined(at_recursion: Rule) -> Pass:
 
 
 def inlined_but_recursion(schema: JsonSchema) -> Lens:
-    """Replace every ``$ref`` by what it refers to, but those to definitions that contain themselves; all stay, where that is much more."""
+    """Inline every ``$ref`` that is not recursive; return the schema unchanged if the result would be too large."""
     try:
         walk = _Walk(_unchanged, _unchanged, schema, True)
         walk.keeps_recursion, walk.most = True, _MOST_INLINED
@@ -138,7 +138,7 @@ class _Walk:
         self.nodes = self.depth = 0
         self.most, self.keeps_recursion = MOST_NODES, False
         self.groups = recursive_groups(schema.get("$defs", {})) if inline is not None else {}
-        self.shown_whole: dict[int, set[int]] = {}
+        self.inlined_at: dict[int, set[int]] = {}
         self.changes_values = False
         self.drops: set[Any] | None = set()
 
@@ -160,7 +160,7 @@ class _Walk:
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
-            step = self.definitions.get(name)  # one that is still in the making is what it was
+            step = self.definitions.get(name)  # while a definition is being rewritten, its original is used
             return self.schema.get("$defs", {}).get(name) if step is None else step.after
 
         return follow(node, find, self.schema)
@@ -199,7 +199,7 @@ class _Walk:
             step = inner
         else:
             self.losses.extend(change.losses)
-            self.note(change)
+            self.record_value_change(change)
             back = chained([arrow for arrow in (change.back, inner.back) if arrow])
             out = chained([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
@@ -224,35 +224,35 @@ class _Walk:
         name = definition_name(node["$ref"])
         group = self.groups.get(name)
         is_inside = group is not None and any(self.groups.get(one) == group for one in stack)
-        return name in stack or (is_inside and id(node) not in self.shown_whole.get(group or 0, ()))
+        return name in stack or (is_inside and id(node) not in self.inlined_at.get(group or 0, ()))
 
     def cut(self, node: JsonSchema, place: Place) -> _Step:
         """What the rule makes of a reference that is cut, or of a union of several."""
         change = (self.inline or _unchanged)(node, place) or Change(node=node)
         self.losses.extend(change.losses)
-        self.note(change)
+        self.record_value_change(change)
         return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
 
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
-        """Choose where each definition of the groups that are entered here is shown whole: where it stands least deep."""
+        """For each recursive group entered here, choose where its definitions are inlined: at the shallowest place."""
         entered: dict[int, list[str]] = {}
         for name in [definition_name(one["$ref"]) for one in branches if is_reference(one)]:
             group = self.groups.get(name)
             if (
                 group is not None
-                and group not in self.shown_whole
+                and group not in self.inlined_at
                 and not any(self.groups.get(s) == group for s in stack)
             ):
                 entered.setdefault(group, []).append(name)
         for group, names in entered.items():
-            self.shown_whole[group] = self.least_deep(group, names)
+            self.inlined_at[group] = self.shallowest_references(group, names)
         yield
         for group in entered:
-            del self.shown_whole[group]
+            del self.inlined_at[group]
 
-    def least_deep(self, group: int, names: list[str]) -> set[int]:
-        """The references inside of a group behind which a definition is shown whole; by their identity, as we hold them."""
+    def shallowest_references(self, group: int, names: list[str]) -> set[int]:
+        """The references of a group that are inlined, the shallowest to each definition, as their ``id()``."""
         queue, known, found = collections.deque(names), set(names), set[int]()
         while queue:
             for node in referring(self.schema["$defs"][queue.popleft()]):
@@ -263,7 +263,7 @@ class _Walk:
                     found.add(id(node))
         return found
 
-    def note(self, change: Change) -> None:
+    def record_value_change(self, change: Change) -> None:
         """Remember what a change does to values."""
         self.changes_values = self.changes_values or bool(change.back or change.out)
         if change.back is None or self.drops is None:
@@ -344,7 +344,7 @@ class _Walk:
                 if keyword == "allOf":
                     yield from ((step.back, step.out) for step in branches)
                 else:
-                    self.look_alike(branches, keyword, path)
+                    self.report_ambiguous_branches(branches, keyword, path)
                     yield self.union(branches)
 
     def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
@@ -359,7 +359,7 @@ class _Walk:
         return [*others, self.cut({"anyOf": cut}, place)]
 
     def reference(self, node: JsonSchema) -> _Step:
-        """A ``$ref`` has the arrows of its definition, found when they are needed: it may still be in the making."""
+        """A ``$ref`` has the arrows of its definition, looked up per call: the definition may not be done yet."""
         name, arrows = definition_name(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
@@ -375,7 +375,7 @@ class _Walk:
 
         return _Step(before=node, after=dict(node), back=back, out=out)
 
-    def look_alike(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
+    def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
         """Report branches that cannot be told apart once they are rewritten."""
         if not any(branch.back for branch in branches) or are_distinguishable(
             [one.after for one in branches], self.resolve_after

@@ -66,7 +66,7 @@ _LOOKED_THROUGH = (
 
 
 def _is_marked_in(node: Any) -> bool:
-    """Whether there is a mark anywhere in a part of a schema of which nobody knows which values it is about."""
+    """Whether a subschema holds a secret mark anywhere: for keywords that cannot be tied to one part of a value."""
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
     return any(map(_is_marked_in, node)) if isinstance(node, list) else False

@@ -198,10 +198,10 @@ def check_provider(
 ) -> None:
     """Check that a provider keeps the laws for these tools, lenient and strict.
 
-    *Sound*: what the sent schema admits is, after ``back``, what the function takes. *Sayable*: all that the
-    function takes can be written, and is mapped back to the same. *Forgiving*: a call in canonical form passes ``back``
-    unharmed. *Obedient*: the schema is one. *Still*: equal inputs give equal bytes. Excuses are the losses a rewrite
-    declares, at their paths.
+    *Sound*: what the sent schema admits is, after ``back``, valid for the function. *Sayable*: every value that the
+    function takes has a wire form, and is mapped back to itself. *Forgiving*: ``back`` leaves a call in canonical form
+    unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. A law may be
+    broken only at the path of a loss that a rewrite declares.
 
     Args:
         provider: By name, or itself: for providers of your own.
@@ -221,11 +221,11 @@ def check_provider(
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
     """Check that a tool is *true*: what its canonical schema admits, its model accepts, and the other way round.
 
-    Values are drawn from both sides: such as the schema admits, and such as the types of the model may take, by every name
-    that a field has.
+    Values are drawn from both sides: those that the schema admits, and those that the model's types may accept, under
+    every name that a field has.
 
-    What no keyword of JSON Schema can say (validators in code, texts of a form that has no format) is no fault of the
-    tool's, and breaks this law all the same.
+    What JSON Schema cannot express (validators in code, strings in a form without a standard format) breaks this law
+    too, although the tool is not at fault.
 
     Args:
         tool: The tool, or a function.
@@ -384,11 +384,11 @@ class _Laws:
             raise LawBrokenError("true", self.shown, "refused by the model" if error is None else error.message, value)
 
     def sound(self, value: Any) -> None:
-        home = self.back(value)
-        for error in self.admitted.iter_errors(home):
+        canonical = self.back(value)
+        for error in self.admitted.iter_errors(canonical):
             if not any(_covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose):
                 raise LawBrokenError(
-                    "sound", self.shown, f"{error.message} (canonical: {json.dumps(home)[:500]})", value
+                    "sound", self.shown, f"{error.message} (canonical: {json.dumps(canonical)[:500]})", value
                 )
 
     def sayable(self, value: Any) -> None:
@@ -408,7 +408,7 @@ class _Laws:
             )
 
     def read(self, value: Any) -> Any:
-        """The value as the model reads it, in a form that compares: factories and all."""
+        """The value as the model validates it, defaults included, in a form that compares; ``None`` if refused."""
         if record_of(self.tool).entry:
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:

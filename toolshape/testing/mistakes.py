@@ -25,10 +25,10 @@ _SHORT = 3  # letters; a name that is shorter cannot lose one and still be recog
 
 
 class Slip(NamedTuple):
-    """One malformed payload: the ``payload`` that a model sends, the arguments that were ``intended``, and where it went wrong.
+    """One malformed payload: the ``payload`` as sent, the arguments that were ``intended``, and what went wrong where.
 
-    ``paths`` are the places, as ``Problem.path`` has them, of which a refusal must name one; none for the payload as a
-    whole.
+    ``paths`` are places, written as in ``Problem.path``, one of which a refusal must name. They are empty if the
+    payload is wrong as a whole.
     """
 
     kind: SlipKind
@@ -38,7 +38,7 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """Malformed arguments were taken for others: ``slip`` is what was sent, ``got`` what the function would have seen."""
+    """Malformed arguments were silently accepted as others, or refused without naming the place: see ``slip``."""
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
@@ -50,7 +50,7 @@ class SilentlyWrongError(AssertionError):
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
     """Malformed variants of valid arguments: a few of each kind at every place, and each way to cut them off.
 
-    What the tool takes as it is written is none: nobody can tell that something else was meant.
+    A payload that the tool accepts unchanged is no slip: nothing shows that another was meant.
 
     Args:
         tool: The tool.
@@ -95,14 +95,14 @@ def check_slip(
             raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
         return "refused", ()
     if not coercions:
-        raise SilentlyWrongError(tool.name, slip, "taken, with no coercion recorded")
+        raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
     if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default is not itself
-        raise SilentlyWrongError(tool.name, slip, f"taken for {_fields(got)!r} by {[one.rule for one in coercions]}")
+        raise SilentlyWrongError(tool.name, slip, f"coerced to {_fields(got)!r} by {[one.rule for one in coercions]}")
     return "mended", tuple(dict.fromkeys(one.rule for one in coercions))
 
 
 def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
-    """What the function is to see; nothing, where what is meant cannot be had and is to be refused."""
+    """What the function should receive; ``None`` where the intended arguments are invalid and must be refused."""
     try:
         return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
     except CallError:
@@ -116,7 +116,7 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Whether a problem is at the place, in it, or around it; of what is no JSON the code says enough."""
+    """Whether a problem names the place, one inside it or one around it; the code is enough for malformed text."""
     if slip.kind == "truncated":
         return error.code == "truncated_arguments"
     if not slip.paths or error.code == "malformed_arguments":

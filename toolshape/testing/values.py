@@ -1,6 +1,7 @@
-"""A pydantic core schema in; a Hypothesis strategy for JSON values that its validator may take, out.
+"""Makes a Hypothesis strategy of a pydantic core schema, for JSON values that its validator may accept.
 
-By every name that a field has, with fields that it sets itself, with and without tags. Needs the extra ``testing``.
+Values use every name of a field, set even fields with ``init=False``, and may leave out tags with a default. Needs
+the extra ``testing``.
 """
 
 import functools
@@ -45,7 +46,7 @@ def values_for(core: Node) -> st.SearchStrategy[Any]:
 
 
 class _Drawn:
-    """The strategies for the parts of one core schema, before it is closed."""
+    """Builds the strategies for the parts of one core schema."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions

@@ -23,22 +23,22 @@ __all__ = [
     "value_at",
 ]
 
-_MOST_ROUNDS = 6  # a text that holds texts: each round coerces one layer
-_MOST_WORK = 1_000_000  # of about a fifth of a microsecond each; a hostile value has many places that are wrong
-_WORK_OF_TRYING = 200  # whatever the size of the value
+_MOST_ROUNDS = 6  # JSON text may hold more JSON text: each round coerces one layer
+_MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value has very many faults
+_WORK_OF_TRYING = 200  # per union branch, whatever the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
 
 
 class TooMuchWrongError(Exception):
-    """More is wrong with a value than can be looked at in bounded time."""
+    """A value has more faults than can be examined in bounded time."""
 
 
 class InvalidError(Exception):
-    """A value is not what is expected: ``faults`` say where, ``explained`` says why to a reader.
+    """A value is invalid: ``faults`` are the places to coerce, ``explained`` gives the faults to report to the model.
 
-    ``value`` is the value as far as it was coerced. ``work`` is what it took to find the faults.
+    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults.
     """
 
     def __init__(
@@ -81,10 +81,10 @@ class Coercer:
         self._work = [0] if work is None else work  # one sum for a payload and all its parts
 
     def spend(self, work: int) -> None:
-        """Put some work on the account of the payload.
+        """Charge work to the budget of the payload.
 
         Raises:
-            TooMuchWrongError: It is more than is done for one.
+            TooMuchWrongError: The budget is spent.
         """
         self._work[0] += work
         if self._work[0] > _MOST_WORK:
@@ -111,7 +111,7 @@ def coerced_scalars(
         parse: Reads JSON text.
 
     Returns:
-        The coercions; ``None``, with the value half coerced, where it takes more than this.
+        The coercions; ``None`` where coercing scalars is not enough, and then the value may be partly coerced.
     """
     made: list[Coercion] = []
     for location, found in refused:
@@ -151,7 +151,7 @@ def coerced_until_valid(
 
     Raises:
         InvalidError: It is not valid, and no rule applies to what is left.
-        TooMuchWrongError: More is wrong with it than is looked at.
+        TooMuchWrongError: It has more faults than are examined.
     """
     holder = [value]
     coercions: list[Coercion] = []
@@ -212,7 +212,7 @@ def _without_unknown(
 def _with_best(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
-    """Put what the first rule that applies makes of a place, or what the only branch that takes it does."""
+    """Coerce a place by the first rule that applies, or to the one value on which its union's branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if mend := proposal(found, expected, coercer.rules, coercer.parse, item):
@@ -246,7 +246,7 @@ def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coerce
 
 
 def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
-    """What the branches of a union make of a value, if it is one thing."""
+    """The value as coerced by the branches of a union, if all branches that accept it give the same value."""
     text = to_json(found)
     outcomes: dict[bytes, Coerced] = {}
     for branch in expected.branches:
@@ -260,7 +260,7 @@ def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Locati
 
 
 def value_at(value: Any, location: Location) -> Any:
-    """What stands at a place; something else than any JSON value where nothing does."""
+    """The value at a location; ``_ABSENT``, which equals no JSON value, where there is none."""
     for step in location:
         if (step not in value) if type(value) is dict else not has(value, step):
             return _ABSENT
@@ -269,7 +269,7 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether this is what the validator saw: a validator of the author's may have handed on something else.
+    """Whether a value is the one the validator saw: a user validator may have passed on another in its place.
 
     Of two objects or two arrays only the kind is compared.
     """
@@ -291,7 +291,7 @@ def has(value: Any, step: int | str) -> bool:
 
 
 def _can_be_left_out(value: Any, location: Location) -> bool:
-    """Whether nothing else moves when what stands there is left out: of an array, that is the last item."""
+    """Whether a value can be removed without moving others: a field always can, an item only if it is the last."""
     around = value_at(value, location[:-1])
     return not isinstance(around, list) or location[-1] == len(around) - 1
 

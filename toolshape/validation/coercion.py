@@ -49,7 +49,7 @@ Proposal: TypeAlias = tuple[str, Any]
 """A rule, and what it makes of the value."""
 
 OMIT = object()
-"""What a place becomes that is left out."""
+"""Stands for the coerced value where the field or item is to be left out."""
 
 _SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
 _EXACT_FLOATS = 2**53
@@ -63,15 +63,16 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 
 
 class Expected(NamedTuple):
-    """What is expected at a place.
+    """What is expected at one place.
 
-    ``location`` is where it stands in the JSON. ``kinds`` are JSON types, ``list`` for an array of any length, ``choice``
-    where one of ``choices`` is expected, ``union`` where one of ``branches`` is, ``decimal``, ``text`` for what has a
-    form of its own. ``switched`` are the rules that the author switched on the way there. ``fields`` gives the names
-    that an object there has. ``tags`` are the names of the field that tells branches apart. ``steps`` is how many steps
-    of a fault's place lead there. ``part`` validates what stands there by itself, ``content`` what a JSON text there holds.
-    ``has_optional_tag``: the field that tells branches apart may be left out. ``is_scalar``: a scalar of one type is
-    expected at that very place, by the rules that are on everywhere.
+    ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there, and also ``list`` (an
+    array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
+    string that holds JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules that
+    the author switched with ``Coerce``, here or further out. ``fields`` gives the field names of an object. ``tags``
+    are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps`` is how many steps
+    of a fault's location lead here. ``part`` compiles a checker for this place alone, ``content`` one for the JSON in
+    a string. ``is_scalar``: the fault is at this very place, a scalar is expected, and neither strict mode nor
+    ``Coerce`` applies.
     """
 
     location: Location = ()
@@ -91,18 +92,18 @@ class Expected(NamedTuple):
     is_scalar: bool = False
 
     def tag_in(self, found: Any) -> str | None:
-        """The name by which the field that tells branches apart stands there, or should; ``None`` if none does."""
+        """The name that the discriminator has in this value, or should have; ``None`` if there is no discriminator."""
         there = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(there, self.tags[-1] if self.tags else None)
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""What is expected at a place that a validator's fault names; ``None`` where that is not known."""
+"""From a location in a validator's error to what is expected there; ``None`` where that is not known."""
 
 
 @dataclass(frozen=True, init=False)
 class Coerce:
-    """Switch coercion rules for one parameter or field, and all that is in it: ``Annotated[bool, Coerce("bool_text")]``.
+    """Switch coercion rules for a parameter or field and all it contains: ``Annotated[bool, Coerce("bool_text")]``.
 
     Args:
         *on: Rules to switch on.
@@ -135,7 +136,7 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """The rules that are on: the defaults, changed by each layer in turn (``False``: none, ``True``: the defaults).
 
     Raises:
-        ValueError: A layer names a rule that does not exist, or is no layer.
+        ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
         ImportError: ``repair_json`` is on, and its extra is not installed.
     """
     chosen = dict(RULES)
@@ -148,11 +149,11 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
                     hint = did_you_mean(str(rule), RULES)
                     raise ValueError(f"no coercion rule {rule!r}" + (f", {hint}" if hint else ""))
                 if is_on is not True and is_on is not False:
-                    message = f"the coercion rule {rule!r} is True or False, not {is_on!r}"
+                    message = f"the coercion rule {rule!r} must be True or False, not {is_on!r}"
                     raise ValueError(message)
             chosen.update(layer)
         elif layer is not None:
-            message = f"coercion rules are a dict of names to True or False, or False for none, not {layer!r}"
+            message = f"coercion rules must be a dict of names to True or False, or False for none, not {layer!r}"
             raise ValueError(message)
     if chosen["repair_json"]:
         _require_json5()
@@ -168,7 +169,7 @@ def _require_json5() -> None:
 
 
 def is_misspelt(name: str, known: Iterable[str]) -> bool:
-    """Whether a field that nobody knows is surely one of these, written otherwise."""
+    """Whether an unknown field is clearly a misspelling of one of the known names."""
     if len(name) > _LONGEST_NAME:
         return False
     names = list(known)
@@ -209,7 +210,7 @@ def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | Non
     elif isinstance(found, float) and (number := _integral(found)) is not None:
         proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # then the list is what is missing
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # then the outer list is missing
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals
@@ -222,7 +223,7 @@ def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
     elif len(found) <= _LONGEST_NUMBER:
         proposals = _from_word(found, expected)
     if expected.nullable and found in _NULLS:
-        # A choice that is spelt "NULL" may be meant as well as null: that would be a guess.
+        # "null" may mean null, or a choice that is spelt "NULL": either would be a guess.
         return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
     return proposals
 
@@ -274,13 +275,13 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 
 def _integral(value: float) -> int | None:
-    """The integer that a number is, by all the digits that were written of it; ``None`` if it is none."""
+    """The integer equal to a number, judged by its digits as written; ``None`` if it is not integral."""
     number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
     return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
 
 
 def _is_one_item(found: Any, item: Expected) -> bool:
-    """Whether what stands for a list is one item of it, and surely not several, or something around them."""
+    """Whether a value found in place of a list is one item, and clearly not several items or a wrapper of them."""
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):

@@ -43,7 +43,7 @@ _LONGEST_STEP = 100
 
 
 class _Unwrapped:
-    """A core schema node without what stands around it, what that said, and what stands behind its validators."""
+    """A core schema node without its wrappers, the options they set, and the node behind its user validators."""
 
     __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
 
@@ -57,9 +57,9 @@ class _Unwrapped:
 
 
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
-    """Compile the way from a place, as pydantic's errors name it, to what is expected there.
+    """Compile the lookup from a location in pydantic's errors to what is expected there.
 
-    A place inside a union is the union's: which branch is meant is not for us to say.
+    A location inside a union resolves to the union itself: which branch was meant is not decided here.
 
     Args:
         schema: The core schema.
@@ -72,7 +72,7 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         place = kept.get(location)
         if place is None:
             place = find(location)
-            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else it is a text of the model's
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else a key made up by the model
             if place is not None and is_short:
                 if len(kept) == _MOST_KEPT:
                     kept.clear()
@@ -177,7 +177,7 @@ def _expected(
 def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     unwrapped = _Unwrapped(config)
     unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
-    is_authors = True  # pydantic's own types say strict inside lax-or-strict
+    is_authors = True  # inside lax-or-strict it is pydantic that sets strict, not the author
     while True:
         kind = node["type"]
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
@@ -249,7 +249,7 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
-    """A field by its own name beside its alias, or by one alias of several."""
+    """The field that a step names by its Python name although it has an alias, or by one of several aliases."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)

@@ -21,7 +21,7 @@ __all__ = ["compile_model_validation"]
 
 
 def compile_model_validation(validation: ModelTraits, settings: ValidationSettings) -> Validate:
-    """Compile the way from what a model sent (JSON text, bytes, or an object) to validated arguments.
+    """Compile the function that validates what a model sent: JSON text, bytes, or an object.
 
     Args:
         validation: What to validate against.
@@ -29,39 +29,39 @@ def compile_model_validation(validation: ModelTraits, settings: ValidationSettin
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
-        ``invalid_arguments``), and lets through what the author's own validators raise beyond ``ValueError``.
+        ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass through.
     """
-    slowly = _when_needed(validation, settings)
+    slow_path = _when_needed(validation, settings)
     if validation.has_decimals or validation.deepest is not None:
-        return slowly
-    anything = _of_anything(validation, settings.back, slowly)
+        return slow_path
+    anything = _of_anything(validation, settings.back, slow_path)
     if validation.unions_recur:
         return _of_bounded_depth(settings.name, anything)
     if validation.reserved or validation.count_keys is None or (settings.back and not settings.drops):
         return anything
-    text = _of_text(validation, validation.count_keys, slowly, anything)
-    return _of_text_with_nulls(validation, settings.drops, text, slowly, anything) if settings.drops else text
+    text = _of_text(validation, validation.count_keys, slow_path, anything)
+    return _of_text_with_nulls(validation, settings.drops, text, slow_path, anything) if settings.drops else text
 
 
-_Slowly: TypeAlias = Callable[..., Validated]
+_SlowPath: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _Slowly:
+def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _SlowPath:
     """The slow path, loaded and compiled with the first arguments that need it."""
-    compiled: list[_Slowly] = []
+    compiled: list[_SlowPath] = []
 
-    def slowly(arguments: Any, error: ValueError | None = None) -> Validated:
+    def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
         if not compiled:
             from toolshape.validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
 
-            compiled.append(pydantic_checker.compile_slowly(validation, settings))
+            compiled.append(pydantic_checker.compile_slow_path(validation, settings))
         return compiled[0](written(arguments), error)
 
-    return slowly
+    return slow_path
 
 
 def _of_bounded_depth(name: str, validate: Validate) -> Validate:
-    """Refuse what would keep a validator busy before it is asked."""
+    """Refuse arguments nested so deeply that the validator would take too long, before it runs."""
 
     def bounded(arguments: Any) -> Validated:
         text = written(arguments)
@@ -78,7 +78,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
     return bounded
 
 
-def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -> Validate:
+def _of_anything(validation: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
     """Validate text, bytes and objects, mapped back first where the provider was sent another form."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     count_keys, reserved = validation.count_keys, validation.reserved
@@ -86,24 +86,24 @@ def _of_anything(validation: ModelTraits, back: Arrow | None, slowly: _Slowly) -
     def validate(arguments: Any) -> Validated:
         arguments = written(arguments)
         try:
-            home = arguments if back is None else to_canonical(arguments, back)
-            if isinstance(home, (str, bytes)):
-                model = validate_json(home, strict=True)
-                keys = count_keys(model) if count_keys else keys_in(from_json(home))
-                if not has_every_key(home, keys) and repeats_key(home):
-                    return slowly(arguments)
+            canonical = arguments if back is None else to_canonical(arguments, back)
+            if isinstance(canonical, (str, bytes)):
+                model = validate_json(canonical, strict=True)
+                keys = count_keys(model) if count_keys else keys_in(from_json(canonical))
+                if not has_every_key(canonical, keys) and repeats_key(canonical):
+                    return slow_path(arguments)
             else:
-                model = validate_json(to_json(home), strict=True)
+                model = validate_json(to_json(canonical), strict=True)
         except ValueError as error:  # pydantic's, also for text that is not JSON or not UTF-8
-            return slowly(arguments, error)
+            return slow_path(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
-            return slowly(arguments)
+            return slow_path(arguments)
         return model, ()
 
     return validate
 
 
-def _of_text(validation: ModelTraits, count_keys: KeyCount, slowly: _Slowly, anything: Validate) -> Validate:
+def _of_text(validation: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
     """Validate text, which nearly all providers send, with as little as possible around pydantic's own work."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
@@ -114,19 +114,19 @@ def _of_text(validation: ModelTraits, count_keys: KeyCount, slowly: _Slowly, any
         try:
             model = validate_json(arguments, strict=True)
         except ValueError as error:
-            return slowly(arguments, error)
+            return slow_path(arguments, error)
         keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
         if arguments.count(":") != keys and repeats_key(arguments):  # every key has a colon of its own
-            return slowly(arguments)
+            return slow_path(arguments)
         return model, ()
 
     return validate
 
 
 def _of_text_with_nulls(
-    validation: ModelTraits, dropped: Dropped, text: Validate, slowly: _Slowly, anything: Validate
+    validation: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
-    """Validate text in which null means that a field is left out: in one parse, where the nulls can be replaced after it."""
+    """Validate text in which null means "left out": in one parse, if defaults can replace the nulls afterwards."""
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:
@@ -144,9 +144,9 @@ def _of_text_with_nulls(
         try:
             model = nulled.validate_json(arguments, strict=True)
         except ValueError:
-            return slowly(arguments)
+            return slow_path(arguments)
         if arguments.count(":") != nulled.count_keys(model) and repeats_key(arguments):
-            return slowly(arguments)
+            return slow_path(arguments)
         nulled.forget(model)
         return model, ()
 

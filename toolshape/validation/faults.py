@@ -9,11 +9,11 @@ Location: TypeAlias = tuple[int | str, ...]
 
 
 class Fault(NamedTuple):
-    """What a validator has against a value.
+    """One thing that a validator found wrong with a value.
 
-    ``at`` is the place as the validator names it, ``location`` where that is in the JSON, ``found`` what stands there.
-    ``rule`` is the validator's own word for what was broken; ``missing`` and ``unknown`` are ours for fields.
-    ``message`` is the author's sentence, where there is one; ``otherwise`` is the validator's, for want of a better.
+    ``at`` is the location as the validator names it, ``location`` the one in the JSON value, ``found`` what is there.
+    ``rule`` is the validator's name for the rule that was broken; ``missing`` and ``unknown`` are our own, for fields.
+    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording.
     """
 
     at: Location

@@ -15,11 +15,11 @@ __all__ = ["annotated", "meant", "problems_of"]
 _MOST_HINTS = 10
 _MOST_TOLD = 100
 _LONGEST_MESSAGE = 200
-_INEXACT_KEYS = "the keys must be written as JSON writes such values (7, true), and no two may mean the same"
+_INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two may mean the same value"
 
 
 def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
-    """Say what is wrong, a problem a place, in the order of the fields; unknown fields after known ones.
+    """Turn faults into problems, one per place, in the order of the fields, unknown fields after known ones.
 
     Args:
         faults: What a validator found; of several at one place the first is reported.
@@ -77,7 +77,7 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
     names_secret = is_secret and any(node.keys() & {"const", "enum"} for node in nodes)
     expected = "decimal number" if fault.rule.startswith("decimal_") else "" if names_secret else expected_of(nodes)
     if not expected:
-        message = "it is refused" if names_secret else fault.otherwise or f"it breaks {fault.rule}"
+        message = "it is refused" if names_secret else fault.otherwise or f"violates {fault.rule}"
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
     got = f"{kind_of(fault.found)} that is not shown" if is_secret else preview(fault.found)
     return Problem(path=path, rule=fault.rule, expected=expected, got=got)
@@ -89,11 +89,11 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
-    """Of the branches of a union that all refused a value, the faults of the one that was meant, if one can be found.
+    """The faults of the union branch that was meant, if one stands out among those that refused a value.
 
     Args:
-        branches: What each has against it.
-        place: Where the union stands.
+        branches: The faults of each branch.
+        place: The location of the union.
     """
     open_branches = [faults for faults in branches if not any(_is_of_another_kind(one, place) for one in faults)]
     open_branches.sort(key=len)
@@ -103,7 +103,7 @@ def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Faul
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
-    """Whether a branch is about other values altogether: of another type, or with another tag."""
+    """Whether a fault shows that its branch was not meant: the value has another type, or another tag."""
     if fault.location == place:
         return not fault.message
     return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
@@ -167,7 +167,7 @@ def _holds(path: str, place: str) -> bool:
 
 
 def _kept(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
-    """Which items are shown: those at fault and their neighbours; how many are not, in between."""
+    """``(index, 0)`` for each item to show, at fault or near one; ``(index, count)`` for each gap between them."""
     marked = {index for index, path in enumerate(paths) if any(_holds(path, one) for one in faults)}
     near = {index + step for index in marked for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(range(_NEIGHBOURS))
     left_out = 0

@@ -1,4 +1,4 @@
-"""Reads JSON text, and tells truncated from malformed text and repeated keys apart."""
+"""Reads JSON text, and tells truncated text, malformed text and repeated keys apart."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from toolshape.schema.values import UnreadableError, WrittenFloat, first_repeated, read_json, single
+from toolshape.schema.values import UnreadableError, WrittenFloat, first_repeated_key, read_json, require_unique_keys
 
 __all__ = ["has_every_key", "keys_in", "parse_json", "repeats_key"]
 
@@ -19,7 +19,7 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
 
     Args:
         text: The text; empty is not JSON.
-        repair: Reads what is JSON but for its spelling; ``None`` where that is not allowed.
+        repair: Reads text that is almost JSON; ``None`` where repairing is not allowed.
 
     Raises:
         UnreadableError: It is cut off (``json_truncated``), no JSON (``json_invalid``), or has a key twice
@@ -33,7 +33,7 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
             raise UnreadableError(str(error), rule="json_truncated" if is_cut else "json_invalid") from error
         return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):
-        single(read_json(text))
+        require_unique_keys(read_json(text))
     return read_json(text, keeps_keys=False) if _FLOAT.search(str(text)) else value, False
 
 
@@ -42,7 +42,7 @@ _FLOAT = re.compile(r"[0-9][.eE]")  # or a text that looks like one
 
 def repeats_key(text: str | bytes) -> bool:
     """Whether a key comes twice in one object of a JSON text."""
-    return first_repeated(read_json(text)) is not None
+    return first_repeated_key(read_json(text)) is not None
 
 
 def _parse_repaired(text: str, repair: Repair) -> Any:
@@ -62,5 +62,5 @@ def keys_in(value: Any) -> int:
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:
-    """Whether surely no key of a JSON text came twice, where so many are left: every key has a colon of its own."""
+    """Whether a text of which so many keys were read certainly repeats none: each key has a colon of its own."""
     return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

@@ -22,7 +22,7 @@ def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
 
 
 def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
-    """The nodes for each place on the way to one, from the root."""
+    """The nodes for the root and for each step of a location, in order."""
     resolve = resolver(schema)
     found = [_open(schema, resolve, _DEEPEST)]
     for step in location:
@@ -32,7 +32,7 @@ def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
 
 
 def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
-    """A node and the branches that it consists of, references followed: up to a bound."""
+    """A node expanded into its ``anyOf``, ``oneOf`` and ``allOf`` branches, references followed, up to a bound."""
     found: list[JsonSchema] = []
     waiting, looked_at = [(node, depth)], 0
     while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:
@@ -68,7 +68,7 @@ def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
 
 
 class Secrets:
-    """Which places of a schema may hold a secret: what is marked ``writeOnly`` or as a password, and what is around it."""
+    """Finds the places that may hold a secret: one marked ``writeOnly`` or as a password, or one around it."""
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
@@ -76,7 +76,7 @@ class Secrets:
         self.are_there = '"writeOnly"' in text or '"password"' in text
 
     def may_be_at(self, location: Location) -> bool:
-        """Whether what stands at a place is not to be shown: of a schema with secrets, only plain values are."""
+        """Whether the value at a location must be hidden: in a schema with secrets, only unmarked scalars are not."""
         if not self.are_there:
             return False
         nodes_along = along(self.schema, location)
@@ -88,7 +88,7 @@ def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
 
 
 def _is_plain(node: JsonSchema) -> bool:
-    """Whether nothing stands inside a value there."""
+    """Whether a node describes scalars only."""
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return bool(kinds or node.keys() & {"enum", "const"}) and not kinds & {"object", "array"}

@@ -14,11 +14,12 @@ __all__ = ["ModelTraits", "traits_of"]
 
 
 class ModelTraits(NamedTuple):
-    """What of a model decides how its arguments are validated.
+    """The traits of a model that decide how its arguments are validated.
 
-    ``count_keys`` counts the keys that a validated model was given, ``None`` where the model does not tell. ``has_decimals``:
-    some place wants a Decimal. ``lax``: some place is lax by the author's wish or stands behind a validator of the
-    author's. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested, where a validator's work multiplies with each level.
+    ``count_keys`` counts the JSON keys behind a validated model, ``None`` where the model does not show them.
+    ``has_decimals``: some place expects a Decimal. ``lax``: the author made some place lax, or put a before, wrap or
+    plain validator there. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested,
+    where the validator's work multiplies with each level.
     """
 
     model: type[BaseModel]

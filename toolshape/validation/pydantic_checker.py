@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, from_json, to_json
 
 from toolshape.core_schema.nodes import Node
-from toolshape.schema.values import WrittenFloat, read_json, single, write_json
+from toolshape.schema.values import WrittenFloat, read_json, require_unique_keys, write_json
 from toolshape.validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, coerced_scalars, value_at
 from toolshape.validation.coercion import Expected, ExpectedAt
 from toolshape.validation.expected import compile_expected
@@ -19,25 +19,25 @@ from toolshape.validation.pydantic_faults import KEY, OF_FIELDS, bounded, explai
 from toolshape.validation.settings import Validated, ValidationSettings
 from toolshape.validation.slow_path import validate_with_coercions
 
-__all__ = ["compile_slowly"]
+__all__ = ["compile_slow_path"]
 
 _WORK_OF_STEP = 3
-_LONGEST_AT_ONCE = 10_000  # characters; what is longer is looked at with care for what that costs
+_LONGEST_WITH_SCALARS = 10_000  # characters; what is longer is looked at with care for what that costs
 
 
-def compile_slowly(
+def compile_slow_path(
     validation: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
-    """Compile the way of what is not valid at once: what the model sent, and the error that says so, where there is one."""
+    """Compile the slow path: a function of what the model sent, and of the fast path's error where there was one."""
     checker = _checker_of(validation)
     is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
     is_plain = not (is_odd or settings.back or validation.deepest)
 
-    def slowly(arguments: Any, error: ValueError | None) -> Validated:
+    def slow_path(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
         if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
             if is_plain and type(arguments) is str:
-                found = _at_once(validation, checker.expected, settings.rules, arguments, error)
+                found = _with_coerced_scalars(validation, checker.expected, settings.rules, arguments, error)
                 if found is not None:
                     return found
             refused = functools.partial(_refusal, error, expected=checker.expected)
@@ -50,14 +50,14 @@ def compile_slowly(
             refused=refused,
         )
 
-    return slowly
+    return slow_path
 
 
-def _at_once(
+def _with_coerced_scalars(
     validation: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Coerce scalars alone; ``None`` where something else is wrong too."""
-    if len(text) > _LONGEST_AT_ONCE or "\\" in text:  # a colon may be hidden in an escape
+    if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:  # a colon may be hidden in an escape
         return None
     try:
         value = from_json(text.encode())
@@ -88,11 +88,11 @@ def _parsed(text: str) -> tuple[Any, bool]:
 
 def _checker_of(validation: ModelTraits) -> Checker:
     """What validates a value that may have been coerced, and knows what is expected at each place."""
-    expected = _compile_wanted(validation.model.__pydantic_core_schema__)
+    expected = _compile_expected_with_parts(validation.model.__pydantic_core_schema__)
     return Checker(functools.partial(_checked, validation, expected), expected)
 
 
-def _compile_wanted(core: Node) -> ExpectedAt:
+def _compile_expected_with_parts(core: Node) -> ExpectedAt:
     definitions = core.get("definitions", [])
     compiled: dict[int, Checker] = {}  # by node, which the core schema holds
 
@@ -115,7 +115,7 @@ def _checked_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) 
 
 
 def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> InvalidError:
-    """What pydantic has against a value."""
+    """The ``InvalidError`` that reports pydantic's errors about a value."""
     errors = bounded(error)
     work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(one["loc"]) for one in errors)
     refusal = InvalidError(faults_of(errors, value, expected), lambda: explained_faults(errors, value, expected), work)
@@ -124,7 +124,7 @@ def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> Inv
 
 
 def _checked(validation: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
-    """Validate strictly; where pydantic asked for Python types, laxly, if what was written is right as JSON."""
+    """Validate strictly; a lax model that strict mode refuses gets a second chance in ``_laxly``."""
     validate_json = validation.model.__pydantic_validator__.validate_json
     text = to_json(_exact(value, expected, ()) if validation.has_decimals else value)
     try:
@@ -144,11 +144,11 @@ def _laxly(
 ) -> BaseModel:
     """Validate laxly where the author's own validators make strict mode expect Python objects such as dates.
 
-    Each place that was refused is held to its own part of the schema, as JSON and strictly; only then the whole is
-    validated laxly.
+    First each refused place is validated strictly, as JSON, against its own part of the schema. The whole is validated
+    laxly only if they all pass.
 
     Raises:
-        InvalidError: Something is wrong all the same; what is inside of such a place may be coerced.
+        InvalidError: A refused place or the whole is invalid; what is inside such a place may still be coerced.
     """
     wrong: list[ErrorDetails] = []
     inside: list[tuple[Expected, Location, InvalidError]] = []
@@ -164,7 +164,7 @@ def _laxly(
         except InvalidError as inner:
             if is_same(standing, seen):
                 inside.append((place, at, inner))
-            else:  # a value of the author's
+            else:  # a user validator made the value
                 wrong.append(error)
     if wrong or inside:
         faults = [one for place, at, inner in inside for one in _outside(place, at, inner.faults)]
@@ -189,7 +189,8 @@ def _part_of(
     """The place that an error is about, if it is one that can be validated by itself.
 
     Returns:
-        The place, what validates it, its location as pydantic names it, what the validator saw there, and what the model wrote.
+        What is expected there, what compiles its checker, its location as pydantic names it, the value that the
+        validator saw, and the value that the model sent.
     """
     is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
@@ -211,7 +212,7 @@ def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator
 
 
 def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
-    """The same value, with each number where a Decimal is expected as the text that it was written in.
+    """The same value, in which a number is replaced by its text, as written, wherever a Decimal is expected.
 
     Args:
         value: JSON with ``WrittenFloat``.
@@ -245,14 +246,14 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
     if kinds and "decimal" not in kinds:
         return float(value)
     if not value.is_whole():
-        message = "more digits than a number keeps on its way here: write it as text"
+        message = "a number with more digits than a float can hold: write it as a string"
         raise InvalidError([Fault(at, location, value, "inexact_number", message)])
     return float(value)
 
 
 def _exact_json(text: str, expected: ExpectedAt) -> str:
-    """The same of numbers in a JSON text; what is no JSON is refused by the validator."""
+    """Apply ``_exact`` to a JSON text; text that is not JSON is left for the validator to refuse."""
     try:
-        return write_json(_exact(single(read_json(text)), expected, ()))
+        return write_json(_exact(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):
         return text

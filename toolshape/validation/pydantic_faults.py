@@ -17,7 +17,7 @@ from toolshape.validation.feedback import meant
 __all__ = ["KEY", "OF_FIELDS", "bounded", "explained_faults", "faults_of", "is_same"]
 
 KEY = "[key]"
-"""The step of pydantic's locations that says that a key is meant, not what stands there."""
+"""The step that marks a pydantic location as that of an error about a key, not about the value under it."""
 _MOST_ERRORS = 10_000  # those of all branches of a union among them
 _MOST_STEPS = 500_000  # of the places that they name, all together
 _DEEPEST_TOLD = 8  # unions in unions; what is deeper is reported for the union around it
@@ -31,10 +31,10 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
-    """The same for a reader: of a union, what is wrong with the branch that was meant, if one can be found.
+    """The faults to report to the model: for a union, those of the branch that was meant, if one can be found.
 
-    A validator of the author's may have gone on with values of its own, or validated such by another model, whose errors
-    pydantic puts among these. Only what the model wrote is shown; where an error is about another value, it is refused.
+    A user validator may pass on a value of its own, or validate one with another model, whose errors pydantic adds to
+    these. Only values that the model wrote are shown: an error about any other value says only "it is refused".
     """
     found, unions = _sorted(errors, expected)
     are_same: dict[Location, bool] = {}
@@ -51,7 +51,7 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _sorted(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """The errors outside of unions, with the names of our rules and what is expected there; and those of each union."""
+    """Sort errors into those outside unions, each with its rule and what is expected, and those of each union."""
     found: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
@@ -66,10 +66,10 @@ def _sorted(
 
 
 def bounded(error: ValidationError) -> list[ErrorDetails]:
-    """All that pydantic has against a value.
+    """All of pydantic's errors about a value.
 
     Raises:
-        TooMuchWrongError: It is more than is looked at.
+        TooMuchWrongError: There are more than can be examined.
     """
     if error.error_count() > _MOST_ERRORS:
         raise TooMuchWrongError
@@ -108,7 +108,7 @@ def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, a
     return Fault(at, location, found, rule, _message(error, rule), error["msg"])
 
 
-_NO_KEY = "this is not one of the keys that are taken here"
+_NO_KEY = "this key is not allowed here"
 
 
 def _is_of_model(
@@ -183,7 +183,7 @@ OF_FIELDS: Mapping[str, str] = {
     "missing": "missing",
     "missing_argument": "missing",
 }
-"""What pydantic says of a field that should not be there, or is not, in our words."""
+"""pydantic's error types for unknown and missing fields, with our own names for them."""
 _SAID_BY_SCHEMA = frozenset({
     "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
     "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
@@ -205,7 +205,7 @@ def _message(error: ErrorDetails, rule: str) -> str:
 
 
 def _is_by_pydantic(error: ErrorDetails) -> bool:
-    """Whether this is not an error of the author's under a name of pydantic's."""
+    """Whether pydantic made this error, and not the author under one of pydantic's error types."""
     kind = error["type"]
     try:
         known = PydanticKnownError(cast("Any", kind), error.get("ctx"))

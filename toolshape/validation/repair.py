@@ -1,4 +1,4 @@
-"""Text that is nearly JSON in; its value, read as JSON5, out. Needs the extra ``repair``."""
+"""Reads text that is almost JSON, by the grammar of JSON5. Needs the extra ``repair``."""
 
 import math
 import re
@@ -41,8 +41,8 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
     Raises:
         TruncatedError: It ends in the middle.
-        ValueError: It says nothing in that grammar, has a key twice, a number or an escape that JSON does not have, or
-            is too long.
+        ValueError: It is not valid JSON5, repeats a key, holds a number or an escape that JSON does not have, or is
+            too long.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
@@ -52,7 +52,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
             plain,
             strict=False,
             allow_duplicate_keys=False,
-            parse_constant=_refused,
+            parse_constant=_raise_not_json,
             parse_float=lambda digits: _finite(number(digits)),
         )
         _refuse_broken_names(value)
@@ -66,7 +66,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
 
 def _refuse_broken_names(value: Any) -> None:
-    """A line break in a name is none of its letters."""
+    """Refuse a name that contains a line break: it is a sign of broken text, not part of a field's name."""
     if isinstance(value, dict):
         for name in value:
             if "\n" in name or "\r" in name:
@@ -91,7 +91,7 @@ def _in_json5(found: re.Match[str]) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    r"""An escape that means the same to JSON and to JSON5, which would drop the backslash of ``\d`` and split a pair."""
+    r"""Refuse escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join surrogate pairs, which it splits."""
     first, second = found.groups()
     if second is not None:
         return bytes.fromhex(first + second).decode("utf-16-be")
@@ -101,9 +101,9 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0]
 
 
-def _refused(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+def _raise_not_json(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
 
 
 def _finite(number: float) -> float:
-    return number if math.isfinite(number) else _refused(str(number))
+    return number if math.isfinite(number) else _raise_not_json(str(number))

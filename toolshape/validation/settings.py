@@ -17,11 +17,12 @@ Validate: TypeAlias = Callable[[Any], Validated]
 
 
 class ValidationSettings(NamedTuple):
-    """On what terms the payloads of a tool are taken.
+    """How the payloads of one tool are validated.
 
-    ``name`` is the tool's as the model knows it, ``rules`` are the coercion rules that are on, ``back`` takes arguments
-    in a provider's form to the canonical one (``None``: they are the same); all it does is to drop fields that are
-    null, where ``drops`` says of which objects. ``annotates``: a model is shown its own JSON with comments.
+    ``name`` is the tool's name as sent to the model, ``rules`` are the coercion rules that are on. ``back`` maps
+    arguments in a provider's wire form to canonical form (``None``: the two are the same). If ``drops`` is set, all
+    that ``back`` does is to drop null fields, of the objects listed there. ``annotates``: an error quotes the model's
+    own JSON, with comments.
     """
 
     name: str
@@ -32,7 +33,7 @@ class ValidationSettings(NamedTuple):
 
 
 def to_canonical(arguments: Any, back: Arrow) -> Any:
-    """The arguments in canonical form; what is no JSON object, or has a key twice, stays as it is.
+    """The arguments in canonical form; what is not a JSON object, or repeats a key, is returned unchanged.
 
     Raises:
         UnreadableError: A key comes twice in JSON text inside them.

@@ -1,4 +1,4 @@
-"""Reads, maps back, coerces and validates the arguments that the fast path refused, or raises the ``CallError`` about them."""
+"""The slow path: reads, maps back, coerces and validates arguments, or raises the ``CallError`` about them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def validate_with_coercions(
         settings: How they are validated.
         arguments: The payload as sent.
         deepest: How deep they may be nested, where a validator's work multiplies with each level.
-        refused: What the checker had against them already, as they were sent, given the value that they are.
+        refused: Gives the error that the checker already raised for them as sent; it takes the value read from them.
 
     Raises:
         CallError: It cannot be read as an object, or is not valid and no rule applies.
@@ -71,7 +71,7 @@ def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep"
 
 
 def _repair_text(text: str, number: type[float]) -> Any:
-    """Read a text that is JSON but for its spelling; see ``repair.repaired``."""
+    """Read a text that is almost JSON; see ``repair.read_repaired``."""
     from toolshape.validation import repair  # noqa: PLC0415 - it needs an extra
 
     return repair.read_repaired(text, number)
@@ -101,7 +101,7 @@ class _PayloadReader:
         if value is None and "empty_as_no_arguments" in self.rules:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
             value = {}
-        if isinstance(value, Mapping):  # what came as an object is somebody else's: ours is a copy
+        if isinstance(value, Mapping):  # the caller's own object must not be changed
             return self.parsed(self.written(value)) if value is arguments else value
         problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])

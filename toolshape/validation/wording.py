@@ -39,7 +39,7 @@ def expected_of(nodes: Sequence[JsonSchema]) -> str:
 
 
 def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
-    """Whether it is what pydantic says of a Decimal: a number, or a text that is one."""
+    """Whether the nodes are pydantic's schema of a Decimal: a number, or a string that spells one."""
     patterns = [node["pattern"] for node in nodes if node.get("type") == "string" and "pattern" in node]
     return any(node.get("type") == "number" for node in nodes) and any(
         one.startswith("^(?!^[-+.]*$)") for one in patterns

@@ -71,9 +71,9 @@ def result_json(result: Result) -> Any:
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
-    """A call of a stream whose end was announced: complete, if its text is whole; else held until the response ends.
+    """A streamed call whose end event arrived: complete if its JSON text is, else held until the response ends.
 
-    A response that has no room for more tells the end of what it cut off.
+    A response that reaches its length limit sends the end event even for a call that it cuts off.
     """
     if not isinstance(text, str) or is_whole(text):
         return [(position, call)]

@@ -32,7 +32,7 @@ _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
 
-_SWOLLEN = 4  # times as long as the schema was
+_MAX_GROWTH = 4  # times as long as the schema was
 
 
 def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
@@ -41,8 +41,8 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     Args:
         provider: Whom it is shown to.
         spec: The tool.
-        strict: Whether its arguments are to be constrained; ``"auto"``: if that only takes renaming, null for what is
-            left out, and other forms of enums, and the provider documents what it takes.
+        strict: Whether its arguments are to be constrained. ``"auto"``: only if the provider documents what it
+            supports, and it takes no more than renaming, null for omitted fields, and rewritten enums.
 
     Raises:
         ExportError: The provider would refuse it, or has no strict form.
@@ -94,7 +94,7 @@ def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Proble
 
 
 def repaired(provider: Provider, name: str) -> str:
-    """The name by which a tool is shown: its own, or one made of it alone, so that no other tool can change it."""
+    """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it."""
     rule = provider.names
     if rule.admits(name):
         return name
@@ -105,13 +105,13 @@ def repaired(provider: Provider, name: str) -> str:
 
 
 def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
-    """The lens to show a schema through, whether it is strict, and what would be refused all the same."""
+    """The lens that rewrites a schema for a provider, whether it is strict, and what is still refused."""
     wish = provider.is_strict_by_auto if strict == "auto" else strict
     if wish and provider.strict is not None:
         lens, problems = _tried(provider, provider.strict, schema, is_strict=True)
         is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
         # Inlining leaves no trace, but a schema that it multiplies is read by the model at every turn.
-        is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _SWOLLEN * len(json.dumps(schema))
+        is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
             return lens, True, problems
     lens, problems = _tried(provider, provider.lenient, schema, is_strict=False)
@@ -144,7 +144,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         message = f"{len(spec.description)} characters, at most {longest} are taken: shorten it, or leave verbatim out"
         problems.append(Problem(path="", rule="description", message=message))
     if not provider.names.admits(verbatim.name):
-        message = f"{verbatim.name!r} is not a name that is taken"
+        message = f"{verbatim.name!r} is not a valid tool name for this provider"
         problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))
     if problems:
         raise _cannot(provider, spec, problems)
@@ -155,7 +155,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
 
 
 def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
-    """Say at the first parameter what a description is too long for."""
+    """Move the part of a description that exceeds the limit to the first parameter."""
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     first = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first is None or not isinstance(properties.get(first), dict):

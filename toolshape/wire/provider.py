@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 Read: TypeAlias = tuple[
     list[WireMessage], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool
 ]
-"""What a ``Reading`` holds, and a ``WireCall``; tuples of nothing but that are made and taken apart in a third of the time."""
+"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which take a third of the time."""
 
 
 Completed: TypeAlias = tuple[int, WireCall]
@@ -52,7 +52,7 @@ Completed: TypeAlias = tuple[int, WireCall]
 
 
 class OutboundCall(NamedTuple):
-    """A call to be written as a model would have: its id, the name and the arguments as the provider was shown them."""
+    """A call to be written as if a model had made it: its id, and its name and arguments in wire form."""
 
     id: str
     wire_name: str
@@ -150,10 +150,10 @@ class Provider:
         recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
         read: The calls in such a body; ``None`` for any other.
         finishes: What its words for why a response ended mean.
-        fold: One event of a stream put into a response that is in the making (empty at first, and changed); gives the
-            calls that are complete with it, each once: nothing that comes later belongs to them.
-        say: Calls as the message of an assistant that made them.
-        carries: What of ``"image"`` and ``"file"`` its results hold.
+        fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
+            that it completes, each call once: no later event may add to them.
+        say: Writes calls as the message of an assistant that made them.
+        carries: Which of ``"image"`` and ``"file"`` its results can hold.
         encode: Results as the messages that answer them.
         facts: For the documentation.
     """

@@ -132,10 +132,10 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
 
 
 def _parsed(text: str) -> Iterator[Any]:
-    """The events in a text; a comment or a keep-alive in a field of its own is none.
+    """The events in a text; a comment or keep-alive, which does not begin as JSON, is skipped.
 
     Raises:
-        ResponseError: It begins as an event and is none: what it said is lost.
+        ResponseError: The text begins as JSON but is malformed, so an event is lost.
     """
     if not text.lstrip().startswith(("{", "[")) or text.strip() == "[DONE]":
         return

@@ -1,4 +1,4 @@
-"""A set of tools in; those that may be strict out, where a provider limits strict schemas per request."""
+"""Fit the strict tools of a request into a provider's limits: find those that must be sent in lenient form."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,9 +12,9 @@ __all__ = ["Candidate", "relaxed"]
 
 
 class Candidate(NamedTuple):
-    """A tool of the set: its schema as shown, if that is strict, and whether somebody insists that it be.
+    """A tool of the set: its schema in wire form, whether that is strict, and whether strict was asked for.
 
-    ``is_strict`` is ``False`` for a tool that is shown in lenient form anyway; these matter where strictness is shared.
+    A tool whose ``is_strict`` is ``False`` is sent in lenient form anyway; it matters only if the budget is shared.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Candidate(NamedTuple):
 def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
     """Find the strict tools that must be shown in lenient form so that the others fit.
 
-    Tools that somebody insists on go first, then destructive ones, then as many as fit: the cheapest first, among
-    equals in the order given, so that a tool that is added takes the place of as few others as can be.
+    Explicitly strict tools take precedence, then destructive ones, then the cheapest; ties keep the given order. So
+    an added tool displaces as few others as possible.
 
     Raises:
-        ExportError: Those that somebody insists on do not fit; it names which to relax.
+        ExportError: The explicitly strict tools do not fit; the error names those to relax.
     """
     strict = [one for one in candidates if one.is_strict]
     if budget.is_shared and len(strict) < len(candidates):
@@ -40,7 +40,7 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
             raise _too_much(
                 provider,
                 budget,
-                f"strict for one is strict for all: {asked[0]} is, {lenient} is not: relax the one or make the other strict",
+                f"strict applies to all tools at once: {asked[0]} is strict, {lenient} not: relax one or make all so",
             )
         return frozenset(one.name for one in strict)
     sizes = {one.name: grammar_size(one.schema) for one in strict}
