@@ -1,4 +1,4 @@
-"""What others wrote: every definition of the corpus at every provider, every gold call dispatched to its function."""
+"""Definitions of others: each of the corpus at every provider, and every gold call dispatched to its function."""
 
 import collections
 import json

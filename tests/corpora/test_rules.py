@@ -1,4 +1,4 @@
-"""Our reading of each provider's rules, against what the providers really accepted and really refused."""
+"""The rules of each provider, checked against schemas that the providers accepted and refused."""
 
 import collections
 from typing import Any

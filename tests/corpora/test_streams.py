@@ -1,4 +1,4 @@
-"""Streams, recorded and made: the calls, as soon as they are complete, however the stream is cut into chunks."""
+"""Streams, recorded and made: each call as soon as it is complete, however the stream is cut into chunks."""
 
 import asyncio
 import collections
@@ -207,7 +207,7 @@ def test_the_rows_stream_too():
 
 
 def test_streams_that_say_nothing_or_fail():
-    """An error is told where the stream tells it; of nothing there is no plan."""
+    """An error of the stream is raised where it comes; without any event there is no plan."""
     failing = {
         "openai": {"error": {"message": "x"}},
         "anthropic": {"type": "error", "error": {"type": "overloaded_error"}},

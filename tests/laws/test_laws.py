@@ -272,7 +272,7 @@ def test_the_walker_knows_a_name_from_a_keyword():
 
 
 def test_branches_that_look_alike_are_said():
-    """A map and a list of its pairs cannot be told apart once the map is one."""
+    """A map and the list of its pairs cannot be distinguished where the map may hold lists."""
     from toolshape import Registry
 
     def both(x: dict[str, int] | list[dict[str, str | int]]) -> None: ...

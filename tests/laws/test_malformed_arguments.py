@@ -92,7 +92,7 @@ def test_a_refusal_without_its_place_is_found():
 
 
 def test_slips_of_ones_own_tool():
-    """As a user would: each slip with what was meant; right calls are none."""
+    """As a user would: each malformed payload with what was meant; a valid call is none."""
 
     @tool
     def restock(order: Order, urgent: bool = False) -> None: ...
@@ -305,7 +305,7 @@ BEGIN, END = "<!-- made by tests/laws/test_malformed_arguments.py -->", "<!-- un
 
 
 def tables() -> str:
-    """What becomes of the slips of the zoo's own arguments, by kind and by rule."""
+    """What becomes of the malformed variants of the zoo's own arguments, by kind and by rule."""
     lines = ["| malformed | " + " | ".join(f"{layer}: coerced | refused | silently wrong" for layer in LAYERS) + " |"]
     lines += ["|---|" + "---|" * 3 * len(LAYERS)]
     found = {

@@ -1,4 +1,4 @@
-"""Nothing takes much longer than its size: not a payload, a type, a definition, a stream, nor many calls or tools."""
+"""Work grows with size and no faster: of payloads, types, definitions, streams, and of the number of calls and tools."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Images, files and texts in results: shown where a provider can, named and reported where it cannot; long texts cut."""
+"""Images, files and texts in results: sent where a provider takes them, else named and reported; long texts cut."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Types that no constrained decoder can say, there and back at each of the hard providers."""
+"""Types that constrained decoding does not support, sent and mapped back at each of the strictest providers."""
 
 import enum
 import json

@@ -132,7 +132,7 @@ def test_check(run, tmp_path):
 
 
 def test_diff(run, tmp_path):
-    """What each target is told of each parameter, where they are told differently."""
+    """How each target is sent each parameter that differs."""
     [shop] = tmp_path.glob("shop_*.py")
     shop.write_text(LONG, encoding="utf-8")
     done = run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp")

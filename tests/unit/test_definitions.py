@@ -504,7 +504,7 @@ def test_nullable_admits_null(node):
     ],
 )
 def test_words_that_others_use(properties, schema, right, wrong):
-    """What they mean is held, at home and after each provider's rewriting."""
+    """What they mean holds in canonical form and in the form of each provider."""
     made = made_of(properties, **schema)
     assert made.call(right) == right
     if wrong is not None:

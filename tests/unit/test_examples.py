@@ -1,4 +1,4 @@
-"""The quickstart tells its story, and the story is true."""
+"""The quickstart prints what it says."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A tool's own affairs: whom it cancels, what it sets, when it ends; one call alone is as one of several."""
+"""Tools do not affect each other: cancellation, context variables, exits; one call alone behaves as one of several."""
 
 import asyncio
 import contextvars

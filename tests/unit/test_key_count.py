@@ -1,4 +1,4 @@
-"""The keys that a validated model was given are counted without its JSON, or not at all; slips are coerced in one way."""
+"""The keys that a validated model was given are counted without its JSON, or not at all."""
 
 import functools
 import json
@@ -181,7 +181,7 @@ HIDDEN = ['{"s": "x", "s": "\\u003a", "e": "a"}', '{"s": ":", "s": "x", "e": "a"
 @pytest.mark.parametrize("rules", [None, {"bool_text": True, "scalar_as_list": True, "ignore_extra": True}], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_at_once_or_by_and_by(name, rules):
-    """A slip of scalars is coerced at once; the value, the record and the refusal are those of the whole way."""
+    """Invalid scalars are coerced at once; value, coercions and errors are those of the whole slow path."""
     function, arguments = FUNCTIONS[name]
     made = tool(function)
     assert isinstance(record_of(made).definition, FunctionDefinition)

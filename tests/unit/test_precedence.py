@@ -126,7 +126,7 @@ def test_returns_describes_the_output():
 
 
 def test_findings():
-    """What works but deserves a look is told, not warned of."""
+    """What works but deserves a look is a finding, not a warning."""
 
     @tool
     def loose(a, b: int):

@@ -1,4 +1,4 @@
-"""A provider in a package of somebody else's: one file, an entry point, one row; everything else finds it."""
+"""A provider in another package: one file, an entry point, one row; everything else finds it."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Cases that went wrong once, or are apt to."""
+"""Cases that went wrong once, or are likely to."""
 
 import asyncio
 import copy
@@ -69,7 +69,7 @@ class Keyed(TypedDict):
     ],
 )
 def test_closed_models_stay_closed_beside_open_ones(annotation, written, path):
-    """In a tool with **kwargs, where pydantic cannot be told at runtime which are which."""
+    """In a tool with **kwargs, where pydantic cannot distinguish them at run time."""
 
     def f(x, **more: int):
         return x
@@ -313,7 +313,7 @@ def test_secrets_are_no_defaults():
 
 
 def test_a_lax_place_hides_no_other_slip():
-    """All that is wrong strictly is told."""
+    """Everything that is wrong in strict mode is reported."""
 
     def f(b: Annotated[str, BeforeValidator(lambda v: v)], urgent: bool, q: int) -> None: ...
 
@@ -431,7 +431,7 @@ def test_plain_functions_with_local_types():
 
 
 def test_an_error_of_the_authors_under_pydantics_name():
-    """Its own words are told."""
+    """Its own message is sent."""
 
     def check(value: str) -> str:
         raise PydanticCustomError("too_short", "say more")

@@ -1,4 +1,4 @@
-"""What a whole set of tools is told: choices in each provider's words, limits, the budget of strict tools, own keys."""
+"""Requests for a set of tools: choices in each provider's form, limits, the budget of strict tools, extra keys."""
 
 import itertools
 import json
@@ -366,7 +366,7 @@ def test_strictness_that_is_shared(provider):
 
 
 def test_effects_are_hints():
-    """What MCP's clients are told; of what is not said, nothing."""
+    """The hints for MCP clients; an effect that is not given sets none."""
 
     def hints(*effects):
         return tool(name="f", effects=effects)(lambda: 1).export("mcp").get("annotations")
@@ -401,7 +401,7 @@ def test_examples_are_shown_in_the_form_of_the_schema():
 
 
 def test_a_tool_that_is_refused_hides_nothing_of_the_set():
-    """Both are told: the one tool's description, and that the others are too many."""
+    """Both are reported: the description of one tool, and that the tools are too many."""
     from toolshape.compatibility import check
 
     tools = [tool(name=f"t{number}")(lambda x: x) for number in range(130)]

@@ -1,4 +1,4 @@
-"""What a tool gives back: right, compact, and never a crash of ours."""
+"""Results of tools: correct, compact, and never a crash of toolshape."""
 
 import asyncio
 import dataclasses

@@ -285,7 +285,7 @@ SENT = ["7", 7, {"name": "a"}, {"row": {"ssn": 1}}, [7, 8], {"7": 7}, "[7]"]
 @pytest.mark.parametrize("feedback", ["lines", "json"])
 @pytest.mark.parametrize("annotation", FETCHING, ids=range(len(FETCHING)))
 def test_what_a_validator_fetched_is_told_to_nobody(annotation, feedback, caplog):
-    """Values of the server's, and the names in them, stay where they are; where the model was wrong itself, it is told."""
+    """Values of the server, and the names in them, are not sent; errors of the model's own are."""
     caplog.set_level(logging.CRITICAL, logger="toolshape")
 
     def f(x): ...

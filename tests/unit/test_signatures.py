@@ -1,4 +1,4 @@
-"""What Python can call can be a tool, or is refused at once with every reason."""
+"""Every callable can be a tool, or is refused at once with every reason."""
 
 import asyncio
 import copy

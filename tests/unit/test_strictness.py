@@ -1,4 +1,4 @@
-"""What pydantic lets through and we do not, each beside what is right and stays so; wherever it stands."""
+"""What pydantic accepts and toolshape refuses, each beside a valid value, at every kind of place."""
 
 import datetime
 import enum

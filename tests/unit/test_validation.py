@@ -292,7 +292,7 @@ def test_arguments_encoded_twice():
     ],
 )
 def test_payloads_that_are_no_object(payload, code):
-    """Truncated is told apart from malformed, and neither runs anything."""
+    """Truncated and malformed arguments have codes of their own, and neither runs anything."""
     with pytest.raises(CallError) as caught:
         taking(int).call(payload)
     assert caught.value.code == code

@@ -1,4 +1,4 @@
-"""Mends, and answers, behind validators, defaults, aliases and tags: where pydantic sees something else than was written."""
+"""Coercions and errors behind validators, defaults, aliases and tags: where pydantic sees another value than was sent."""
 
 import datetime
 import enum
@@ -180,7 +180,7 @@ class Weighed(BaseModel):
 
 
 def test_a_decimal_in_a_union_keeps_its_digits_or_is_refused():
-    """Where it cannot be told whether a Decimal is meant, one that a float cannot hold is sent back."""
+    """Where it is not known whether a Decimal is meant, one that a float cannot hold is refused."""
     long = "0.10000000000000000001"
     told = Annotated[Priced | Weighed, Field(discriminator="kind")]
     assert answer(told, f'{{"kind": "b", "weight": {long}}}')[0].weight == Decimal(long)
