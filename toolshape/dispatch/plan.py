@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
@@ -29,14 +29,8 @@ _MOST_HINTS = 10  # of a response, for names that nobody has
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
-class Ready(NamedTuple):
-    """A call that may run: where its answer goes, what handles it, and its validated arguments."""
-
-    position: int
-    call: Call
-    handler: Handler
-    model: BaseModel
-    coercions: tuple[Coercion, ...]
+Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
+"""A call that may run: its position, the call, its handler, its validated arguments, and the coercions."""
 
 
 class Plan:
@@ -86,7 +80,7 @@ class Plan:
                 except BaseException as error:
                     answers.append(_error_result(call, validation_error(error, tool=wire_name)))
                 else:
-                    ready.append(new_record(Ready, (len(calls), call, handler, model, coercions)))
+                    ready.append((len(calls), call, handler, model, coercions))
                     answers.append(None)
                     is_plain = is_plain and handler.is_plain
             calls.append(call)
@@ -132,7 +126,7 @@ class Plan:
                     )
                 else:
                     self._answers[position] = _succeeded(ready, value, elapsed)
-        if not self._is_plain and (waiting := [ready for ready in claimed if ready.handler.is_async]):
+        if not self._is_plain and (waiting := [ready for ready in claimed if ready[2].is_async]):
             from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
             aio.run(self._drive(waiting, inject))
@@ -160,14 +154,14 @@ class Plan:
         return self.results
 
     def _refuse_running_loop(self) -> None:
-        for ready in self._ready:
-            refuse_running_loop(ready.handler.kind, ready.handler.name)
+        for _, _, handler, _, _ in self._ready:
+            refuse_running_loop(handler.kind, handler.name)
 
     def _require(self, inject: Mapping[str, Any]) -> None:
         if not self._is_plain:
-            for ready in self._ready:
-                if ready.handler.has_needs:
-                    require(record_of(ready.handler.tool), inject)
+            for _, _, handler, _, _ in self._ready:
+                if handler.has_needs:
+                    require(record_of(handler.tool), inject)
 
     async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
@@ -243,12 +237,13 @@ def _error_result(call: Call, error: CallError) -> Result:
 
 
 def _failed(ready: Ready, error: BaseException, started: float) -> Result:
-    answer = as_call_error(error, tool=ready.call.wire_name, timeout=ready.handler.timeout)
-    return Result(ready.call, None, answer, ready.coercions, perf_counter() - started, str(answer))
+    _, call, handler, _, coercions = ready
+    answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
+    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
 def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
-    call, handler, coercions = ready.call, ready.handler, ready.coercions
+    _, call, handler, _, coercions = ready
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
