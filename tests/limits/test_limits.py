@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import threading
-import time
 import types
 from typing import Annotated, Any, Literal
 
@@ -20,6 +19,7 @@ from toolshape.schema.limits import sizes
 from toolshape.schema.patterns import is_bounded
 from toolshape.schema.recursion import recursive_groups
 from toolshape.schema.union_branches import are_disjoint, fits
+from toolshape.schema.values import append_text
 from toolshape.schema.walk import everywhere
 
 Json = TypeAliasType("Json", "dict[str, Json] | list[Json] | str | int | None")
@@ -195,10 +195,8 @@ def test_a_pattern_of_the_author_in_a_union():
         return 1
 
     bound = Registry([f]).bind("openai", strict=True)
-    started = time.process_time()
-    [result] = bound.dispatch(body(("f", json.dumps({"x": "a" * 40 + "!"}))))
+    [result] = bound.dispatch(body(("f", json.dumps({"x": "a" * 40 + "!"}))))  # matched, this would take years
     assert result.error.code == "invalid_arguments"
-    assert time.process_time() - started < 5  # years, else
 
 
 def test_unknown_names_are_cheap():
@@ -308,15 +306,19 @@ def test_each_streamed_call_is_validated_once():
 
 
 def test_small_pieces_are_joined_in_place():
-    """A text that arrives in pieces is not copied with each of them."""
-    bound = Registry([anything]).bind("openai")
-    collector = bound.collector()
-    collector.feed(chunk({"index": 0, "id": "c", "function": {"name": "anything", "arguments": ""}}))
-    piece = chunk({"index": 0, "function": {"arguments": " " * 100}})
-    started = time.process_time()
-    for _ in range(20_000):  # 2 MB; copied each time these would be 20 GB
-        collector.feed(piece)
-    assert time.process_time() - started < 20
+    """Nothing else refers to a text while a piece is added, so that CPython extends it instead of copying it."""
+    holder = {"text": "a"}
+    held = []
+
+    class Piece(str):
+        __slots__ = ()
+
+        def __radd__(self, other: str) -> str:
+            held.append(holder["text"])
+            return other + str(self)
+
+    append_text(holder, "text", Piece("b"))
+    assert (held, holder) == ([None], {"text": "ab"})
 
 
 def test_how_deep_is_told_without_walking_every_way():

@@ -20,7 +20,7 @@ from toolshape.schema.backtracking import DEEPEST, is_too_deep, may_backtrack, u
 from toolshape.schema.lens import Change, Place
 from toolshape.schema.patterns import is_bounded
 from toolshape.schema.references import resolver
-from toolshape.schema.values import is_finite, written
+from toolshape.schema.values import is_finite, parser_input
 from toolshape.schema.walk import everywhere
 from toolshape.validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape.validation.coercion import Expected
@@ -125,7 +125,7 @@ def compile_validation(
     back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
 
     def validate(arguments: Any) -> Validated:
-        arguments = written(arguments)
+        arguments = parser_input(arguments)
         try:
             canonical = arguments if back is None else to_canonical(arguments, back)
             is_text = isinstance(canonical, (str, bytes))

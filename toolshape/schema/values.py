@@ -23,11 +23,11 @@ __all__ = [
     "is_finite",
     "is_same_text",
     "is_whole",
+    "parser_input",
     "read_json",
     "require_unique_keys",
     "scalars",
     "write_json",
-    "written",
 ]  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def write_json(value: Any) -> str:
     return json.dumps(value)
 
 
-def written(value: Any) -> Any:
+def parser_input(value: Any) -> Any:
     """Arguments ready to be parsed: a ``WrittenObject`` as its JSON text, anything else unchanged."""
     return write_json(value) if type(value) is WrittenObject else value
 

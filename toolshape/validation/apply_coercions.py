@@ -115,13 +115,13 @@ def coerced_scalars(
     """
     made: list[Coercion] = []
     for location, found in refused:
-        place, standing = expected(location), value_at(value, location)
-        if place is None or not place.is_scalar or not alike(standing, found):
+        place, written_value = expected(location), value_at(value, location)
+        if place is None or not place.is_scalar or not alike(written_value, found):
             return None
-        mend = proposal(standing, place, rules, parse)
-        if mend is None:
+        proposed = proposal(written_value, place, rules, parse)
+        if proposed is None:
             return None
-        rule, after = mend
+        rule, after = proposed
         if after is OMIT and not _can_be_left_out(value, location):
             return None
         _put([value], location, after)
@@ -215,8 +215,8 @@ def _with_best(
     """Coerce a place by the first rule that applies, or to the one value on which its union's branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
-    if mend := proposal(found, expected, coercer.rules, coercer.parse, item):
-        rule, after = mend
+    if proposed := proposal(found, expected, coercer.rules, coercer.parse, item):
+        rule, after = proposed
         if after is OMIT and not _can_be_left_out(holder[0], expected.location):
             return []
         _put(holder, expected.location, after)
@@ -238,8 +238,8 @@ def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coerce
         return []
     choice = Expected(kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag)
     before = found[tag]
-    if mend := proposal(before, choice, coercer.rules, coercer.parse):
-        rule, after = mend
+    if proposed := proposal(before, choice, coercer.rules, coercer.parse):
+        rule, after = proposed
         _put(holder, (*expected.location, str(tag)), after)
         return [Coercion(path_of((*place, str(tag))), rule, before, None if after is OMIT else after)]
     return []

@@ -9,7 +9,7 @@ from toolshape.core_schema.key_count import KeyCount, count_of_flat
 from toolshape.errors import CallError, Problem
 from toolshape.schema.arrows import Arrow, Dropped
 from toolshape.schema.backtracking import is_too_deep
-from toolshape.schema.values import written
+from toolshape.schema.values import parser_input
 from toolshape.validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape.validation.model_traits import ModelTraits
 from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 __all__ = ["compile_model_validation"]
 
 
-def compile_model_validation(validation: ModelTraits, settings: ValidationSettings) -> Validate:
+def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
     """Compile the function that validates what a model sent: JSON text, bytes, or an object.
 
     Args:
-        validation: What to validate against.
+        traits: The model to validate against, and what of it matters.
         settings: How they are validated.
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
         ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass through.
     """
-    slow_path = _when_needed(validation, settings)
-    if validation.has_decimals or validation.deepest is not None:
+    slow_path = _when_needed(traits, settings)
+    if traits.has_decimals or traits.deepest is not None:
         return slow_path
-    anything = _of_anything(validation, settings.back, slow_path)
-    if validation.unions_recur:
+    anything = _of_anything(traits, settings.back, slow_path)
+    if traits.unions_recur:
         return _of_bounded_depth(settings.name, anything)
-    if validation.reserved or validation.count_keys is None or (settings.back and not settings.drops):
+    if traits.reserved or traits.count_keys is None or (settings.back and not settings.drops):
         return anything
-    text = _of_text(validation, validation.count_keys, slow_path, anything)
-    return _of_text_with_nulls(validation, settings.drops, text, slow_path, anything) if settings.drops else text
+    text = _of_text(traits, traits.count_keys, slow_path, anything)
+    return _of_text_with_nulls(traits, settings.drops, text, slow_path, anything) if settings.drops else text
 
 
 _SlowPath: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _SlowPath:
+def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
     """The slow path, loaded and compiled with the first arguments that need it."""
     compiled: list[_SlowPath] = []
 
@@ -54,8 +54,8 @@ def _when_needed(validation: ModelTraits, settings: ValidationSettings) -> _Slow
         if not compiled:
             from toolshape.validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
 
-            compiled.append(pydantic_checker.compile_slow_path(validation, settings))
-        return compiled[0](written(arguments), error)
+            compiled.append(pydantic_checker.compile_slow_path(traits, settings))
+        return compiled[0](parser_input(arguments), error)
 
     return slow_path
 
@@ -64,7 +64,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
     """Refuse arguments nested so deeply that the validator would take too long, before it runs."""
 
     def bounded(arguments: Any) -> Validated:
-        text = written(arguments)
+        text = parser_input(arguments)
         try:
             text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
             is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
@@ -78,13 +78,13 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
     return bounded
 
 
-def _of_anything(validation: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
+def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
     """Validate text, bytes and objects, mapped back first where the provider was sent another form."""
-    validate_json = validation.model.__pydantic_validator__.validate_json
-    count_keys, reserved = validation.count_keys, validation.reserved
+    validate_json = traits.model.__pydantic_validator__.validate_json
+    count_keys, reserved = traits.count_keys, traits.reserved
 
     def validate(arguments: Any) -> Validated:
-        arguments = written(arguments)
+        arguments = parser_input(arguments)
         try:
             canonical = arguments if back is None else to_canonical(arguments, back)
             if isinstance(canonical, (str, bytes)):
@@ -103,9 +103,9 @@ def _of_anything(validation: ModelTraits, back: Arrow | None, slow_path: _SlowPa
     return validate
 
 
-def _of_text(validation: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
+def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
     """Validate text, which nearly all providers send, with as little as possible around pydantic's own work."""
-    validate_json = validation.model.__pydantic_validator__.validate_json
+    validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
     def validate(arguments: Any) -> Validated:
@@ -124,7 +124,7 @@ def _of_text(validation: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath
 
 
 def _of_text_with_nulls(
-    validation: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
+    traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
     """Validate text in which null means "left out": in one parse, if defaults can replace the nulls afterwards."""
     compiled: list[NullAdmitting | None] = []
@@ -137,7 +137,7 @@ def _of_text_with_nulls(
         if not compiled:
             from toolshape.core_schema import null_defaults  # noqa: PLC0415 - most programs see no such null
 
-            compiled.append(null_defaults.compile_null_admitting(validation.model.__pydantic_core_schema__, dropped))
+            compiled.append(null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped))
         nulled = compiled[0]
         if nulled is None:
             return anything(arguments)

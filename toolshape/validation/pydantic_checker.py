@@ -26,27 +26,27 @@ _LONGEST_WITH_SCALARS = 10_000  # characters; what is longer is looked at with c
 
 
 def compile_slow_path(
-    validation: ModelTraits, settings: ValidationSettings
+    traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
     """Compile the slow path: a function of what the model sent, and of the fast path's error where there was one."""
-    checker = _checker_of(validation)
-    is_odd = validation.lax or validation.has_decimals or validation.reserved or validation.count_keys is None
-    is_plain = not (is_odd or settings.back or validation.deepest)
+    checker = _checker_of(traits)
+    is_odd = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
+    is_plain = not (is_odd or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
-        if isinstance(error, ValidationError) and not validation.lax:  # else it may be right all the same
+        if isinstance(error, ValidationError) and not traits.lax:  # else it may be right all the same
             if is_plain and type(arguments) is str:
-                found = _with_coerced_scalars(validation, checker.expected, settings.rules, arguments, error)
+                found = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
                 if found is not None:
                     return found
             refused = functools.partial(_refusal, error, expected=checker.expected)
         return validate_with_coercions(
             checker,
-            validation.schema,
+            traits.schema,
             settings,
             arguments,
-            deepest=validation.deepest,
+            deepest=traits.deepest,
             refused=refused,
         )
 
@@ -54,7 +54,7 @@ def compile_slow_path(
 
 
 def _with_coerced_scalars(
-    validation: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
+    traits: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Coerce scalars alone; ``None`` where something else is wrong too."""
     if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:  # a colon may be hidden in an escape
@@ -77,7 +77,7 @@ def _with_coerced_scalars(
     if coerced_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
         return None
     try:
-        return validation.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(made)
+        return traits.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(made)
     except ValidationError:
         return None
 
@@ -86,10 +86,10 @@ def _parsed(text: str) -> tuple[Any, bool]:
     return parse_json(text, None)
 
 
-def _checker_of(validation: ModelTraits) -> Checker:
+def _checker_of(traits: ModelTraits) -> Checker:
     """What validates a value that may have been coerced, and knows what is expected at each place."""
-    expected = _compile_expected_with_parts(validation.model.__pydantic_core_schema__)
-    return Checker(functools.partial(_checked, validation, expected), expected)
+    expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
+    return Checker(functools.partial(_checked, traits, expected), expected)
 
 
 def _compile_expected_with_parts(core: Node) -> ExpectedAt:
@@ -123,25 +123,23 @@ def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> Inv
     return refusal
 
 
-def _checked(validation: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
+def _checked(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
     """Validate strictly; a lax model that strict mode refuses gets a second chance in ``_laxly``."""
-    validate_json = validation.model.__pydantic_validator__.validate_json
-    text = to_json(_exact(value, expected, ()) if validation.has_decimals else value)
+    validate_json = traits.model.__pydantic_validator__.validate_json
+    text = to_json(_exact(value, expected, ()) if traits.has_decimals else value)
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
-        if not validation.lax:
+        if not traits.lax:
             raise _refusal(error, value, expected=expected) from error
-        model = _laxly(validation, error, text, value, expected)
-    reserved = [key for key in model.__pydantic_extra__ or () if key in validation.reserved]
+        model = _laxly(traits, error, text, value, expected)
+    reserved = [key for key in model.__pydantic_extra__ or () if key in traits.reserved]
     if reserved:
         raise InvalidError([Fault((key,), (key,), None, "reserved", "unknown field") for key in reserved])
     return model
 
 
-def _laxly(
-    validation: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
-) -> BaseModel:
+def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt) -> BaseModel:
     """Validate laxly where the author's own validators make strict mode expect Python objects such as dates.
 
     First each refused place is validated strictly, as JSON, against its own part of the schema. The whole is validated
@@ -157,12 +155,12 @@ def _laxly(
         if found is None:
             wrong.append(error)
             continue
-        place, part, at, seen, standing = found
+        place, part, at, seen, written_value = found
         try:
             assert place.part is not None  # noqa: S101 - as it was found
             part().check(seen)
         except InvalidError as inner:
-            if is_same(standing, seen):
+            if is_same(written_value, seen):
                 inside.append((place, at, inner))
             else:  # a user validator made the value
                 wrong.append(error)
@@ -178,7 +176,7 @@ def _laxly(
         refusal.__cause__ = strictly
         raise refusal
     try:
-        return cast("BaseModel", validation.model.__pydantic_validator__.validate_json(text))
+        return cast("BaseModel", traits.model.__pydantic_validator__.validate_json(text))
     except ValidationError as error:
         raise _refusal(error, value, expected=expected) from error
 
@@ -200,9 +198,9 @@ def _part_of(
     is_in_union = bool(place.branches) and place.steps < len(at)  # which is validated whole
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error") and not is_in_union:
         return None
-    standing = value_at(value, place.location)
-    seen = standing if is_of_keys or place.steps < len(at) else error["input"]
-    return place, place.part, at[: place.steps], seen, standing
+    written_value = value_at(value, place.location)
+    seen = written_value if is_of_keys or place.steps < len(at) else error["input"]
+    return place, place.part, at[: place.steps], seen, written_value
 
 
 def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
