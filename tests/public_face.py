@@ -5,6 +5,7 @@
 
 import importlib
 import inspect
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,12 +46,13 @@ def members(path: str, cls: type[Any]) -> Iterator[str]:
 
 def signature(thing: Any) -> str:
     """The parameters of what can be called, without annotations, which are not the same text on every Python."""
-    if isinstance(thing, type) and not vars(thing).get("__init__") and not hasattr(thing, "_fields"):
-        return ""
-    try:
-        found = inspect.signature(thing)
-    except (TypeError, ValueError):
-        return ""
+    if isinstance(thing, type) and type(thing) is not types.GenericAlias:
+        is_ours = thing.__module__.startswith("toolshape")
+        if not is_ours or not (vars(thing).get("__init__") or hasattr(thing, "_fields")):
+            return ""
+    elif not inspect.isfunction(thing):
+        return ""  # a type alias, which some Pythons take for something to call
+    found = inspect.signature(thing)
     empty = inspect.Parameter.empty
     plain = [one.replace(annotation=empty) for one in found.parameters.values()]
     return str(inspect.Signature(plain)).replace("mappingproxy", "")
