@@ -8,6 +8,7 @@ from toolshape.calls import JsonSchema
 from toolshape.errors import Problem
 from toolshape.schema.lens import Change, Place
 from toolshape.schema.recursion import recursive_groups
+from toolshape.schema.references import at_pointer, referring
 from toolshape.schema.walk import everywhere
 
 __all__ = ["Check", "Cited", "broken", "cited"]
@@ -120,7 +121,8 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
     """A $ref leads to a definition."""
-    lost = [reference for reference in _references(node) if not _leads(node, reference)] if at.is_root else []
+    given = {str(one["$ref"]) for one in referring(node)} if at.is_root else set[str]()
+    lost = [reference for reference in given if at_pointer(node, reference) is None]
     return f"{min(lost)} leads nowhere" if lost else None
 
 
@@ -197,25 +199,3 @@ def keys(pattern: str, *, only_root: bool = False) -> Check:
         return f"{bad[0]!r} is not a name for a property" if bad and (at.is_root or not only_root) else None
 
     return property_keys
-
-
-def _references(node: Any) -> set[str]:
-    found: set[str] = set()
-
-    def look(inner: JsonSchema, _: Place) -> Change | None:
-        if "$ref" in inner:
-            found.add(str(inner["$ref"]))
-        return None
-
-    everywhere(look)(node if isinstance(node, dict) else {})
-    return found
-
-
-def _leads(root: Any, reference: str) -> bool:
-    """Whether a local JSON pointer leads somewhere."""
-    start, *steps = reference.split("/")
-    for step in steps:
-        if not isinstance(root, dict) or step not in root:
-            return False
-        root = root[step]
-    return start == "#"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from toolshape.calls import Finding, JsonSchema
 from toolshape.errors import Problem
 from toolshape.schema.lens import Change, Place
-from toolshape.schema.references import resolver
+from toolshape.schema.references import at_pointer, resolver
 from toolshape.schema.union_branches import fits
 from toolshape.schema.values import copied
 from toolshape.schema.walk import everywhere
@@ -146,10 +146,8 @@ class SchemaReader:
 
     def at_pointer(self, reference: str) -> Any:
         """What a local reference leads to; ``None`` where there is nothing, or where it leads out."""
-        if reference.startswith("#/"):
-            return _at_pointer(self.root, reference)
-        if reference == "#":
-            return self.root
+        if reference.startswith("#/") or reference == "#":
+            return at_pointer(self.root, unquote(reference))
         found: list[JsonSchema] = []
 
         def look(node: JsonSchema, at: Place) -> None:  # noqa: ARG001 - a rule
@@ -333,16 +331,3 @@ def _without_mark(inner: JsonSchema) -> JsonSchema:
 
 def _is_required(inner: JsonSchema) -> bool:
     return inner.get("required") is True or str(inner.get("required", "")).lower() == "true"
-
-
-def _at_pointer(root: Any, reference: str) -> Any:
-    """What a local JSON pointer leads to; ``None`` where there is nothing."""
-    for written in reference[2:].split("/"):
-        step = unquote(written).replace("~1", "/").replace("~0", "~")
-        if isinstance(root, list) and step.isdecimal() and int(step) < len(root):
-            root = root[int(step)]
-        elif isinstance(root, dict) and step in root:
-            root = root[step]
-        else:
-            return None
-    return root

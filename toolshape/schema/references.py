@@ -5,7 +5,17 @@ from typing import Any, TypeAlias
 
 from toolshape.calls import JsonSchema
 
-__all__ = ["Resolve", "definition_name", "follow", "is_reference", "pruned", "references", "referring", "resolver"]
+__all__ = [
+    "Resolve",
+    "at_pointer",
+    "definition_name",
+    "follow",
+    "is_reference",
+    "pruned",
+    "references",
+    "referring",
+    "resolver",
+]
 
 Resolve: TypeAlias = Callable[[Any], Any]
 """Follows a ``$ref`` to its definition, as far as there is one; any other node is itself."""
@@ -49,6 +59,22 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
             inner = value.values() if keyword in _BY_NAME and isinstance(value, dict) else (value,)
             for one in inner:
                 _collect(one, found)
+
+
+def at_pointer(root: Any, reference: str) -> Any:
+    """What a local reference, a JSON pointer after ``#``, leads to; ``None`` where it leads nowhere."""
+    start, *steps = reference.split("/")
+    if start != "#":
+        return None
+    for written in steps:
+        step = written.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, list) and step.isdecimal() and int(step) < len(root):
+            root = root[int(step)]
+        elif isinstance(root, dict) and step in root:
+            root = root[step]
+        else:
+            return None
+    return root
 
 
 def resolver(schema: JsonSchema) -> Resolve:
