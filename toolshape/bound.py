@@ -24,6 +24,10 @@ from toolshape.wire.provider import Choice, OutboundCall, Provider, Strictness
 __all__ = ["Bound"]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
+_OTHER_WORDS: Mapping[Any, str] = {
+    "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
+}  # fmt: skip
+"""What providers call a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``), with the word of toolshape."""
 _MOST_NAMED = 10
 
 
@@ -169,6 +173,9 @@ class Bound:
         wire_names = {one.name: one.wire_name for one in self._shapes.values()}
         for name in names:
             if name not in wire_names:
+                if (meant := _OTHER_WORDS.get(name)) is not None:
+                    message = f"{name!r} is no tool, and what some provider calls {meant!r}: write {meant!r}"
+                    raise self._request_error("choice", "choice", message)
                 hint = did_you_mean(str(name), wire_names)
                 raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:

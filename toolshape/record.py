@@ -272,7 +272,8 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
         raise UsageError(f"{record.name} has no function: answer its calls yourself, or pass one to from_definition")
     for name, default in record.definition.layout.injected.items():
         if default is inspect.Parameter.empty and name not in inject:
-            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}")
+            given = f", was given {sorted(map(str, inject))}" if inject else ""
+            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
 
 
 def check_examples(record: Record, definition: Definition) -> None:

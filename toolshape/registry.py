@@ -64,6 +64,8 @@ class Registry:
         self._bounds: dict[_Key, Bound] = {}
         self._used: dict[_Key, Provider] = {}
         frame = calling_frame()
+        if callable(tools):
+            raise TypeError("Registry takes a list of tools: write Registry([...])")
         for one in tools:
             added = as_tool(one, frame)
             require_object(record_of(added))
@@ -89,7 +91,7 @@ class Registry:
 
     def _refuse_taken(self, added: Tool[..., Any]) -> None:
         if taken := self._tools.get(added.name):
-            message = f"{added.name!r} is already at {record_of(taken).definition.location}: pass name="
+            message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
             problem = Problem(path="name", rule="name_taken", message=message)
             raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
 

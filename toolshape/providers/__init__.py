@@ -3,10 +3,10 @@
 import copyreg
 import functools
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from toolshape.errors import ExportError, Problem, ResponseError
+from toolshape.errors import ExportError, Problem, ResponseError, nearest
 from toolshape.wire.provider import Provider
 
 __all__ = ["available", "family_of", "get", "recognised"]
@@ -31,9 +31,42 @@ def get(provider: str | Provider) -> Provider:
             loaded = entry.load()
             if isinstance(loaded, Provider):
                 return loaded
-        message = f"there is no provider {provider!r}; there are {', '.join(available())}"
-        raise ExportError(provider=provider, tool=None, problems=[Problem(path="", rule="provider", message=message)])
+        raise _no_such_provider(provider)
     return found
+
+
+def _no_such_provider(name: Any) -> ExportError:
+    """The error for a name that no provider has: what was probably meant, else the names without their options."""
+    if not isinstance(name, str):
+        message = f"a provider is a name or a Provider, not {type(name).__name__}"
+    elif meant := _OTHER_NAMES.get(name.lower()):
+        message = f"there is no provider {name!r}: write {meant}"
+    elif meant := nearest(name, available()):
+        message = f"there is no provider {name!r}: did you mean {meant!r}?"
+    else:
+        message = f"there is no provider {name!r}; there are {', '.join(one for one in available() if ':' not in one)}"
+    return ExportError(provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)])
+
+
+_OTHER_NAMES: Mapping[str, str] = {
+    "google": '"gemini"',
+    "google-genai": '"gemini"',
+    "genai": '"gemini"',
+    "vertexai": '"vertex"',
+    "claude": '"anthropic"',
+    "aws": '"bedrock"',
+    "amazon": '"bedrock"',
+    "converse": '"bedrock"',
+    "gpt": '"openai" or "openai-responses"',
+    "chatgpt": '"openai" or "openai-responses"',
+    "responses": '"openai-responses"',
+    "azure-openai": '"azure"',
+    "grok": '"xai"',
+    "hf": '"huggingface"',
+    "llamacpp": '"llama-cpp"',
+    "kimi": '"moonshot"',
+}
+"""Names that people write for a provider: the error says ours, they are not taken for it."""
 
 
 def available() -> tuple[str, ...]:
@@ -74,9 +107,21 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         if recognised(provider, response):
             default = _built_in().get(provider.family, provider)
             return default if recognised(default, response) else provider
+    raise ResponseError(_not_a_response(response), body=response)
+
+
+def _not_a_response(response: Any) -> str:
+    """What is wrong with something that has the form of no family's response, and what to do."""
+    kind = type(response).__name__
+    if isinstance(response, Awaitable):
+        return f"not a response, but {kind}: did you forget to await the call of the client?"
+    if isinstance(response, (Iterator, AsyncIterator)) or "Stream" in kind:
+        return f"not a response, but a stream ({kind}): feed it to bind(...).collector()"
+    if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
+        return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
     known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
-    form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else type(response).__name__
-    raise ResponseError(f"not a response of a known family ({known}): {form}", body=response)
+    form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
+    return f"not a response of a known family ({known}): {form}"
 
 
 def recognised(provider: Provider, response: Any) -> bool:
