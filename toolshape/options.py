@@ -143,7 +143,10 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
         yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
     for effect in sorted(options.effects - set(_EFFECTS)):
         yield Problem(
-            path="effects", rule="option", message=f"no effect {effect!r}; there are {', '.join(_EFFECTS)}", hint=did_you_mean(effect, _EFFECTS)
+            path="effects",
+            rule="option",
+            message=f"no effect {effect!r}; there are {', '.join(_EFFECTS)}",
+            hint=did_you_mean(effect, _EFFECTS),
         )
     if {"open_world", "closed_world"} <= options.effects:
         yield Problem(path="effects", rule="option", message="the world is open or closed: leave one out")

@@ -88,7 +88,8 @@ class FunctionSource:
             found = signatures.read_signature(self.function, name=self.name, skip_first=self.skip_first, frame=frame)
             definition = define_model(found)
         except signatures.NameNotDefinedError as error:
-            problem = Problem(path="", rule="name_not_defined", message=str(error))
+            message = f"{error}: define it, or import it outside of `if TYPE_CHECKING:`"
+            problem = Problem(path="", rule="name_not_defined", message=message)
             raise DefinitionError(tool=error.tool, location=error.location, problems=[problem]) from error
         self.frame.clear()
         return definition

@@ -362,8 +362,6 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
 
 def make_tool(function: Any, options: Options, frame: types.FrameType | None) -> Tool[..., Any]:
     """Make the tool, and refuse at once what cannot be one."""
-    if isinstance(function, str):
-        raise TypeError(f"tool() takes the function first: write @tool(name={function!r})")
     called = options.name or getattr(function, "__name__", type(function).__name__)
     refuse_wrong(options, str(called), getattr(function, "__module__", ""))
     if isinstance(function, Tool):

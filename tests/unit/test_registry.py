@@ -106,7 +106,7 @@ def test_names_that_a_provider_refuses():
 def test_unknown_provider():
     """There are these."""
     with pytest.raises(ExportError, match=r"anthropic.*json-schema.*openai"):
-        Registry([find]).export("opanai")
+        Registry([find]).export("nobody")
     assert {"openai", "anthropic", "json-schema"} <= set(available())
 
 

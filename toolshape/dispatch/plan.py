@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from toolshape.calls import EARLY, Call, Coercion, Finish, WireCall, new_record
 from toolshape.dispatch.handler import Handler, Handlers
 from toolshape.dispatch.receive import sendable_name
-from toolshape.errors import CallError, Problem
+from toolshape.errors import CallError, Problem, ToolError, UsageError
 from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
 from toolshape.execution.run import NOTHING_INJECTED, final_value, refuse_running_loop
@@ -272,7 +272,9 @@ def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
                 text, is_text = framed, None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a serialiser of the user's types may raise anything
+    except BaseException:  # a serialiser of the user's types may raise anything
+        if isinstance(value, ToolError):
+            error = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
         answer = hidden("unserialisable_result", error, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text))

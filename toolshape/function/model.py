@@ -1,6 +1,7 @@
 """Makes the pydantic model of a function's parameters, which gives the schema and validates the call."""
 
 import functools
+import re
 import threading
 import types
 import typing
@@ -296,7 +297,12 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
 
 
 def _line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".split("\n")[0]
+    """The first line of an error, without the words that pydantic has for its own insides."""
+    line = f"{type(error).__name__}: {error}".split("\n")[0]
+    if found := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
+        kind = found[2].rpartition(".")[2] if found[2] else found[1].removesuffix("Schema").lower()
+        return f"JSON Schema has no form for {kind}"
+    return line
 
 
 def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:

@@ -133,6 +133,8 @@ def without_first(read: Signature) -> Signature:
 def _described(function: Any, tool_name: str) -> inspect.Signature:
     if isinstance(function, type):
         raise TypeError("a class is not a tool: decorate a function that returns one")
+    if isinstance(function, str):
+        raise TypeError(f"a text is not callable: for a name, write @tool(name={function!r})")
     if not callable(function):
         raise TypeError(f"{type(function).__name__} is not callable")
     if tool_name == "<lambda>":
