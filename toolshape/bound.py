@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from toolshape.calls import Call, Finding, JsonObject, Loss, WireMessage
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers
-from toolshape.dispatch.plan import Plan
+from toolshape.dispatch.plan import Plan, call_of
 from toolshape.dispatch.receive import reading_of
 from toolshape.dispatch.shape import Shape, shapes
 from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
@@ -21,7 +21,7 @@ from toolshape.tool import Tool
 from toolshape.wire.ids import generated_id, id_seed
 from toolshape.wire.provider import Choice, OutboundCall, Provider, Strictness
 
-__all__ = ["Bound"]
+__all__ = ["Bound", "canonical_calls"]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
@@ -231,3 +231,11 @@ class Bound:
     def encode(self, results: Sequence[Result]) -> list[WireMessage]:
         """Results as the provider's messages, in the order given."""
         return self.provider.encode(results) if results else []
+
+
+def canonical_calls(bound: Bound, body: Any) -> list[tuple[str | None, JsonObject | None]]:
+    """The calls in a response body as these shapes read them, before the arguments are validated."""
+    handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    _, wires, *_ = reading_of(bound.provider, body)
+    calls = [call_of(bound.provider.name, handlers, position, wire) for position, wire in enumerate(wires)]
+    return [(call.name, call.arguments) for call in calls]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from toolshape.bound import Bound
+from toolshape.bound import Bound, canonical_calls
 from toolshape.calls import JsonObject
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
@@ -212,7 +212,7 @@ class Registry:
             made = Bound(tools.values(), found, wish, self._coerce, annotates=self._feedback == "json")
             with self._lock:
                 bound = bounds[key] = made
-                self._used[key] = found
+                self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
         return bound
 
     def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> list[JsonObject]:
@@ -228,8 +228,13 @@ class Registry:
         model: str | None = None,
         strict: Strictness | None = None,
     ) -> JsonObject:
-        """The keywords of a request; see ``bind`` and ``Bound.request``."""
-        return self.bind(provider, strict).request(choice=choice, parallel=parallel, model=model)
+        """The keywords of a request; see ``bind`` and ``Bound.request``. A response of the family is read by these shapes."""
+        bound = self.bind(provider, strict)
+        request = bound.request(choice=choice, parallel=parallel, model=model)
+        key = (bound.provider.name, str(self._strict if strict is None else strict))
+        with self._lock:
+            self._used[key] = self._used.pop(key, bound.provider)
+        return request
 
     def dispatch(
         self,
@@ -264,19 +269,24 @@ class Registry:
         return await self._bound_for(body, provider).adispatch(body, inject=inject)
 
     def _bound_for(self, body: Any, provider: str | Provider | None) -> Bound:
-        """The one shape of the body's family that this registry was bound to; the family's default, if to none."""
+        """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.
+
+        Any will do that reads the same canonical calls, so that a second provider of a family does not stand in the way
+        of the first.
+        """
         name = None if provider is None else get(provider).name
         default = family_of(body, list(self._used.values())) if provider is None else get(provider)
         used = [key for key, one in self._used.items() if one.family == default.family and name in (None, key[0])]
-        if len(used) > 1:
+        if not used:
+            return self.bind(default)
+        bounds = [self.bind(self._used[key], _STRICTNESS[key[1]]) for key in used]
+        if len(bounds) > 1 and any(canonical_calls(one, body) != canonical_calls(bounds[-1], body) for one in bounds):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
             way_out = (
                 "pass provider=" if len({key[0] for key in used}) > 1 else "call dispatch on the bound that was sent"
             )
-            raise UsageError(f"a response of {default.family} may be of any of {shapes}: {way_out}")
-        if not used:
-            return self.bind(default)
-        return self.bind(self._used[used[0]], _STRICTNESS[used[0][1]])
+            raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
+        return bounds[-1]
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:

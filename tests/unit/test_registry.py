@@ -1,6 +1,5 @@
 """The registry and its bounds: names, snapshots, choices, which shape reads a response."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -187,29 +186,49 @@ def test_the_form_of_a_response_finds_its_family(body, provider):
         assert (result.value, result.call.provider) == ("x", provider)
 
 
-def test_several_shapes_of_a_family_ask_which():
-    """A vendor's variant that was bound reads; two that were ask for provider=."""
-    vendor = dataclasses.replace(get("openai"), name="vendor")
+@tool
+def count(items: dict[str, int]) -> int:
+    """Count items."""
+    return sum(items.values())
+
+
+def call_to_count(arguments):
+    function = {"name": "count", "arguments": json.dumps(arguments)}
+    message = {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": function}]}
+    return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+
+
+def test_a_second_provider_of_a_family_does_not_stand_in_the_way():
+    """Both read the same calls: the one last asked for a request answers."""
     registry = Registry([find])
-    registry.export(vendor)
-    [result] = registry.dispatch(OPENAI)
-    assert result.call.provider == "vendor"
-    registry.export("openai")
-    with pytest.raises(UsageError, match=r"openai \(strict=auto\), vendor \(strict=auto\): pass provider="):
-        registry.dispatch(OPENAI)
-    [result] = registry.dispatch(OPENAI, provider="openai")
-    assert result.call.provider == "openai"
+    registry.request("openai")
+    assert registry.dispatch(OPENAI)[0].call.provider == "openai"
+    registry.request("groq")
+    registry.export("openai", strict=False)  # a look is no request
+    assert registry.dispatch(OPENAI)[0].call.provider == "groq"
+    registry.request("openai")
+    assert registry.dispatch(OPENAI)[0].call.provider == "openai"
+    assert registry.dispatch(OPENAI, provider="groq")[0].call.provider == "groq"
     registry.add(keep)
-    with pytest.raises(UsageError):
-        registry.dispatch(OPENAI)
+    assert registry.dispatch(OPENAI)[0].ok
     assert registry.subset(names=["find"])._used == registry._used
-    both = Registry([find])
-    both.export("openai", strict=True)
-    [result] = both.dispatch(OPENAI)
-    assert result.ok
-    both.export("openai", strict=False)
+
+
+def test_shapes_that_read_a_response_differently_ask_which():
+    """A list of pairs is a map where it was sent as one, and no map elsewhere."""
+    registry = Registry([count])
+    registry.request("openai", strict=True)
+    registry.request("groq", strict=False)
+    pairs = call_to_count({"items": [{"key": "a", "value": 2}]})
+    with pytest.raises(UsageError, match=r"groq \(strict=False\), openai \(strict=True\) read .* pass provider="):
+        registry.dispatch(pairs)
+    assert registry.dispatch(pairs, provider="openai")[0].value == 2
+    assert registry.dispatch(call_to_count({"items": {"a": 2}}))[0].value == 2  # in canonical form, for both the same
+    both = Registry([count])
+    both.request("openai", strict=True)
+    both.request("openai", strict=False)
     with pytest.raises(UsageError, match="call dispatch on the bound"):
-        both.dispatch(OPENAI)
+        both.dispatch(pairs)
 
 
 @pytest.mark.parametrize(
