@@ -343,18 +343,18 @@ async def coroutine(x: int) -> int:
     return x
 
 
-@case({"n": 3}, 2)
+@case({"n": 3}, [0, 1, 2])
 def generator(n: int) -> Iterator[int]:
     yield from range(n)
 
 
-@case({"n": 3}, 2)
+@case({"n": 3}, [0, 1, 2])
 async def async_generator(n: int) -> AsyncIterator[int]:
     for i in range(n):
         yield i
 
 
-@case({"n": 0}, None)
+@case({"n": 0}, [])
 def empty_generator(n: int) -> Iterator[int]:
     yield from range(n)
 

@@ -328,7 +328,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
 
     Args:
         function: A function, method, static- or classmethod, ``functools.partial`` or callable object, sync or
-            async, or a generator (the last value it yields is the result).
+            async, or a generator (the list of what it yields is the result).
         **options: All by keyword:
 
             - ``name``: The name a model calls it by; by default the function's.

@@ -132,7 +132,7 @@ def test_output_schema(annotation, schema):
 
 
 def test_output_of_generators_is_what_they_yield():
-    """One yield is the result, so the schema is that of one."""
+    """An array, and so is the result."""
 
     def gen() -> Generator[int, None, str]:
         yield 1
@@ -143,8 +143,10 @@ def test_output_of_generators_is_what_they_yield():
     def lazy() -> Iterator[int]:
         return iter([1])
 
-    assert tool(gen).output_schema == {"type": "integer"}
-    assert tool(agen).output_schema["properties"]["sku"] == {"type": "string"}
+    assert tool(gen).output_schema == {"type": "array", "items": {"type": "integer"}}
+    assert tool(agen).output_schema["type"] == "array"
+    assert tool(gen).call({}) == [1]
+    assert asyncio.run(tool(agen).acall({})) == [Line(sku="a")]
     assert tool(lazy).output_schema["type"] == "array"
 
 

@@ -16,7 +16,6 @@ from toolshape.errors import CallError, Problem, ToolError, UsageError
 from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
 from toolshape.execution.run import NOTHING_INJECTED, final_value, refuse_running_loop
-from toolshape.function.signature import Kind
 from toolshape.parts import Part, parts_of
 from toolshape.record import require
 from toolshape.results import Result, Results
@@ -121,7 +120,7 @@ class Plan:
             try:
                 value = handler.invoke(model, inject)
                 if type(value) is not str and type(value) not in SETTLED:
-                    value = final_value(handler.kind, value)
+                    value = final_value(value)
             except BaseException as error:
                 if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
                     self._answers[position] = _failed(ready, error, started)
@@ -182,9 +181,9 @@ class Plan:
         try:
             if handler.is_awaited:
                 value = handler.invoke(model, inject)
-                value = await (value if type(value) is CoroutineType else _finished(handler.kind, value))
+                value = await (value if type(value) is CoroutineType else _finished(value))
                 if type(value) not in SETTLED:
-                    value = collected(handler.kind, value)
+                    value = collected(value)
             else:
                 from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
@@ -235,10 +234,10 @@ def _is_whole(arguments: Any) -> bool:
         return False
 
 
-async def _finished(kind: Kind, value: Any) -> Any:
+async def _finished(value: Any) -> Any:
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-    return await aio.finished(kind, value)
+    return await aio.finished(value)
 
 
 def _unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
@@ -272,9 +271,9 @@ def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
                 text, is_text = framed, None
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a serialiser of the user's types may raise anything
-        if isinstance(value, ToolError):
-            error = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
-        answer = hidden("unserialisable_result", error, tool=call.wire_name)
+    except BaseException as error:  # a serialiser of the user's types may raise anything
+        returned = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
+        cause = returned if isinstance(value, ToolError) else error
+        answer = hidden("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text))

@@ -133,27 +133,22 @@ async def _work(
 ) -> Any:
     def call() -> Any:
         value = invoke(model, inject)
-        return value if is_asynchronous(value) else collected(kind, value)
+        return value if is_asynchronous(value) else collected(value)
 
     value = call() if is_async(kind) else await _in_thread(call, left)
-    return await awaited_value(kind, value) if is_asynchronous(value) else value
+    return await awaited_value(value) if is_asynchronous(value) else value
 
 
-async def finished(kind: Kind, value: Any) -> Any:
+async def finished(value: Any) -> Any:
     """The final value of what a function returned in the loop, where that is not a coroutine."""
-    return await awaited_value(kind, value) if is_asynchronous(value) else collected(kind, value)
+    return await awaited_value(value) if is_asynchronous(value) else collected(value)
 
 
-async def awaited_value(kind: Kind, value: Any) -> Any:
+async def awaited_value(value: Any) -> Any:
     """The value that something asynchronous gives in the end."""
     if not isinstance(value, AsyncIterator):
-        return collected(kind, await value)
-    if kind == "function":
-        return [item async for item in value]
-    last: Any = None
-    async for last in value:  # noqa: B007 - the last one is what we are after
-        pass
-    return last
+        return collected(await value)
+    return [item async for item in value]
 
 
 async def _within(seconds: float, work: Awaitable[Any]) -> Any:

@@ -22,13 +22,6 @@ def is_asynchronous(value: Any) -> bool:
     return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
 
 
-def collected(kind: Kind, value: Any) -> Any:
-    """The last value that a generator yielded; the list of what any other iterator holds."""
-    if type(value) in SETTLED or not isinstance(value, Iterator):
-        return value
-    if kind != "generator":
-        return list(value)
-    last: Any = None
-    for last in value:  # noqa: B007 - the last one is what we are after
-        pass
-    return last
+def collected(value: Any) -> Any:
+    """The list of what a generator or another iterator yields; any other value as it is."""
+    return list(value) if type(value) not in SETTLED and isinstance(value, Iterator) else value

@@ -15,13 +15,13 @@ __all__ = ["NOTHING_INJECTED", "compile_call", "final_value", "refuse_running_lo
 NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
-def final_value(kind: Kind, value: Any) -> Any:
+def final_value(value: Any) -> Any:
     """The final value of what a tool returned, in synchronous code; an awaitable runs in an event loop of its own."""
     if not is_asynchronous(value):
-        return collected(kind, value)
+        return collected(value)
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-    return aio.run(aio.awaited_value(kind, value))
+    return aio.run(aio.awaited_value(value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
@@ -39,12 +39,11 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
 
 
 def compile_call(
-    kind: Kind, validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
+    validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
 ) -> Callable[..., Any]:
     """Compile ``Tool.call``, the whole way of one call: arguments in, the tool's value out, or its ``CallError``.
 
     Args:
-        kind: How the tool is run.
         validate: From what a model sent to valid arguments.
         invoke: From these to what the tool returns.
         name: The tool's, for errors.
@@ -61,7 +60,7 @@ def compile_call(
             raise refused from refused.__cause__
         try:
             value = invoke(model, inject)
-            return value if type(value) is str or type(value) in SETTLED else final_value(kind, value)
+            return value if type(value) is str or type(value) in SETTLED else final_value(value)
         except BaseException as error:
             if is_cancellation(error):  # nobody cancels us here: it is the tool's own
                 raise CallError("cancelled", tool=name) from error

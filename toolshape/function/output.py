@@ -59,7 +59,7 @@ def describe(signature: Signature) -> Output:
     except Exception as error:  # resolving may raise anything a type raises when it is subscripted
         found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
         return Output(schema=None, write=_untyped_text, findings=(found,))
-    annotation = _value_type(annotation, signature)
+    annotation = _value_type(annotation)
     if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
         return Output(schema=None, write=_untyped_text)
     try:
@@ -86,15 +86,15 @@ def _holds_parts(annotation: Any) -> bool:
     return annotation in (Text, Image, File) or any(map(_holds_parts, typing.get_args(annotation)))
 
 
-def _value_type(annotation: Any, signature: Signature) -> Any:
-    """The type of the one value that is the result: of a generator, what it yields; of other iterators, their list."""
+def _value_type(annotation: Any) -> Any:
+    """The type of the value that is the result: of a generator or another iterator, the list of what it yields."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
         return arguments[-1] if arguments else Any
     if origin not in _YIELDING:
         return annotation
     element: Any = arguments[0] if arguments else Any
-    return element if signature.kind in ("generator", "async_generator") else list[element]
+    return list[element]
 
 
 def _typed_text(adapter: TypeAdapter[Any]) -> Write:
