@@ -245,7 +245,9 @@ def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | Non
         return None
     import difflib  # noqa: PLC0415 - only what goes wrong needs it
 
-    return next(iter(difflib.get_close_matches(word, words, 1, likeness)), None)
+    by_folded = {one.casefold(): one for one in words}
+    found = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
+    return by_folded[found[0]] if found else None
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
