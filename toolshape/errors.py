@@ -216,8 +216,8 @@ def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
         case "unknown_tool":
             return _unknown_tool(error)
         case "malformed_arguments":
-            is_object = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
-            what = "cannot be taken" if is_object else "are not a JSON object"
+            is_over_limit = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
+            what = "cannot be taken" if is_over_limit else "are not a JSON object"
             return f"The arguments of {error.tool} {what}: {_problems(error)}"
         case "truncated_arguments":
             return (

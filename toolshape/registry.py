@@ -106,7 +106,8 @@ class Registry:
         Args:
             given: A list of definitions, whatever holds one (a request, MCP's list of tools, Gemini's declarations),
                 or its JSON text.
-            functions: The functions that answer their calls, by tool name; a tool without one is sent, but not run.
+            functions: The functions that answer their calls, by the names in the definitions; a tool without one is
+                sent, but not run.
             verbatim: Whether they are sent unchanged to a provider whose form they have.
             **options: As for ``tool``, for all of them.
 
@@ -262,16 +263,16 @@ class Registry:
         return await self._bound_for(body, provider).adispatch(body, inject=inject)
 
     def _bound_for(self, body: Any, provider: str | Provider | None) -> Bound:
-        """The one shape of the body's family that this registry was bound to; the family's default, if to none."""
+        """The one bound of the body's family that this registry has made; of the family's default, if it has none."""
         name = None if provider is None else get(provider).name
         default = family_of(body, list(self._used.values())) if provider is None else get(provider)
         used = [key for key, one in self._used.items() if one.family == default.family and name in (None, key[0])]
         if len(used) > 1:
-            shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
+            bounds = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
             way_out = (
                 "pass provider=" if len({key[0] for key in used}) > 1 else "call dispatch on the bound that was sent"
             )
-            raise UsageError(f"a response of {default.family} may be of any of {shapes}: {way_out}")
+            raise UsageError(f"a response of {default.family} may be of any of {bounds}: {way_out}")
         if not used:
             return self.bind(default)
         return self.bind(self._used[used[0]], _STRICTNESS[used[0][1]])

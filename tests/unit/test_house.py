@@ -43,8 +43,8 @@ LAZY = {
     ("toolshape.dispatch.plan", "toolshape.execution.aio"),
     ("toolshape.registry", "toolshape.definitions.build"),
 }
-# A class with a docstring for every public name; the vocabulary, none of whose rules knows another; what the two families
-# say that others are made of; a line for every hole, and for every kind of core schema.
+# A class with a docstring for every public name; rules, none of which knows another; providers that others are made of;
+# the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
     "toolshape.tool": 470,
     "toolshape.definitions.jsonschema_checker": 350,
@@ -65,7 +65,7 @@ EVERY = pytest.mark.parametrize("name", MODULES)
 
 @EVERY
 def test_a_module_imports_from_rooms_before_its_own(name):
-    """And inside a function only what is listed with a reason."""
+    """And inside a function only what is listed."""
     for imported, is_inner in imports(name):
         assert not is_inner or (name, imported) in LAZY, f"{name} imports {imported} inside a function"
         if room(imported) and imported in MODULES and name != "toolshape" and room(imported) != room(name):

@@ -141,7 +141,7 @@ def _tried(
     except UnsupportedError as error:
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
-        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be shown")]
+        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be sent")]
     return lens, refusals(provider, lens.schema, is_strict=is_strict)
 
 
