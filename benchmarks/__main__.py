@@ -23,8 +23,8 @@ PREFACE = """\
 Medians, with their quartiles in brackets; what missed its goal is in bold. The floor of a call is
 `validate_json(text, strict=True)` of the tool's own model, its attributes, and the call. Times drift with what else the
 machine does, two Pythons at once among them; instructions do not. Python 3.10 adapts no bytecode to the types that it
-meets, so that what is ours of a call weighs more there; and its tasks cannot say who cancelled them, so that a single
-async call waits through `gather`.
+meets, so that what is ours of a call weighs more there. Before 3.12 a task first runs at the next turn of the loop,
+which a single async call waits for.
 
 Where another library is ahead:
 

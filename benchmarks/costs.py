@@ -80,7 +80,7 @@ def _define_at_least(function: Any) -> Any:
 
 
 def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
-    """Define the same function again and again; peers that wait for the export are said to."""
+    """Define the same function again and again; the page names the peers that look at it only at the export."""
     loop = asyncio.new_event_loop()
     for subject in SUBJECTS:
         function = subject.function

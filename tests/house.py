@@ -26,6 +26,7 @@ def name_of(path: Path) -> str:
 
 
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def room(name: str) -> str:
@@ -34,7 +35,7 @@ def room(name: str) -> str:
 
 def imports(name: str) -> list[tuple[str, bool]]:
     """What a module imports, by its full name, and whether it does so inside a function."""
-    tree = ast.parse(MODULES[name].read_text())
+    tree = TREES[name]
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     inner = {id(node) for function in functions for node in ast.walk(function)}
     found = []

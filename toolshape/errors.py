@@ -216,8 +216,8 @@ def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
         case "unknown_tool":
             return _unknown_tool(error)
         case "malformed_arguments":
-            is_object = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
-            what = "cannot be taken" if is_object else "are not a JSON object"
+            is_over_limit = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
+            what = "cannot be taken" if is_over_limit else "are not a JSON object"
             return f"The arguments of {error.tool} {what}: {_problems(error)}"
         case "truncated_arguments":
             return (
@@ -245,7 +245,9 @@ def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | Non
         return None
     import difflib  # noqa: PLC0415 - only what goes wrong needs it
 
-    return next(iter(difflib.get_close_matches(word, words, 1, likeness)), None)
+    by_folded = {one.casefold(): one for one in words}
+    found = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
+    return by_folded[found[0]] if found else None
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:

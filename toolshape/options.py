@@ -120,7 +120,7 @@ def refuse_wrong(options: Options, name: str, location: str) -> None:
     """Check the options of a tool.
 
     Raises:
-        DefinitionError: Some of it cannot be meant; every problem at once.
+        DefinitionError: Some of them cannot be meant; every problem at once.
     """
     if problems := list(_wrong_options(options)):
         raise DefinitionError(tool=name, location=location, problems=problems)
@@ -137,10 +137,10 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     name: Any = options.name
     timeout: Any = options.timeout
     if name is not None and not (isinstance(name, str) and name):
-        yield Problem(path="name", rule="option", message="the name is a text that is not empty")
+        yield Problem(path="name", rule="option", message="must be a string that is not empty")
     is_seconds = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
     if timeout is not None and not is_seconds:
-        yield Problem(path="timeout", rule="option", message="the timeout is a number of seconds above 0")
+        yield Problem(path="timeout", rule="option", message="must be a number of seconds above 0")
     for effect in sorted(options.effects - set(_EFFECTS)):
         yield Problem(
             path="effects",

@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["File", "Image", "Part", "Text", "as_text", "data_url", "encoded", "parts_of"]
+__all__ = ["File", "Image", "Part", "Text", "as_text", "data_url", "encoded", "named", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)

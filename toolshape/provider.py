@@ -5,12 +5,13 @@ registers it as an entry point of the group ``toolshape.providers``; ``toolshape
 the laws.
 """
 
+from toolshape import parts
 from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.parts import File, Image, Part, Text
 from toolshape.providers import available, family_of, get, recognised
 from toolshape.results import Result
-from toolshape.schema import checks, constrained, lens, limits, rewrites, walk
-from toolshape.wire import bodies
+from toolshape.schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
+from toolshape.wire import bodies, ids
 from toolshape.wire.provider import (
     Budget,
     Choice,
@@ -48,17 +49,21 @@ __all__ = [
     "Text",
     "WireCall",
     "WireMessage",
+    "arrows",
     "available",
     "bodies",
     "checks",
     "constrained",
     "family_of",
     "get",
+    "ids",
     "lens",
     "limits",
     "never_streamed",
+    "parts",
     "recognised",
     "rewrites",
     "unsupported",
+    "values",
     "walk",
 ]

@@ -108,7 +108,8 @@ class Registry:
         Args:
             given: A list of definitions, whatever holds one (a request, MCP's list of tools, Gemini's declarations),
                 or its JSON text.
-            functions: The functions that answer their calls, by tool name; a tool without one is sent, but not run.
+            functions: The functions that answer their calls, by the names in the definitions; a tool without one is
+                sent, but not run.
             verbatim: Whether they are sent unchanged to a provider whose form they have.
             **options: As for ``tool``, for all of them.
 

@@ -218,7 +218,10 @@ class Tool(Generic[P, R]):
 
     @property
     def spec(self) -> Spec:
-        """The canonical record that every provider's shape is made from; of results that are cut or marked it promises no form."""
+        """The canonical record that every provider's entry is made from.
+
+        It has no output schema where results are cut or marked.
+        """
         options = self._record.options
         return Spec(
             name=self.name,

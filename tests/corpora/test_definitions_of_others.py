@@ -17,7 +17,7 @@ from toolshape.testing.laws import check_shape, in_2020_12
 from toolshape.wire.export import to_wire
 from toolshape.wire.provider import Provider
 
-# A part of the rows, unless all are asked for (nox -s corpora).
+# A part of the rows, unless all are asked for (nox -s lanes-3.11).
 STEP = 1 if os.environ.get("TOOLSHAPE_EVERY") else 40
 # What cannot be read for sure: a type that is no type of anything.
 UNREADABLE = {"td_7ee3788a1766": "'Date (yyyy-mm-dd)' is no type"}
@@ -113,7 +113,7 @@ def check_obedient(provider: Provider, shown: Any, *, deeply: bool) -> None:
     assert "x-toolshape" not in json.dumps(shown.payload)
 
 
-# Gold calls that are invalid as published, and that a rule mends all the same.
+# Gold calls that are invalid as published, and that a rule coerces all the same.
 MENDED = {"gc_2d56e16420f5": [("genre", "enum_case")], "gc_881b1b58f567": [("start_date", "null_as_default")]}
 
 

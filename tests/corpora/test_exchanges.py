@@ -23,7 +23,7 @@ SURFACES = {
     "cohere-v2": "cohere",
     "ollama-native": "ollama",
     "writer": "openai",
-    "xai-grpc (protobuf sent as JSON)": "xai:grpc",
+    "xai-grpc (protobuf shown as JSON)": "xai:grpc",
 }
 VENDORS = ("mistral", "groq", "deepseek", "azure", "xai", "openrouter", "huggingface", "cerebras")
 TYPED = ("openai", "azure", "anthropic")

@@ -1,7 +1,7 @@
 """Every call has exactly one answer, and nothing escapes: over broken responses, odd arguments and tools that misbehave.
 
-``nox -s corpora`` runs 170,000 cases, every other run of the tests 6,000 of its Python's own; ``tests/fuzz_coverage.py``
-lets a coverage-guided fuzzer choose them.
+``nox -s lanes-3.11`` runs 170,000 cases, every other run of this lane 6,000 of its Python's own;
+``tests/fuzz_coverage.py`` lets a coverage-guided fuzzer choose them.
 """
 
 import logging

@@ -230,10 +230,11 @@ def test_a_wrong_order_is_caught():
 def test_a_shallow_union_is_caught(monkeypatch):
     """Which branch a value belongs to is decided deeply, or wrongly."""
 
-    def shallow(value, schema, resolve, depth=0):
-        node = resolve(schema)
+    def shallow(value, branches, resolve):
         kind = {dict: "object", list: "array"}.get(type(value))
-        return not isinstance(node, dict) or kind is None or node.get("type") in (None, kind)
+        nodes = [resolve(branch) for branch in branches]
+        fitting = (index for index, node in enumerate(nodes) if kind is None or node.get("type") in (None, kind))
+        return next(fitting, None)
 
     cases = {name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")}
     strict = get("openai").strict

@@ -32,7 +32,7 @@ LEAST = {"the default rules": 100_000 if EVERY else 10_000, "every rule": 20_000
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_nothing_is_silently_wrong(layer):
-    """Over the zoo: what was intended, by a mend on record, or a refusal that names the place."""
+    """Over the zoo: what was intended, by a coercion on record, or a refusal that names the place."""
     found: Counter[Any] = Counter()
     for case in CASES.values():
         found += check_slips(case.function, case.arguments, coerce=LAYERS[layer])

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 import types
 from typing import Annotated, Any, Literal
 

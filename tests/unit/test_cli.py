@@ -1,4 +1,4 @@
-"""The two commands, as a user types them."""
+"""The commands, as a user types them."""
 
 import json
 import subprocess
@@ -79,7 +79,7 @@ def test_mistakes(run, arguments, said):
 
 
 def test_call(run):
-    """The result as a model reads it; mends beside it."""
+    """The result as a model reads it; coercions on standard error."""
     done = run("call", "shop:tools.create_ticket", '{"order_id": 45128}')
     assert (done.exit_code, done.stdout) == (0, '{"名":"45128","urgent":false}\n')
     assert done.stderr == "coerced order_id by text_from_integer: 45128 -> '45128'\n"

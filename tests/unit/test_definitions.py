@@ -241,7 +241,7 @@ SENT = [
 
 @pytest.mark.parametrize("sent", SENT, ids=json.dumps)
 def test_the_same_words_as_a_decorated_tool(sent):
-    """The same value, mends and problems, whether pydantic or the schema validates."""
+    """The same value, coercions and problems, whether pydantic or the schema validates."""
     got = []
     definition = {"name": "order", "description": "Order.", "parameters": order.input_schema}
     made = Tool.from_definition(definition, lambda **arguments: got.append(arguments) or "ok")
@@ -515,8 +515,8 @@ def test_words_that_others_use(properties, schema, right, wrong):
         for strict in (False, True) if get(name).strict is not None else (False,):
             shown = to_wire(get(name), made.spec, strict)
             said = right if shown.lens.out is None else shown.lens.out(right)
-            home = said if shown.lens.back is None else shown.lens.back(said)
-            assert home == right, (name, strict)
+            canonical = said if shown.lens.back is None else shown.lens.back(said)
+            assert canonical == right, (name, strict)
             assert "x-toolshape" not in json.dumps(shown.payload)
 
 

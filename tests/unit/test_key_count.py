@@ -135,7 +135,7 @@ def test_not_told(annotation):
     assert compile_key_count(tightened(TypeAdapter(annotation).core_schema)) is None
 
 
-# --- one way of mending -------------------------------------------------------------------------------------------
+# --- coerced at once, or on the slow path --------------------------------------------------------------------------
 
 SLIPS = [
     '"5"',
@@ -185,10 +185,10 @@ def test_at_once_or_by_and_by(name, rules):
     function, arguments = FUNCTIONS[name]
     made = tool(function)
     assert isinstance(record_of(made).definition, FunctionDefinition)
-    validation = traits_of(record_of(made).definition)
-    if validation.has_decimals:
+    traits = traits_of(record_of(made).definition)
+    if traits.has_decimals:
         pytest.skip("its numbers are read as they were written, and never at once")
-    slowly = compile_slow_path(validation, ValidationSettings(made.name, chosen_rules(rules)))
+    slowly = compile_slow_path(traits, ValidationSettings(made.name, chosen_rules(rules)))
     validate_json = made.model.__pydantic_validator__.validate_json
     texts = [
         json.dumps({**arguments, field: "@"}).replace('"@"', slip)

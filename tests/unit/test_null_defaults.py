@@ -97,9 +97,9 @@ def both(made: Any, text: str) -> list[Any]:
     lens = to_wire(get("openai"), made.spec, True).lens
     found = []
     for drops in (lens.drops, None):
-        terms = ValidationSettings("t", chosen_rules(None), lens.back, drops)
+        settings = ValidationSettings("t", chosen_rules(None), lens.back, drops)
         try:
-            found.append(compile_model_validation(traits_of(record_of(made).definition), terms)(text))
+            found.append(compile_model_validation(traits_of(record_of(made).definition), settings)(text))
         except CallError as error:
             found.append((str(error), ()))
     return found

@@ -1,5 +1,6 @@
 """Requests for a set of tools: choices in each provider's form, limits, the budget of strict tools, extra keys."""
 
+import dataclasses
 import itertools
 import json
 
@@ -9,7 +10,7 @@ from rows import ROWS
 
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
 from toolshape.providers import available, get
-from toolshape.wire.provider import Budget
+from toolshape.wire.provider import Budget, NameRule
 from toolshape.wire.strict_budget import Candidate, relaxed
 
 A, B, C = (tool(name=name)(lambda x: x) for name in "abc")
@@ -477,3 +478,18 @@ def test_every_provider_says_what_people_ask():
         assert (provider.strict is None) is provider.facts.strict.startswith("none"), name
         for cited in (*provider.refuses, *provider.refuses_strict):
             assert cited.evidence
+
+
+@pytest.mark.parametrize("pattern", ["[a-z]+", "[a-z_]+", "[A-Z]+", "[0-9]+", "[a-zA-Z][a-zA-Z0-9_]*"])
+def test_a_derived_name_keeps_the_rule_of_the_provider(pattern):
+    """Whatever the rule is; where no derived name keeps it, that is an error."""
+    rule = NameRule(pattern=pattern, longest=12, evidence="their handbook, 2026-01")
+    vendor = dataclasses.replace(get("openai"), name="vendor", names=rule)
+    names = [
+        Registry([tool(name=name)(lambda a: a)]).export(vendor)[0]["function"]["name"] for name in ("find order", "é.1")
+    ]
+    assert all(map(rule.admits, names))
+    assert len(set(names)) == 2
+    never = dataclasses.replace(vendor, names=rule._replace(pattern="x"))
+    with pytest.raises(ExportError, match="nor is any derived from it: pass name="):
+        Registry([tool(name="a b")(lambda a: a)]).export(never)

@@ -375,3 +375,16 @@ class Shade(str, enum.Enum):
 def test_enums_of_text():
     """A member arrives, not its value."""
     assert coerced(Shade, "dark") == (Shade.DARK, [("x", "enum_case")])
+
+
+def test_a_name_in_capitals_is_known():
+    """A field and a tool are named in the error, whatever the case of what was sent."""
+
+    @tool
+    def travel(destination: str) -> str:
+        return destination
+
+    with pytest.raises(CallError, match='did you mean "destination"'):
+        travel.call({"DESTINATION": "x"})
+    [result] = Registry([travel]).dispatch({"name": "TRAVEL", "arguments": {}})
+    assert 'Did you mean "travel"?' in result.text

@@ -24,7 +24,7 @@ from toolshape import Registry, tool
 
 
 def answer(annotation: Any, text: str, default: Any = ..., **options: Any) -> Any:
-    """The value of ``x`` and the mends, or the lines that a model reads."""
+    """The value of ``x`` and the coercions, or the lines that a model reads."""
 
     def take(x):
         return x
@@ -136,7 +136,7 @@ class Real(float, enum.Enum):
         (Real, "1", Real.ONE),
     ],
 )
-def test_what_is_no_json_passes_the_gates(annotation, text, value):
+def test_what_is_no_json_passes_the_wrappers(annotation, text, value):
     """Defaults, and what a validator of the author's makes, are not held to how JSON is written."""
     assert answer(annotation, text) == (value, [])
 

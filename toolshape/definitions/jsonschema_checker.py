@@ -31,7 +31,7 @@ from toolshape.validation.lookup import child_of
 from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
 from toolshape.validation.slow_path import validate_with_coercions
 
-__all__ = ["Places", "compile_validation", "schema_problems", "unchecked"]
+__all__ = ["compile_validation", "schema_problems", "unchecked"]
 
 _MOST_ERRORS = 2_000
 _SLOWNESS = 40

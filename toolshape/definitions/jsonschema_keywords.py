@@ -38,7 +38,7 @@ class _CheckedReferences:
         self.refused = 0
 
 
-_CHECKED_REFERENCES: contextvars.ContextVar[_CheckedReferences] = contextvars.ContextVar("toolshape_asked")
+_CHECKED_REFERENCES: contextvars.ContextVar[_CheckedReferences] = contextvars.ContextVar("toolshape_checked_references")
 
 
 @contextlib.contextmanager
@@ -55,17 +55,17 @@ def references_checked_once() -> Generator[None]:
 
 
 def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
-    asked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
-    if key not in asked.errors:
-        asked.errors[key] = []  # for a definition that refers to itself: no second check
+    checked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
+    if key not in checked.errors:
+        checked.errors[key] = []  # for a definition that refers to itself: no second check
         found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
-        asked.errors[key] = found
-        asked.refused += bool(found)
-        if asked.refused > _MOST_REFUSED:
+        checked.errors[key] = found
+        checked.refused += bool(found)
+        if checked.refused > _MOST_REFUSED:
             raise TooMuchWrongError
         yield from found
-    elif asked.errors[key]:
-        first = asked.errors[key][0]
+    elif checked.errors[key]:
+        first = checked.errors[key][0]
         again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
         yield SchemaError(first.message, **again)
 

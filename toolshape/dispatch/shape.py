@@ -21,7 +21,7 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
-    ``entry`` is the JSON of what is shown, ``differences`` what a report lists of it. ``settings`` are those on which its calls are
+    ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
     validated; ``out`` maps canonical arguments to the form that the provider was sent.
     """
 
@@ -58,9 +58,9 @@ def shapes(
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
-    wire_tool = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
+    wire_tools = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.budget is None:
-        return [_compiled(tool, one, rules, annotates) for tool, _, one in wire_tool]
+        return [_compiled(tool, one, rules, annotates) for tool, _, one in wire_tools]
     candidates = [
         Candidate(
             name=tool.name,
@@ -69,12 +69,12 @@ def shapes(
             is_asked=wish is True or _is_verbatim(tool, provider),
             is_destructive="destructive" in tool.effects,
         )
-        for tool, wish, one in wire_tool
+        for tool, wish, one in wire_tools
     ]
     too_many = relaxed(provider, provider.budget, candidates)
     return [
         _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
-        for tool, _, one in wire_tool
+        for tool, _, one in wire_tools
     ]
 
 

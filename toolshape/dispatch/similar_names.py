@@ -18,21 +18,21 @@ class NameIndex:
         names: The names; looked at when the first is asked for.
     """
 
-    __slots__ = ("_names", "_places")
+    __slots__ = ("_by_piece", "_names")
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
-        self._places: dict[str, list[str]] = {}
+        self._by_piece: dict[str, list[str]] = {}
 
     def nearest(self, word: str) -> str | None:
         """The name that is surely meant, if one is near."""
-        if not self._places:
+        if not self._by_piece:
             for name in self._names:
                 for piece in _pieces(name):
-                    self._places.setdefault(piece, []).append(name)
+                    self._by_piece.setdefault(piece, []).append(name)
         candidates: dict[str, None] = {}
-        for piece in sorted(_pieces(word), key=lambda one: len(self._places.get(one, ()))):  # the rarest tells most
-            for name in self._places.get(piece, ())[: _MOST_CANDIDATES - len(candidates)]:
+        for piece in sorted(_pieces(word), key=lambda one: len(self._by_piece.get(one, ()))):  # the rarest tells most
+            for name in self._by_piece.get(piece, ())[: _MOST_CANDIDATES - len(candidates)]:
                 candidates[name] = None
         return nearest(word, candidates)
 

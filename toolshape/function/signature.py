@@ -11,7 +11,8 @@ from toolshape.function import docstrings
 from toolshape.function.annotations import Injected, is_injected, local_names, names_self, resolve, signature
 
 __all__ = [
-    "Kind", "NameNotDefinedError", "Parameter", "Signature", "dispatches_on", "innermost", "read_signature", "without_first",
+    "EMPTY", "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_KEYWORD", "VAR_POSITIONAL", "Kind", "NameNotDefinedError",
+    "Parameter", "Signature", "dispatches_on", "innermost", "read_signature", "without_first",
 ]  # fmt: skip
 
 EMPTY = inspect.Parameter.empty

@@ -1,4 +1,4 @@
-"""Finds a provider by name or by response. One file for each wire family, its default provider first."""
+"""Finds a provider by name or by response. Each file holds providers of one wire family; some families have several."""
 
 import copyreg
 import functools

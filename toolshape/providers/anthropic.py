@@ -53,7 +53,7 @@ STRICT = (
 
 
 def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
-    """MinItems is 0 or 1."""
+    """Arrays have a ``minItems`` of 0 or 1."""
     return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
 
 

@@ -39,7 +39,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """A choice among several tools is unsupported: only those tools are sent."""
     anthropic.refuse_forced(choice)
     if choice.mode == "none":
-        raise unsupported(choice, "choice", "Bedrock does not support none: ask in the prompt, the tools must stay")
+        raise unsupported(choice, "choice", 'Bedrock does not support "none": ask in the prompt, the tools must stay')
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}

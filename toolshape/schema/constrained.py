@@ -124,8 +124,8 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
             path=at.path, keyword="required", kind="widened", note=f"requires {lost[0]!r} and admits no such field"
         )
         return Change(node={**node, "required": [n for n in node["required"] if n in properties]}, losses=(loss,))
-    rewritten = {**properties, **{name: {} if others is True else others for name in lost}}
-    return Change(node={**node, "properties": rewritten})
+    completed = {**properties, **{name: {} if others is True else others for name in lost}}
+    return Change(node={**node, "properties": completed})
 
 
 FIELD = "arguments"

@@ -169,7 +169,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if values is None:  # pydantic ignores unknown fields, so closing the object loses nothing
+    if values is None:  # a model that ignores unknown fields, or a definition that does not mention them
         loss = Loss(
             path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
         )
@@ -278,7 +278,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     admits = {name for name in optional if fits(None, properties[name], at.resolve)}
     defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
     left_out = frozenset(optional) - admits
-    rewritten = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    nullable = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
     names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
@@ -295,7 +295,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
     kept = [name for name in optional if name in admits and name not in defaults]
     return Change(
-        node={**node, "properties": rewritten, "required": list(properties)},
+        node={**node, "properties": nullable, "required": list(properties)},
         back=back if left_out else None,
         out=out if optional else None,
         losses=(
@@ -427,22 +427,22 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
         properties = node.get("properties", {})
         if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
             return None
-        rewritten: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        new_names: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
         for name in properties:
-            if name not in rewritten:
-                rewritten[name] = _free_name(name, set(rewritten.values()), allowed, at)
-        originals = {new: old for old, new in rewritten.items()}
-        renamed = {**node, "properties": {rewritten[name]: inner for name, inner in properties.items()}}
+            if name not in new_names:
+                new_names[name] = _free_name(name, set(new_names.values()), allowed, at)
+        originals = {new: old for old, new in new_names.items()}
+        renamed = {**node, "properties": {new_names[name]: inner for name, inner in properties.items()}}
         if "required" in node:
-            renamed["required"] = [rewritten.get(name, name) for name in node["required"]]
+            renamed["required"] = [new_names.get(name, name) for name in node["required"]]
         if PATH in node:
-            renamed[NAMES] = {old: new for old, new in rewritten.items() if old != new}
+            renamed[NAMES] = {old: new for old, new in new_names.items() if old != new}
         losses = tuple(
             Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
-            for old, new in rewritten.items()
+            for old, new in new_names.items()
             if old != new
         )
-        return Change(node=renamed, back=_renaming(originals), out=_renaming(rewritten), losses=losses)
+        return Change(node=renamed, back=_renaming(originals), out=_renaming(new_names), losses=losses)
 
     return rule
 
@@ -472,8 +472,8 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     """A single value as a choice of one."""
     if "const" not in node:
         return None
-    rewritten = {key: value for key, value in node.items() if key != "const"}
-    return Change(node={**rewritten, "enum": [node["const"]]})
+    outside = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**outside, "enum": [node["const"]]})
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
@@ -539,12 +539,12 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
-    rewritten = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    outside = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
     pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
     losses: tuple[Loss, ...] = ()
     if not all(are_disjoint(one, other, at.resolve) for one, other in pairs):
         losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
-    return Change(node={**rewritten, "anyOf": branches}, losses=losses)
+    return Change(node={**outside, "anyOf": branches}, losses=losses)
 
 
 def merge_all_of(node: JsonSchema, at: Place) -> Change | None:

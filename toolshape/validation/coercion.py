@@ -13,6 +13,7 @@ from toolshape.schema.values import WrittenFloat
 from toolshape.validation.faults import Location
 
 __all__ = [
+    "COERCE",
     "OMIT",
     "RULES",
     "SCALARS",

@@ -19,7 +19,7 @@ from toolshape.core_schema.optional_tags import tag_names
 from toolshape.validation.coercion import COERCE, SCALARS, Expected
 from toolshape.validation.faults import Location
 
-__all__ = ["compile_expected", "named_fields"]
+__all__ = ["compile_expected"]
 
 Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
 
@@ -45,7 +45,7 @@ _LONGEST_STEP = 100
 class _Unwrapped:
     """A core schema node without its wrappers, the options they set, and the node behind its user validators."""
 
-    __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "tags")
+    __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "wrappers")
 
     def __init__(self, config: Node | None) -> None:
         self.node: Node = {}
@@ -53,7 +53,7 @@ class _Unwrapped:
         self.config = config
         self.nullable = self.has_default = self.strict = False
         self.switched: dict[str, bool] = {}
-        self.tags = 0
+        self.wrappers = 0
 
 
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
@@ -96,9 +96,9 @@ class _ExpectedPlaces:
         switched = dict(unwrapped.switched)
         steps = list(location)
         while steps:
-            if unwrapped.tags and steps[0] == WRAPPER:
+            if unwrapped.wrappers and steps[0] == WRAPPER:
                 steps.pop(0)
-                unwrapped.tags -= 1
+                unwrapped.wrappers -= 1
                 continue
             kind = unwrapped.node["type"]
             if kind == "union":
@@ -188,7 +188,7 @@ def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Un
             unwrapped.config = node.get("config", unwrapped.config)
         is_authors = is_authors and kind != "lax-or-strict"
         if kind == "tagged-union" and WRAPPER in node["choices"]:
-            unwrapped.tags += 1
+            unwrapped.wrappers += 1
         inner = inside(node, definitions)
         if kind in ("function-before", "function-wrap") and inner is not None:
             unwrapped.behind = inner

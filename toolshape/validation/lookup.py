@@ -9,7 +9,7 @@ from toolshape.schema.references import resolver
 from toolshape.schema.write_only import is_secret
 from toolshape.validation.faults import Location
 
-__all__ = ["Secrets", "along", "child_of", "nodes_at", "property_names"]
+__all__ = ["Secrets", "child_of", "nodes_at", "property_names"]
 
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500

@@ -94,14 +94,29 @@ def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Proble
 
 
 def repaired(provider: Provider, name: str) -> str:
-    """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it."""
+    """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it.
+
+    Raises:
+        ExportError: The provider accepts neither.
+    """
     rule = provider.names
     if rule.admits(name):
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    letters = digest.translate(_LETTERS)
     stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: rule.longest - 11]
     stem = stem if stem[:1].isalpha() else f"t_{stem}"
-    return f"{stem}_{digest}"
+    plain = re.sub(r"[^a-z]", "", name.lower())[: max(rule.longest - len(letters), 0)] + letters
+    for derived in (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS)):
+        if rule.admits(derived):
+            return derived
+    message = f"{name!r} is not a valid tool name for this provider, nor is any derived from it: pass name="
+    problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
+    raise ExportError(provider=provider.name, tool=name, problems=[problem])
+
+
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_DIGITS = str.maketrans("abcdef", "012345")
 
 
 def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
@@ -126,7 +141,7 @@ def _tried(
     except UnsupportedError as error:
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
-        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be shown")]
+        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be sent")]
     return lens, refusals(provider, lens.schema, is_strict=is_strict)
 
 

@@ -22,7 +22,7 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Ids for calls that came without one, or with one that is no text, in what goes back too: each is answered by its id.
+    """Give an id to each call that came without one, or with one that is no text; also to the call in what goes back.
 
     Args:
         items: What goes back: blocks, items, or calls of a message.

@@ -30,8 +30,8 @@ __all__ = [
 class Reading(NamedTuple):
     """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
 
-    ``cut`` are the positions of calls that were cut off, where the stream they came in tells; ``ends_in_call`` is
-    whether nothing comes after the last call, which a response that ended for its length may have cut off.
+    ``cut`` are the positions of calls that were cut off, where the response or its stream says so; ``ends_in_call``
+    is whether nothing comes after the last call, which a response that ended for its length may have cut off.
     """
 
     assistant: list[WireMessage]

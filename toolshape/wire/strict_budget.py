@@ -48,9 +48,9 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
     spent = GrammarSize(0, 0, 0)
     taken, out = 0, []
     for one in order:
-        sum_of = GrammarSize(*map(sum, zip(spent, sizes[one.name], strict=True)))
-        if _fits(sum_of, taken + 1, budget):
-            spent, taken = sum_of, taken + 1
+        total = GrammarSize(*map(sum, zip(spent, sizes[one.name], strict=True)))
+        if _fits(total, taken + 1, budget):
+            spent, taken = total, taken + 1
         else:
             out.append(one)
     if too_many := [one.name for one in out if one.is_asked or budget.is_shared]:
