@@ -29,8 +29,7 @@ from toolshape.validation.settings import Validate, ValidationSettings
 
 __all__ = [
     "Binding",
-    "DefinitionRecord",
-    "FunctionRecord",
+    "DefinitionSource",
     "FunctionSource",
     "Record",
     "check_examples",
@@ -110,22 +109,87 @@ class FunctionSource:
         """The same without the first parameter, which an object will fill."""
         return self if self.skip_first else replace(self, skip_first=True, origin=self)
 
+    @property
+    def entry(self) -> None:
+        """There is no definition that was written by somebody."""
+        return None
+
+    @property
+    def verbatim(self) -> None:
+        """There is nothing to be sent as it was written."""
+        return None
+
+    def model(self) -> type[BaseModel]:
+        """The model that makes the schema and validates."""
+        return self.definition.model
+
+    def compile_invoke(self, function: Callable[..., Any] | None) -> Invoke:
+        """Compile the call of the function, or of the method that it is bound as."""
+        assert function is not None  # noqa: S101 - what was decorated
+        return compile_invoke(function, self.definition.layout)
+
+    def compile_validation(self, settings: ValidationSettings) -> Validate:
+        """Compile the validation of arguments by the model."""
+        return compile_model_validation(self.traits, settings)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FunctionRecord:
-    """The record of a function; ``function`` is what a call calls: a method, where the source has been bound."""
+class DefinitionSource:
+    """A definition that somebody else wrote, and what has been read of it."""
+
+    definition: SchemaDefinition
+
+    @property
+    def output(self) -> Output:
+        """How results are written."""
+        return self.definition.output
+
+    @property
+    def entry(self) -> JsonObject:
+        """The definition as it was written."""
+        return self.definition.entry
+
+    @property
+    def verbatim(self) -> Verbatim | None:
+        """The definition, to be sent as it was written."""
+        return self.definition.verbatim
+
+    def model(self) -> type[BaseModel]:
+        """There is none.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, and no model")
+
+    def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
+        """The call of the function, which was fitted to the definition when that was read."""
+        return self.definition.invoke
+
+    def compile_validation(self, settings: ValidationSettings) -> Validate:
+        """Compile the validation of arguments by the definition's own JSON Schema."""
+        from toolshape.definitions import build  # noqa: PLC0415 - a tool of somebody else's: most programs have none
+
+        return build.compile_validation(self.definition, settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Record:
+    """What a ``Tool`` stands on: what is known of it, its options, and what a call calls.
+
+    ``function`` is the method, where the tool is bound to an object; ``needs_object`` is whether this is a method that
+    no object has been given.
+    """
 
     function: Callable[..., Any] | None
-    source: FunctionSource
+    source: FunctionSource | DefinitionSource
     options: Options
     binding: Binding = "never"
     needs_object: bool = False
     is_bound: bool = False
-    entry: None = None
-    verbatim: None = None
 
     @functools.cached_property
-    def definition(self) -> FunctionDefinition:
+    def definition(self) -> Definition:
         definition = self.source.definition
         if not self.is_bound:  # the tool that it was bound from has been checked
             check_examples(self, definition)
@@ -136,77 +200,16 @@ class FunctionRecord:
         return self.options.name or self.definition.name
 
     @property
-    def model(self) -> type[BaseModel]:
-        return self.definition.model
-
-    @property
     def output(self) -> Output:
         return self.source.output
 
-    @functools.cached_property
-    def invoke(self) -> Invoke:
-        assert self.function is not None  # noqa: S101 - a function's record has one
-        return compile_invoke(self.function, self.definition.layout)
-
-    @functools.cached_property
-    def validate(self) -> Validate:
-        return self.compile_validation(_own_settings(self))
-
-    @functools.cached_property
-    def call(self) -> Callable[..., Any]:
-        return _compile_call(self)
-
-    def compile_validation(self, settings: ValidationSettings) -> Validate:
-        return compile_model_validation(self.source.traits, settings)
-
-    def with_options(self, options: Options) -> "FunctionRecord":
-        return replace(self, options=options)
-
-    def bound_to(self, subject: Any) -> "FunctionRecord":
-        """The record of the method of an object, or of a class."""
-        method = types.MethodType(self.source.function, subject)
-        return FunctionRecord(function=method, source=self.source.as_method, options=self.options, is_bound=True)
-
-    def in_class(self) -> "FunctionRecord":
-        """The record of a function that has turned out to stand in a class body: its first parameter is the object."""
-        is_read = "definition" in vars(self.source)
-        source = self.source.as_method if is_read else replace(self.source, skip_first=True)
-        return replace(self, source=source, needs_object=True)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DefinitionRecord:
-    """The record of a definition that somebody else wrote, and of the function that answers it, if there is one."""
-
-    function: Callable[..., Any] | None
-    definition: SchemaDefinition
-    options: Options
-    binding: Binding = "never"
-    needs_object: bool = False
-
-    @property
-    def entry(self) -> JsonObject:
-        return self.definition.entry
-
-    @property
-    def name(self) -> str:
-        return self.options.name or self.definition.name
-
-    @property
-    def model(self) -> type[BaseModel]:
-        raise UsageError(f"{self.name} was made from a definition: it has a schema, and no model")
-
-    @property
-    def output(self) -> Output:
-        return self.definition.output
-
     @property
     def verbatim(self) -> Verbatim | None:
-        return self.definition.verbatim if self.options.verbatim else None
+        return self.source.verbatim if self.options.verbatim else None
 
-    @property
+    @functools.cached_property
     def invoke(self) -> Invoke:
-        return self.definition.invoke
+        return self.source.compile_invoke(self.function)
 
     @functools.cached_property
     def validate(self) -> Validate:
@@ -217,20 +220,28 @@ class DefinitionRecord:
         return _compile_call(self)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        from toolshape.definitions import build  # noqa: PLC0415 - a tool of somebody else's: most programs have none
+        return self.source.compile_validation(settings)
 
-        return build.compile_validation(self.definition, settings)
-
-    def with_options(self, options: Options) -> "DefinitionRecord":
+    def with_options(self, options: Options) -> "Record":
         return replace(self, options=options)
 
+    def bound_to(self, subject: Any) -> "Record":
+        """The record of the method of an object, or of a class."""
+        source = self._function_source()
+        method = types.MethodType(source.function, subject)
+        return Record(function=method, source=source.as_method, options=self.options, is_bound=True)
 
-Record: TypeAlias = FunctionRecord | DefinitionRecord
-"""What a ``Tool`` stands on: the same members for a function and for a definition of somebody else.
+    def in_class(self) -> "Record":
+        """The record of a function that has turned out to stand in a class body: its first parameter is the object."""
+        source = self._function_source()
+        is_read = "definition" in vars(source)
+        return replace(
+            self, source=source.as_method if is_read else replace(source, skip_first=True), needs_object=True
+        )
 
-``entry`` is the definition as it was written, ``None`` for a function; ``needs_object`` is whether this is a method
-that no object has been given; ``model`` raises ``UsageError`` where there is none.
-"""
+    def _function_source(self) -> FunctionSource:
+        assert isinstance(self.source, FunctionSource)  # noqa: S101 - only a function is ever bound
+        return self.source
 
 
 def _own_settings(record: Record) -> ValidationSettings:

@@ -47,6 +47,7 @@ LAZY = {
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
     "toolshape.tool": 470,
+    "toolshape.record": 320,
     "toolshape.definitions.jsonschema_checker": 350,
     "toolshape.providers.openai": 430,
     "toolshape.providers.anthropic": 310,
