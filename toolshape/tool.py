@@ -18,8 +18,9 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function import signature as signatures
 from toolshape.function.annotations import calling_frame, signature
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.record import Binding, DefinitionSource, FunctionSource, Record, check_examples, require
+from toolshape.record import Binding, Record, check_examples, require
 from toolshape.schema.values import copied
+from toolshape.source import DefinitionSource, FunctionSource
 from toolshape.wire import export
 from toolshape.wire.provider import Provider, Strictness
 

@@ -38,7 +38,7 @@ LAZY = {
     ("toolshape.execution.run", "toolshape.execution.aio"),
     ("toolshape.definitions.build", "toolshape.definitions.jsonschema_checker"),
     ("toolshape.tool", "toolshape.execution.aio"),
-    ("toolshape.record", "toolshape.definitions.build"),
+    ("toolshape.source", "toolshape.definitions.build"),
     ("toolshape.tool", "toolshape.definitions.build"),
     ("toolshape.dispatch.plan", "toolshape.execution.aio"),
     ("toolshape.registry", "toolshape.definitions.build"),
@@ -47,7 +47,6 @@ LAZY = {
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
     "toolshape.tool": 470,
-    "toolshape.record": 320,
     "toolshape.definitions.jsonschema_checker": 350,
     "toolshape.providers.openai": 430,
     "toolshape.providers.anthropic": 310,
