@@ -18,8 +18,9 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function import signature as signatures
 from toolshape.function.annotations import calling_frame, signature
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.record import Binding, DefinitionRecord, FunctionRecord, FunctionSource, Record, check_examples, require
+from toolshape.record import Binding, Record, check_examples, require
 from toolshape.schema.values import copied
+from toolshape.source import DefinitionSource, FunctionSource
 from toolshape.wire import export
 from toolshape.wire.provider import Provider, Strictness
 
@@ -89,7 +90,7 @@ class Tool(Generic[P, R]):
         """Bind to an object, as the function would be."""
         record = self._record
         subject = owner if record.binding == "to_class" else instance
-        if subject is None or record.binding == "never" or not isinstance(record, FunctionRecord):
+        if subject is None or record.binding == "never":
             return self
         return Tool(record.bound_to(subject), self)
 
@@ -113,7 +114,7 @@ class Tool(Generic[P, R]):
         record = self._record
         qualified = getattr(self.function, "__qualname__", None)
         is_method = record.binding == "to_object" and qualified == f"{owner.__qualname__}.{name}"
-        if is_method and not record.needs_object and isinstance(record, FunctionRecord):
+        if is_method and not record.needs_object:
             self._record = record.in_class()
             self.__dict__.pop("call", None)
 
@@ -129,8 +130,8 @@ class Tool(Generic[P, R]):
         if self._origin is not None:
             method = cast("types.MethodType", self.function)
             return getattr, (method.__self__, method.__name__)
-        if record.entry is not None:
-            return _unpickle_definition_tool, (record.entry, record.function, record.options)
+        if record.source.entry is not None:
+            return _unpickle_definition_tool, (record.source.entry, record.function, record.options)
         function = self.function
         if not isinstance(function, types.FunctionType):
             return _unpickle_tool, (function, record.options)
@@ -195,7 +196,7 @@ class Tool(Generic[P, R]):
         Raises:
             UsageError: The tool was made from a definition: its own JSON Schema validates.
         """
-        return self._record.model
+        return self._record.source.model()
 
     @property
     def input_schema(self) -> JsonSchema:
@@ -387,7 +388,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     source = FunctionSource(
         function=function, name=options.name, skip_first=skip_first, frame=[] if frame is None else [frame]
     )
-    made = FunctionRecord(function=function, source=source, options=options, binding=binding, needs_object=skip_first)
+    made = Record(function=function, source=source, options=options, binding=binding, needs_object=skip_first)
     _define_now(made)
     return Tool(made)
 
@@ -431,8 +432,8 @@ def make_from_definition(
         providers=_both_keys(keys, given.providers),
         verbatim=verbatim,
     )
-    record = DefinitionRecord(function=function, definition=made, options=given)
-    check_examples(record, made)
+    record = Record(function=function, source=DefinitionSource(definition=made), options=given)
+    _ = record.definition  # its examples are checked with it
     return Tool(record)
 
 
@@ -442,7 +443,7 @@ def _unpickle_definition_tool(
     from toolshape.definitions import build  # noqa: PLC0415 - most programs have no definition of others
 
     made, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
-    return Tool(DefinitionRecord(function=function, definition=made, options=options))
+    return Tool(Record(function=function, source=DefinitionSource(definition=made), options=options))
 
 
 def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 import fuzzing_bodies
 import pytest
 import rendering
+from seeds import fails, run_each
 
 from toolshape import Registry
 from toolshape.schema.values import WrittenFloat, WrittenObject, read_json, write_json
@@ -22,25 +23,13 @@ FIRST = 0 if os.environ.get("TOOLSHAPE_EVERY") else sys.version_info[1] * 10_000
 def test_every_form_is_read_alike(chunk):
     """The same outcome and the same value as of OpenAI's text."""
     size = CASES // CHUNKS
-    for seed in range(FIRST + chunk * size, FIRST + (chunk + 1) * size):
-        try:
-            fuzzing_bodies.one(seed)
-        except BaseException as error:
-            raise AssertionError(f"fuzzing_bodies.one({seed})") from error
+    run_each(fuzzing_bodies.one, range(FIRST + chunk * size, FIRST + (chunk + 1) * size))
 
 
 def test_a_case_can_fail(monkeypatch):
     """The comparison is one: a reader that forgets a key is found."""
     monkeypatch.setattr("toolshape.wire.bodies.read_json", lambda text: json.loads(text))
-    assert any(fails(seed) for seed in range(400))
-
-
-def fails(seed):
-    try:
-        fuzzing_bodies.one(seed)
-    except AssertionError:
-        return True
-    return False
+    assert any(fails(fuzzing_bodies.one, seed, AssertionError) for seed in range(400))
 
 
 def pay(amount: Decimal, n: int = 0) -> Decimal:

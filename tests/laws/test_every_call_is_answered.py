@@ -13,6 +13,7 @@ import warnings
 import fuzzing
 import pytest
 from rows import ROWS
+from seeds import fails, run_each
 from test_providers import MESSAGE_TYPES
 
 CHUNKS = 20
@@ -33,26 +34,13 @@ def test_every_call_is_answered(chunk):
     size = CASES // CHUNKS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that a tool gave away is nobody's
-        for seed in range(FIRST + chunk * size, FIRST + (chunk + 1) * size):
-            try:
-                fuzzing.one(seed)
-            except BaseException as error:
-                raise AssertionError(f"fuzzing.one({seed})") from error
+        run_each(fuzzing.one, range(FIRST + chunk * size, FIRST + (chunk + 1) * size))
 
 
 def test_a_case_can_fail(monkeypatch):
     """The check is one: an encoder that loses an answer is found."""
     monkeypatch.setattr(fuzzing, "sendable", lambda results: results.messages.append(1 / 0))
-    broken = [seed for seed in range(50) if is_broken(seed)]
-    assert broken
-
-
-def is_broken(seed: int) -> bool:
-    try:
-        fuzzing.one(seed)
-    except ZeroDivisionError:
-        return True
-    return False
+    assert any(fails(fuzzing.one, seed, ZeroDivisionError) for seed in range(50))
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"])

@@ -102,7 +102,7 @@ def test_slips_of_ones_own_tool():
     assert {slip.kind for slip in found} == set(get_args(SlipKind)) - {"enum_case"}
     [digits] = [slip for slip in found if slip.paths == ("order.lines[0].sku",) and type(slip.payload) is dict
                 and slip.payload["order"]["lines"][0].get("sku") == 7]  # fmt: skip
-    assert check_slip(restock, digits) == ("mended", ("text_from_integer",))
+    assert check_slip(restock, digits) == ("coerced", ("text_from_integer",))
 
 
 Worded = Annotated[bool, Coerce("bool_text")]
@@ -293,10 +293,10 @@ def test_malformed_arguments_of_the_corpus():
                 assert all(problem.path or problem.message or problem.expected for problem in error.problems)
                 outcomes["refused"] += 1
                 continue
-            outcomes["mended" if coercions else "right"] += 1
+            outcomes["coerced" if coercions else "right"] += 1
             assert intended is None or found == intended, row["id"]
     print(dict(outcomes))
-    assert outcomes["mended"] > 30
+    assert outcomes["coerced"] > 30
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def tables() -> str:
             if wanted
             else "0"
             for slips_of in found.values()
-            for wanted in ("mended", "refused", "")
+            for wanted in ("coerced", "refused", "")
         ]
         lines.append(f"| `{kind}` | {' | '.join(cells)} |")
     lines += ["", "| rule | coerced by it |", "|---|---|"]

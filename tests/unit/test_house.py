@@ -38,7 +38,7 @@ LAZY = {
     ("toolshape.execution.run", "toolshape.execution.aio"),
     ("toolshape.definitions.build", "toolshape.definitions.jsonschema_checker"),
     ("toolshape.tool", "toolshape.execution.aio"),
-    ("toolshape.record", "toolshape.definitions.build"),
+    ("toolshape.source", "toolshape.definitions.build"),
     ("toolshape.tool", "toolshape.definitions.build"),
     ("toolshape.dispatch.plan", "toolshape.execution.aio"),
     ("toolshape.registry", "toolshape.definitions.build"),

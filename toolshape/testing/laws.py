@@ -239,7 +239,7 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     laws = _Laws(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
-    if not record_of(made).entry:
+    if not record_of(made).source.entry:
         drawn = values_for(made.model.__pydantic_core_schema__)
         _profile(examples)(given(drawn)(laws.true))()
 
@@ -406,7 +406,7 @@ class _Laws:
 
     def read(self, value: Any) -> Any:
         """The value as the model validates it, defaults included, in a form that compares; ``None`` if refused."""
-        if record_of(self.tool).entry:
+        if record_of(self.tool).source.entry:
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
             model, _ = self.takes(json.dumps(value))

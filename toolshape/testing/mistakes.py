@@ -18,7 +18,7 @@ SlipKind = Literal[
     "wrong_type", "wrapped", "nested_text", "null", "missing", "extra", "misspelt", "enum_case", "truncated", "doubled",
     "not_json",
 ]  # fmt: skip
-Outcome = Literal["mended", "refused"]
+Outcome = Literal["coerced", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
 _SHORT = 3  # letters; a name that is shorter cannot lose one and still be recognised
@@ -98,7 +98,7 @@ def check_slip(
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
     if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default is not itself
         raise SilentlyWrongError(tool.name, slip, f"coerced to {_fields(got)!r} by {[one.rule for one in coercions]}")
-    return "mended", tuple(dict.fromkeys(one.rule for one in coercions))
+    return "coerced", tuple(dict.fromkeys(one.rule for one in coercions))
 
 
 def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
