@@ -117,7 +117,7 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     never_fails = not (
         record.needs_object or record.function is None or definition.layout.injected or is_async(definition.kind)
     )
-    return compile_call(definition.kind, record.validate, record.invoke, record.name, None if never_fails else check)
+    return compile_call(record.validate, record.invoke, record.name, None if never_fails else check)
 
 
 def require_object(record: Record) -> None:
