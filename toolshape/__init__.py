@@ -2,6 +2,7 @@
 
 from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Spec
+from toolshape.context import CallContext, Progress
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.plan import Plan
 from toolshape.errors import (
@@ -24,6 +25,7 @@ from toolshape.validation.coercion import Coerce
 __all__ = [
     "Bound",
     "Call",
+    "CallContext",
     "CallError",
     "Coerce",
     "Coercion",
@@ -36,6 +38,7 @@ __all__ = [
     "Injected",
     "Plan",
     "Problem",
+    "Progress",
     "Registry",
     "ResponseError",
     "Result",

@@ -9,8 +9,10 @@ from pydantic_core import from_json
 from toolshape.calls import Call, Finding, JsonObject, Loss, WireMessage
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers
-from toolshape.dispatch.plan import Plan, call_of
+from toolshape.dispatch.hooks import Hook
+from toolshape.dispatch.plan import OnProgress, Plan
 from toolshape.dispatch.receive import reading_of
+from toolshape.dispatch.resolve import call_of
 from toolshape.dispatch.shape import Shape, shapes
 from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
@@ -37,8 +39,9 @@ def _unpickle_bound(
     strict: Strictness,
     rules: Mapping[str, bool] | bool | None,
     annotates: bool,
+    hooks: Sequence[Hook],
 ) -> "Bound":
-    return Bound(tools, provider, strict, rules, annotates=annotates)
+    return Bound(tools, provider, strict, rules, annotates=annotates, hooks=hooks)
 
 
 class Bound:
@@ -54,12 +57,13 @@ class Bound:
         rules: Mapping[str, bool] | bool | None,
         *,
         annotates: bool = False,
+        hooks: Sequence[Hook] = (),
     ) -> None:
         self.provider = provider
         tools = tuple(tools)
-        self._made_of = (tools, provider, strict, rules, annotates)
+        self._made_of = (tools, provider, strict, rules, annotates, hooks)
         self._shapes: dict[str, Shape] = {}
-        self._handlers = Handlers(self._shapes)
+        self._handlers = Handlers(self._shapes, hooks)
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
@@ -198,13 +202,29 @@ class Bound:
         """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
         return self.plan(response).calls
 
-    def dispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+    def dispatch(
+        self,
+        response: Any,
+        *,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        return Plan.of(self.provider, reading_of(self.provider, response), self._handlers).run(inject=inject)
+        plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
 
-    async def adispatch(self, response: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+    async def adispatch(
+        self,
+        response: Any,
+        *,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
-        return await Plan.of(self.provider, reading_of(self.provider, response), self._handlers).arun(inject=inject)
+        plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        return await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[WireMessage]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.

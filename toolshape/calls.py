@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 __all__ = [
     "EARLY",
+    "ArgumentsReader",
     "Call",
     "Coercion",
     "Effect",
@@ -19,6 +20,7 @@ __all__ = [
     "WireCall",
     "WireMessage",
     "new_record",
+    "shortened",
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -27,6 +29,7 @@ WireMessage: TypeAlias = dict[str, Any]
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
 """The finish reasons after which the last call of a response may have been cut off."""
+_LONGEST_SHOWN = 80  # characters of a value in a repr
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
 
 new_record = tuple.__new__
@@ -107,13 +110,24 @@ class WireCall(NamedTuple):
     raw: Any
 
 
+class ArgumentsReader(Protocol):
+    """What reads the arguments of a call: the tool at the provider that was sent it."""
+
+    @property
+    def back(self) -> Callable[[Any], Any] | None:
+        """Maps arguments from the form that the provider was sent to the canonical one; ``None`` where they are equal."""
+
+    def received(self, arguments: Any) -> JsonObject | None:
+        """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
+
+
 class Call(NamedTuple):
     """One call a model made.
 
     ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name that the model used.
     ``arguments_raw`` is the text or object as it came, ``raw`` the provider's whole call, untouched. ``id`` is the
-    provider's; where it gave none, it is derived from the response and always the same. ``back`` maps arguments from
-    the form that the provider was sent to the canonical one.
+    provider's; where it gave none, it is derived from the response and always the same. ``reader`` is what reads its
+    arguments, ``None`` when there is no such tool.
     """
 
     id: str
@@ -122,12 +136,17 @@ class Call(NamedTuple):
     arguments_raw: Any
     provider: str
     raw: Any
-    back: Callable[[Any], Any] | None = None
+    reader: ArgumentsReader | None = None
+
+    def __repr__(self) -> str:
+        name = self.name or f"unknown tool {self.wire_name}"
+        return f"Call({name}, {shortened(self.arguments_raw)}, id={shortened(self.id)})"
 
     def __reduce__(self) -> Any:
-        # ``back`` belongs to one tool at one provider and cannot be pickled: the canonical arguments take its place.
-        back = None if self.back is None else _Canonical(self.arguments)
-        return Call, (*self[:-1], back)
+        # The reader belongs to one tool at one provider and cannot be pickled: what it reads takes its place.
+        if self.reader is None:
+            return Call, tuple(self)
+        return Call, (*self[:-1], _Read(self.arguments, self.reader.received(self.arguments_raw)))
 
     @property
     def arguments(self) -> JsonObject | None:
@@ -142,24 +161,28 @@ class Call(NamedTuple):
         if value is None or not isinstance(value, dict):
             return {} if value is None else None
         try:
-            return value if self.back is None else self.back(value)
+            return value if self.reader is None or self.reader.back is None else self.reader.back(value)
         except ValueError:  # a key comes twice in JSON text inside them
             return None
 
 
-class _Canonical:
-    """Stands for ``back`` in a call that was pickled or copied: the canonical arguments, whatever they were sent as."""
+class _Read:
+    """The reader of a call that was pickled or copied: what was read of its arguments, whatever they were sent as."""
 
-    __slots__ = ("arguments",)
+    __slots__ = ("_received", "canonical")
 
-    def __init__(self, arguments: JsonObject | None) -> None:
-        self.arguments = arguments
+    def __init__(self, canonical: JsonObject | None, received: JsonObject | None) -> None:
+        self.canonical = canonical
+        self._received = received
 
-    def __call__(self, _: Any) -> JsonObject | None:
-        return self.arguments
+    def back(self, _: Any) -> JsonObject | None:
+        return self.canonical
+
+    def received(self, _: Any) -> JsonObject | None:
+        return self._received
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Canonical) and self.arguments == other.arguments
+        return isinstance(other, _Read) and self.canonical == other.canonical
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -172,3 +195,23 @@ class Coercion(NamedTuple):
     rule: str
     before: Any
     after: Any
+
+
+def shortened(value: Any) -> str:
+    """A value as JSON, or as Python writes it, short enough for a line."""
+    if isinstance(value, (str, bytes)):
+        text = repr(value[: _LONGEST_SHOWN + 1])
+    else:
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            text = _repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # a user's __repr__ may raise anything
+        return f"<{type(value).__name__}>"

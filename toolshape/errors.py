@@ -40,11 +40,12 @@ CallErrorCode = Literal[
     "tool_crashed",
     "tool_timeout",
     "cancelled",
+    "not_run",
     "unserialisable_result",
 ]
 
 _RETRYABLE: frozenset[CallErrorCode] = frozenset(
-    {"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments", "tool_timeout"}
+    {"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments", "tool_timeout", "not_run"}
 )
 _MOST_PROBLEMS_SHOWN = 10
 _MOST_NAMES_SHOWN = 20
@@ -211,7 +212,7 @@ def for_model(error: CallError) -> str:
     return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
 
 
-def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
+def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911 - a line a code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
@@ -235,6 +236,8 @@ def _sentence_of(error: CallError) -> str:  # noqa: PLR0911 - a line a code
             return f"{error.tool} did not finish within {error.text}. It may still have had an effect."
         case "cancelled":
             return f"{error.tool} was cancelled before it finished. It may have had an effect."
+        case "not_run":
+            return f"{error.tool} was not run."
         case "unserialisable_result":
             return f"{error.tool} ran, but its result cannot be sent (reference {error.reference})."
 

@@ -22,6 +22,8 @@ class ToolOptions(TypedDict, total=False):
     strict: Strictness | None
     coerce: Mapping[str, bool] | bool | None
     timeout: float | None
+    limit: int | None
+    validate_result: bool | None
     longest_result: int | None
     untrusted: bool
     tags: Collection[str]
@@ -39,6 +41,8 @@ class Options(NamedTuple):
     strict: Strictness | None = None
     coerce: Mapping[str, bool] | bool | None = None
     timeout: float | None = None
+    limit: int | None = None
+    validate_result: bool | None = None
     longest_result: int | None = None
     untrusted: bool = False
     tags: frozenset[str] = frozenset()
@@ -107,6 +111,8 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
         lambda value: value is None or value is True or value is False or value == "auto",
         'must be True, False or "auto"',
     ),
+    "limit": (_is_count, "must be a positive number of calls"),
+    "validate_result": (lambda value: value is None or isinstance(value, bool), "must be True or False"),
     "longest_result": (_is_count, "must be a positive number of characters"),
     "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
     "tags": (_are_texts, "must be a list of strings"),

@@ -5,10 +5,11 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape import providers
-from toolshape.calls import Verbatim
+from toolshape.calls import Call, Verbatim
+from toolshape.context import CallContext, CallState, ToolFacts
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError
 from toolshape.execution.returned import is_async
 from toolshape.execution.run import compile_call, refuse_running_loop
@@ -19,12 +20,16 @@ from toolshape.source import Definition, DefinitionSource, FunctionSource
 from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.settings import Validate, ValidationSettings
 
+if TYPE_CHECKING:
+    from toolshape.execution.limits import Limit
+
 __all__ = [
     "Binding",
     "Record",
     "check_examples",
     "require",
     "require_object",
+    "with_context",
 ]
 
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
@@ -77,6 +82,14 @@ class Record:
     def call(self) -> Callable[..., Any]:
         return _compile_call(self)
 
+    @functools.cached_property
+    def limit(self) -> "Limit | None":
+        if self.options.limit is None:
+            return None
+        from toolshape.execution import limits  # noqa: PLC0415 - concurrent.futures loads logging, for what few ask
+
+        return limits.Limit(self.options.limit)
+
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         return self.source.compile_validation(settings)
 
@@ -107,6 +120,19 @@ def _own_settings(record: Record) -> ValidationSettings:
     return ValidationSettings(record.name, chosen_rules(record.options.coerce))
 
 
+def with_context(
+    record: Record, tool: ToolFacts, validated: Any, inject: Mapping[str, Any], state: CallState
+) -> Mapping[str, Any]:
+    """The injected values, and a ``CallContext`` where the function takes one, of a call that no provider made."""
+    contexts = record.definition.layout.contexts
+    if not contexts:
+        return inject
+    arguments = record.source.written(validated)
+    call = Call("", record.name, record.name, arguments, "", None)
+    context = CallContext(call=call, tool=tool, arguments=arguments, attempt=1, _state=state)
+    return {**dict.fromkeys(contexts, context), **inject}
+
+
 def _compile_call(record: Record) -> Callable[..., Any]:
     definition = record.definition
 
@@ -117,7 +143,13 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     never_fails = not (
         record.needs_object or record.function is None or definition.layout.injected or is_async(definition.kind)
     )
-    return compile_call(record.validate, record.invoke, record.name, None if never_fails else check)
+    extend = None
+    if definition.layout.contexts:
+
+        def extend(tool: ToolFacts, validated: Any, inject: Mapping[str, Any]) -> Mapping[str, Any]:
+            return with_context(record, tool, validated, inject, CallState(None, None))
+
+    return compile_call(record.validate, record.invoke, record.name, None if never_fails else check, extend)
 
 
 def require_object(record: Record) -> None:
@@ -140,8 +172,9 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
     if record.function is None:
         raise UsageError(f"{record.name} has no function: answer its calls yourself, or pass one to from_definition")
     for name, default in record.definition.layout.injected.items():
-        if default is inspect.Parameter.empty and name not in inject:
-            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}")
+        if default is inspect.Parameter.empty and name not in inject and name not in record.definition.layout.contexts:
+            given = f", was given {sorted(map(str, inject))}" if inject else ""
+            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
 
 
 def check_examples(record: Record, definition: Definition) -> None:

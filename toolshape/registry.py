@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, o
 
 from toolshape.bound import Bound, canonical_calls
 from toolshape.calls import JsonObject
+from toolshape.dispatch.hooks import Hook
+from toolshape.dispatch.plan import OnProgress
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
@@ -26,6 +28,7 @@ __all__ = ["Registry"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+H = TypeVar("H", bound=Hook)
 _Key: TypeAlias = tuple[str, str]
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
 
@@ -63,6 +66,7 @@ class Registry:
         self._strict: Strictness = strict
         self._bounds: dict[_Key, Bound] = {}
         self._used: dict[_Key, Provider] = {}
+        self._hooks: tuple[Hook, ...] = ()
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
@@ -147,6 +151,32 @@ class Registry:
             return lambda decorated: self._add(make_tool(decorated, made, calling_frame()))
         return self._add(make_tool(function, made, calling_frame()))
 
+    def around(self, hook: H) -> H:
+        """Put a hook around every call of these tools that may run: for logging, permissions, caches and retries.
+
+        The first hook is the outermost. What was bound before does not change. Calls that were refused (unknown,
+        invalid, cut off) reach no hook. Each call gets one answer, whatever its hooks do:
+
+        - What a hook returns is the answer: what ``proceed()`` gave, or another ``Result``, as ``context.result(value)``.
+        - One that returns nothing leaves the last that ``proceed()`` gave; if it never called on, or returned something
+          else, the call is answered as ``tool_crashed``, and the log says which hook it was.
+        - What it raises is the answer, too: the text of a ``ToolError`` is for the model, a ``CallError`` (as from
+          ``Result.unwrap``) stands as it is, anything else is logged and hidden as ``tool_crashed``.
+        - Each ``proceed()`` runs the rest anew, as the next ``attempt``.
+
+        Args:
+            hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``; or ``async def``, which awaits
+                ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a hook that is ``def`` makes
+                calls run one after another; where all hooks are async, plain tools run in threads of one loop.
+
+        Returns:
+            The hook, so that this decorates.
+        """
+        with self._lock:
+            self._hooks = (*self._hooks, hook)
+            self._bounds = {}
+        return hook
+
     def __getitem__(self, name: str) -> Tool[..., Any]:
         return self._tools[name]
 
@@ -161,9 +191,10 @@ class Registry:
 
     def __reduce__(self) -> Any:
         options = {"strict": self._strict, "coerce": self._coerce, "feedback": self._feedback}
-        return _unpickle_registry, (list(self._tools.values()), options), dict(self._used)
+        return _unpickle_registry, (list(self._tools.values()), options), (dict(self._used), self._hooks)
 
-    def __setstate__(self, used: dict[_Key, Provider]) -> None:
+    def __setstate__(self, state: tuple[dict[_Key, Provider], tuple[Hook, ...]]) -> None:
+        used, self._hooks = state
         self._used.update(used)  # which providers it was bound to decides whose a response is
 
     def __repr__(self) -> str:
@@ -186,7 +217,7 @@ class Registry:
             if (names is None or tool.name in names) and (tags is None or not tool.tags.isdisjoint(tags))
         ]
         subset = Registry(chosen, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
-        subset._used = dict(self._used)
+        subset._used, subset._hooks = dict(self._used), self._hooks
         return subset
 
     def bind(self, provider: str | Provider, strict: Strictness | None = None) -> Bound:
@@ -207,10 +238,15 @@ class Registry:
             raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
         with self._lock:
-            bounds, tools = self._bounds, self._tools  # a tool that is added meanwhile begins others
+            bounds, tools, hooks = (
+                self._bounds,
+                self._tools,
+                self._hooks,
+            )  # a tool that is added meanwhile begins others
         bound = bounds.get(key)
         if bound is None or bound.provider is not found:
-            made = Bound(tools.values(), found, wish, self._coerce, annotates=self._feedback == "json")
+            annotates = self._feedback == "json"
+            made = Bound(tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks)
             with self._lock:
                 bound = bounds[key] = made
                 self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
@@ -243,6 +279,8 @@ class Registry:
         *,
         provider: str | Provider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Results:
         """Run every call of a response and answer each. It never raises for what a model or a tool did.
 
@@ -250,13 +288,16 @@ class Registry:
             response: The provider's response: SDK object, dict, JSON text or bytes.
             provider: Whose it is, where this registry was bound to several of one family.
             inject: The values of injected parameters, by name.
+            limit: How many calls run at once, where they do not run one after another.
+            on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``.
 
         Raises:
             ResponseError: It is not a response of any known family.
             UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and a loop runs.
         """
         body = parsed_body(response)
-        return self._bound_for(body, provider).dispatch(body, inject=inject)
+        bound = self._bound_for(body, provider)
+        return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress)
 
     async def adispatch(
         self,
@@ -264,10 +305,13 @@ class Registry:
         *,
         provider: str | Provider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Results:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
         body = parsed_body(response)
-        return await self._bound_for(body, provider).adispatch(body, inject=inject)
+        bound = self._bound_for(body, provider)
+        return await bound.adispatch(body, inject=inject, limit=limit, on_progress=on_progress)
 
     def _bound_for(self, body: Any, provider: str | Provider | None) -> Bound:
         """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.

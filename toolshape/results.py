@@ -1,14 +1,17 @@
 """The outcome of a call, and of all calls of a response: values or errors, and the messages that answer them."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
-from toolshape.calls import Call, Coercion, Finish, Loss, WireMessage
+from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
 from toolshape.errors import CallError
 from toolshape.parts import Part, Text
 
 __all__ = ["Result", "Results"]
+
+_MOST_SHOWN = 20
 
 
 class Result(NamedTuple):
@@ -18,7 +21,8 @@ class Result(NamedTuple):
     ``parts`` are the texts, images and files that the tool returned, if it did; ``text`` names those that are no texts.
     ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds. ``is_text`` is
     ``True`` where ``text`` is a string value itself, ``False`` where it is the JSON of another value, and ``None`` where
-    it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded.
+    it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded. ``received`` are the
+    ``arguments`` where they were taken before the tool ran.
     """
 
     call: Call
@@ -30,6 +34,23 @@ class Result(NamedTuple):
     replayed: bool = False
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
+    received: JsonObject | None = None
+
+    def __repr__(self) -> str:
+        outcome = shortened(self.value) if self.error is None else f"error {self.error.code}"
+        return f"Result({self.call.name or self.call.wire_name} -> {outcome})"
+
+    @property
+    def arguments(self) -> JsonObject | None:
+        """What the function got, as JSON: validated, coerced, defaults filled in; ``None`` for a call that was refused.
+
+        Under a hook it is what was taken before the tool ran. Otherwise it is made anew from the call as it came each
+        time this is asked for, by validating it once more: a tool that changed its arguments has not changed these, and
+        a validator that gives another value each time gives another here.
+        """
+        if self.received is not None:
+            return copy.deepcopy(self.received)
+        return None if self.call.reader is None else self.call.reader.received(self.call.arguments_raw)
 
     @property
     def ok(self) -> bool:
@@ -50,18 +71,21 @@ class Result(NamedTuple):
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
-    A call without an answer yet reads as ``cancelled``, so the results are complete at any time. ``finish`` says why the
-    response ended, in one word for all providers; ``finish_raw`` is the provider's own word.
+    The results are complete at any time: a call that nobody has run reads as ``not_run``, one that began and did not
+    finish as ``cancelled``. ``finish`` says why the response ended, in one word for all providers; ``finish_raw`` is the
+    provider's own word.
 
     There is no constructor, and ``Plan.of`` sets the attributes: a constructor was measured at 2.9 % of the dispatch of
-    a scalar call. ``answers`` has ``None`` for a call without an answer yet, ``assistant`` the response's own messages;
+    a scalar call. ``answers`` has ``None`` for a call without an answer yet, ``waiting`` begins with the position
+    of each call that has not been started, ``assistant`` are the response's own messages;
     ``encode`` writes the messages that answer them, and ``carries`` names the kinds of parts that these can hold.
     Pickled results keep the answers that were there at that time.
     """
 
-    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw")
+    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw", "waiting")
     calls: Sequence[Call]
     answers: Sequence[Result | None]
+    waiting: Sequence[tuple[Any, ...]]
     assistant: Sequence[WireMessage]
     encode: Callable[[Sequence[Result]], list[WireMessage]]
     carries: frozenset[str]
@@ -72,7 +96,7 @@ class Results(Sequence[Result]):
         return len(self.answers)
 
     def __iter__(self) -> Iterator[Result]:
-        return (answer or _cancelled(call) for answer, call in zip(self.answers, self.calls, strict=True))
+        return (answer or self._unanswered(position) for position, answer in enumerate(self.answers))
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -81,10 +105,30 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | list[Result]:
         if isinstance(index, slice):
             return list(self)[index]
-        return self.answers[index] or _cancelled(self.calls[index])
+        return self.answers[index] or self._unanswered(range(len(self.answers))[index])
+
+    def _unanswered(self, position: int) -> Result:
+        call = self.calls[position]
+        is_waiting = any(one[0] == position for one in self.waiting)
+        error = CallError("not_run" if is_waiting else "cancelled", tool=call.wire_name)
+        return Result(call, error=error, text=str(error))
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        # What waits holds functions: its positions are enough to tell what was not run.
+        slots = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**slots, "waiting": [one[:1] for one in self.waiting]}
 
     def __repr__(self) -> str:
-        return f"Results({list(self)!r})"
+        shown = [repr(result) for result in self[:_MOST_SHOWN]]
+        more = [f"and {len(self) - _MOST_SHOWN} more"] if len(self) > _MOST_SHOWN else []
+        return f"Results([{', '.join([*shown, *more])}])"
+
+    def __str__(self) -> str:
+        """A line a call, on one screen however many there are."""
+        lines = [_line(result) for result in self[:_MOST_SHOWN]]
+        if len(self) > _MOST_SHOWN:
+            lines.append(f"and {len(self) - _MOST_SHOWN} more")
+        return "\n".join(lines) or f"no calls ({self.finish})"
 
     @property
     def ok(self) -> bool:
@@ -128,6 +172,7 @@ def _sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     return messages
 
 
-def _cancelled(call: Call) -> Result:
-    error = CallError("cancelled", tool=call.wire_name)
-    return Result(call, error=error, text=str(error))
+def _line(result: Result) -> str:
+    name = result.call.name or result.call.wire_name
+    outcome = shortened(result.value) if result.error is None else f"{result.error.code}: {shortened(result.text)}"
+    return f"{name}({shortened(result.call.arguments_raw)}) -> {outcome}"

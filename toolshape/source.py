@@ -1,5 +1,6 @@
 """What a tool is made from: a function, read once, or a definition that somebody else wrote."""
 
+import copy
 import functools
 import types
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from toolshape.definitions.record import SchemaDefinition
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.function import output as outputs
 from toolshape.function import signature as signatures
+from toolshape.function.arguments import written_arguments
 from toolshape.function.invoke import Invoke, Layout, compile_invoke
 from toolshape.function.model import FunctionDefinition, define_model
 from toolshape.function.output import Output
@@ -112,6 +114,10 @@ class FunctionSource:
         assert function is not None  # noqa: S101 - what was decorated
         return compile_invoke(function, self.definition.layout)
 
+    def written(self, validated: Any) -> JsonObject:
+        """Validated arguments as JSON, by the names that a model knows."""
+        return written_arguments(self.definition.model, validated, self.definition.layout.omittable)
+
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments by the model."""
         return compile_model_validation(self.traits, settings)
@@ -149,6 +155,10 @@ class DefinitionSource:
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
         """The call of the function, which was fitted to the definition when that was read."""
         return self.definition.invoke
+
+    def written(self, validated: Any) -> JsonObject:
+        """Validated arguments, which are JSON."""
+        return copy.deepcopy(dict(validated))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments by the definition's own JSON Schema."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from toolshape import providers
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec
+from toolshape.context import CallState
 from toolshape.definitions.record import Choose
 from toolshape.errors import DefinitionError, UsageError
 from toolshape.execution.failures import as_call_error, validation_error
@@ -18,7 +19,7 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function import signature as signatures
 from toolshape.function.annotations import calling_frame, signature
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.record import Binding, Record, check_examples, require
+from toolshape.record import Binding, Record, check_examples, require, with_context
 from toolshape.schema.values import copied
 from toolshape.source import DefinitionSource, FunctionSource
 from toolshape.wire import export
@@ -298,10 +299,13 @@ class Tool(Generic[P, R]):
         except BaseException as error:
             refused = validation_error(error, tool=self.name)
             raise refused from refused.__cause__
+        state = CallState(None, None)
+        inject = with_context(record, self, validated, inject, state)
         try:
-            work = aio.run_async(record.definition.kind, record.invoke, validated, inject, self.timeout)
-            return await aio.alone(work)
+            given = record.definition.kind, record.invoke, validated, inject, self.timeout
+            return await aio.alone(aio.run_limited(record.limit, *given) if record.limit else aio.run_async(*given))
         except BaseException as error:
+            state.is_cancelled = True
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
     def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> JsonObject:
@@ -342,7 +346,13 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
               ``"auto"`` (if that takes only changes without a trace). By default as the registry is bound.
             - ``coerce``: Coercion rules to switch on or off by name, ``False`` for none of them.
             - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
-              ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread.
+              ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread, where it
+              can look at ``CallContext.cancelled``. The wait for a turn under ``limit`` does not count.
+            - ``limit``: How many of its calls run at once in this process, in whatever loops and threads; the others
+              wait. The tool of a method has a limit an object.
+            - ``validate_result``: Whether a result is held against the schema of the return annotation before it is
+              sent; one that does not fit is answered as ``unserialisable_result``. By default, where a provider is
+              sent that schema (``mcp``). Needs the extra ``schema``.
             - ``longest_result``: How many characters of a result a model is sent; a note says where it was cut.
             - ``untrusted``: Whether results contain third-party text: they are sent inside a marker that the text
               itself cannot close.

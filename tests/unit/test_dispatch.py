@@ -113,7 +113,7 @@ def test_a_plan_runs_nothing_until_it_is_run(runner):
     registry = Registry([tool(name="note")(lambda: seen.append(1))])
     plan = plan_of(("note", {}), registry=registry)
     assert seen == []
-    assert [result.error.code for result in plan.results] == ["cancelled"]
+    assert [result.error.code for result in plan.results] == ["not_run"]
     first = runner(plan)
     again = runner(plan)
     assert seen == [1]

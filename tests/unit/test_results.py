@@ -90,7 +90,8 @@ def test_values_as_text(value, text, annotated):
 
     if annotated:
         give.__annotations__["return"] = type(value)
-    [result] = Registry([give]).dispatch({"name": "give", "arguments": {}})
+    call = {"id": "c", "type": "function", "function": {"name": "give", "arguments": "{}"}}
+    [result] = Registry([give]).dispatch({"role": "assistant", "tool_calls": [call]})
     assert result.ok, result.error.__cause__
     assert result.value is value
     assert result.text == text

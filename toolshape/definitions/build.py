@@ -14,6 +14,7 @@ from toolshape.definitions.record import Choose, SchemaDefinition
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.function import output as outputs
 from toolshape.function import signature as signatures
+from toolshape.function.annotations import is_context
 from toolshape.function.invoke import Invoke, Layout
 from toolshape.function.output import Output
 from toolshape.function.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
@@ -74,7 +75,7 @@ def _defined(
         kind="function" if read_function is None else read_function.kind,
         schema=foreign.parameters,
         output=_output(foreign, read_function),
-        layout=Layout(injected=_injected(read_function)),
+        layout=_layout(read_function),
         invoke=_compiled(function, read_function, foreign.name),
         known=None if read_function is None else _known(read_function),
         never=frozenset(_injected(read_function)),
@@ -181,6 +182,12 @@ def _is_needed(parameter: Parameter) -> bool:
 def _injected(signature: Signature | None) -> dict[str, Any]:
     parameters = () if signature is None else signature.parameters
     return {parameter.name: parameter.default for parameter in parameters if parameter.injected}
+
+
+def _layout(signature: Signature | None) -> Layout:
+    parameters = () if signature is None else signature.parameters
+    contexts = frozenset(one.name for one in parameters if is_context(one.annotation))
+    return Layout(injected=_injected(signature), contexts=contexts)
 
 
 def _compiled(function: Callable[..., Any] | None, signature: Signature | None, name: str) -> Invoke:

@@ -5,8 +5,9 @@ from typing import Any
 
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.handler import Handlers
-from toolshape.dispatch.plan import Plan, call_of
+from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import folded, reading_of
+from toolshape.dispatch.resolve import call_of
 from toolshape.errors import ResponseError
 from toolshape.providers import recognised
 from toolshape.wire.provider import Provider

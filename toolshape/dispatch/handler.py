@@ -1,15 +1,17 @@
 """``Handler``: what one tool at one provider does with a call: validate, invoke, and write the result for the model."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from toolshape.calls import JsonObject
 from toolshape.dispatch.shape import Shape
 from toolshape.dispatch.similar_names import NameIndex
 from toolshape.execution.returned import is_async
 from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
+from toolshape.record import Record
 from toolshape.tool import record_of
 
 __all__ = ["Handler", "Handlers"]
@@ -20,16 +22,19 @@ class Handler:
 
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
     ``is_framed``: results are cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
-    ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop.
+    ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop,
+    and nothing takes part in its calls. ``is_apart``: it is not called like a plain tool; ``is_last``: ``run`` calls it
+    after those that are not. ``takes_part``: hooks, a limit or a ``CallContext`` do. ``check_output`` refuses a result that its schema does not admit.
     """
 
     __slots__ = (
-        "back", "has_needs", "invoke", "is_async", "is_awaited", "is_framed", "is_plain", "is_untrusted", "kind",
-        "longest_result", "name", "says_text", "timeout", "tool", "validate", "wire_name", "write",
+        "back", "check_output", "contexts", "has_needs", "hooks", "invoke", "is_apart", "is_async", "is_awaited",
+        "is_framed", "is_last", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "says_text", "takes_part",
+        "timeout", "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, hooks: Sequence[Any]) -> None:
         tool, record = shape.tool, record_of(shape.tool)
         definition = record.definition
         self.tool = tool
@@ -39,16 +44,32 @@ class Handler:
         self.kind = definition.kind
         self.timeout = tool.timeout
         self.is_async = is_async(definition.kind)
-        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None
+        self.hooks = hooks
+        self.limit = record.limit
+        self.contexts = definition.layout.contexts
+        self.takes_part = bool(hooks or self.contexts or self.limit)
+        self.is_apart = self.is_async or self.takes_part
+        self.is_last = self.is_async or bool(hooks)
+        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None and not self.takes_part
         self.validate = record.compile_validation(shape.settings)
         self.invoke = record.invoke
+        self.written = record.source.written
+        self.check_output = _output_check(record, is_advertised=shape.advertises_output)
         self.write: Callable[[Any], tuple[str, bool]] = record.output.write
         self.longest_result = record.options.longest_result
         self.is_untrusted = record.options.untrusted
         self.is_framed = self.is_untrusted or self.longest_result is not None
-        self.says_text = not self.is_framed and record.output.says_text
+        self.says_text = not self.is_framed and record.output.says_text and self.check_output is None
         self.has_needs = bool(definition.layout.injected) or tool.function is None
-        self.is_plain = not (self.has_needs or self.is_async)
+        self.is_plain = not (self.has_needs or self.is_apart)
+
+    def received(self, arguments: Any) -> JsonObject | None:
+        """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
+        try:
+            validated, _ = self.validate(arguments)
+            return self.written(validated)
+        except Exception:  # a user validator may raise anything
+            return None
 
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
@@ -103,13 +124,29 @@ class Handler:
         return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
 
 
+def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
+    """What refuses a result that the output schema does not admit, where the tool asks for it or a client may look."""
+    options, schema = record.options, record.output.schema
+    is_advertised = is_advertised and not (options.untrusted or options.longest_result)
+    if schema is None or not (is_advertised if options.validate_result is None else options.validate_result):
+        return None
+    try:
+        from toolshape.definitions import output_checker  # noqa: PLC0415 - it needs an extra
+    except ImportError:
+        if options.validate_result is None:  # nobody asked: a client may find out
+            return None
+        raise
+    return output_checker.compile_output_check(record.name, schema)
+
+
 class Handlers:
     """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
 
-    __slots__ = ("_index", "compiled", "shapes")
+    __slots__ = ("_index", "compiled", "hooks", "shapes")
 
-    def __init__(self, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, shapes: Mapping[str, Shape], hooks: Sequence[Any] = ()) -> None:
         self.shapes = shapes
+        self.hooks = hooks
         self.compiled: dict[str, Handler] = {}
         self._index: tuple[tuple[str, ...], NameIndex] | None = None
 
@@ -128,5 +165,5 @@ class Handlers:
             return None
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
-            handler = self.compiled[shape.wire_name] = Handler(shape)
+            handler = self.compiled[shape.wire_name] = Handler(shape, self.hooks)
         return handler

@@ -1,22 +1,24 @@
 """The calls of a response in; validated calls that have not run yet, and their results once they have, out."""
 
 import functools
-import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
 
-from toolshape.calls import EARLY, Call, Coercion, Finish, WireCall, new_record
+from toolshape.calls import EARLY, Call, Coercion, Finish, new_record
+from toolshape.context import Progress
+from toolshape.dispatch import hooks
 from toolshape.dispatch.handler import Handler, Handlers
+from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.dispatch.receive import sendable_name
-from toolshape.errors import CallError, Problem, ToolError, UsageError
-from toolshape.execution.failures import as_call_error, hidden, is_cancellation, validation_error
+from toolshape.dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape.errors import UsageError
+from toolshape.execution.failures import is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
 from toolshape.execution.run import NOTHING_INJECTED, final_value, refuse_running_loop
-from toolshape.parts import Part, parts_of
 from toolshape.record import require
 from toolshape.results import Result, Results
 from toolshape.tool import record_of
@@ -26,10 +28,10 @@ from toolshape.wire.provider import Provider, Read
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["Plan", "call_of"]
+__all__ = ["OnProgress", "Plan"]
 
 _MOST_HINTS = 10  # of a response, for names that nobody has
-_PLAIN = frozenset({str, int, float, bool, type(None), dict})
+OnProgress: TypeAlias = Callable[[Progress], object]
 
 
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
@@ -43,14 +45,13 @@ class Plan:
     """The calls of one response, validated and not yet run.
 
     ``calls`` are all of them; ``results`` has an answer for each at any time: what failed to validate is answered
-    already, what has not finished reads as ``cancelled``.
+    already, what has not been run reads as ``not_run``, what began and has not finished as ``cancelled``.
     """
 
-    __slots__ = ("_answers", "_is_plain", "_ready", "calls", "results")
+    __slots__ = ("_answers", "_is_plain", "calls", "results")
     calls: list[Call]
     results: Results
     _answers: list[Result | None]
-    _ready: Sequence[Ready]
     _is_plain: bool
 
     @staticmethod
@@ -76,15 +77,15 @@ class Plan:
             if handler is None:
                 call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
                 has_hint, hints_left = hints_left > 0, hints_left - 1
-                answers.append(_unknown(call, handlers, has_hint=has_hint))
+                answers.append(unknown(call, handlers, has_hint=has_hint))
             else:
-                call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler.back))
+                call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler))
                 try:
                     if cut:
-                        _refuse_cut(len(calls) in cut, arguments, handler.wire_name)
+                        refuse_cut(len(calls) in cut, arguments, handler.wire_name)
                     model, coercions = handler.validate(arguments)
                 except BaseException as error:
-                    answers.append(_error_result(call, validation_error(error, tool=wire_name)))
+                    answers.append(error_result(call, validation_error(error, tool=wire_name)))
                 else:
                     ready.append((len(calls), call, handler, model, coercions))
                     answers.append(None)
@@ -94,7 +95,7 @@ class Plan:
         plan.calls, plan._answers, plan.results = calls, answers, results
         results.calls, results.answers, results.assistant = calls, answers, assistant
         results.finish, results.finish_raw, results.encode = finish, finish_raw, provider.encode
-        results.carries, plan._ready, plan._is_plain = provider.carries, ready, is_plain
+        results.carries, results.waiting, plan._is_plain = provider.carries, ready, is_plain
         return plan
 
     def __reduce__(self) -> Any:
@@ -102,19 +103,46 @@ class Plan:
             "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
         )
 
-    def run(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+    def run(
+        self,
+        *,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        only: Iterable[Call | str] | None = None,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
 
+        Args:
+            inject: The values of injected parameters, by name.
+            only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
+            limit: How many async calls run at once.
+            on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``, in the tool's thread.
+
         Raises:
-            UsageError: An injected value is missing, or a tool is async and a loop runs; nothing was run.
+            UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
+                that is not here; nothing was run.
         """
-        if not self._is_plain:
-            self._refuse_running_loop()
-            self._require(inject)
-        claimed, self._ready = self._ready, ()  # none is run twice, however often and from where we are asked
-        for ready in claimed:
-            position, call, handler, model, coercions = ready
-            if handler.is_async:
+        return self._run(None if only is None else _listed(only), inject, limit, on_progress)
+
+    def _run(  # noqa: C901 - a frame of its own for a step would be a twentieth of a scalar dispatch
+        self,
+        only: list[Call | str] | None,
+        inject: Mapping[str, Any],
+        limit: int | None,
+        on_progress: OnProgress | None,
+    ) -> Results:
+        """The same, all by position, which saves a twentieth of a scalar dispatch."""
+        results = self.results
+        if self._is_plain and only is None:
+            ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
+        else:
+            ready = self._claimed(only, inject, is_async=False)
+        for one in ready:
+            position, call, handler, model, coercions = one
+            if handler.is_apart:
+                if not handler.is_last:
+                    self._answers[position] = hooks.answer(self._work(one, inject, on_progress))
                 continue
             started = perf_counter()
             try:
@@ -123,59 +151,130 @@ class Plan:
                     value = final_value(value)
             except BaseException as error:
                 if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
-                    self._answers[position] = _failed(ready, error, started)
+                    self._answers[position] = failed(call, handler, coercions, error, started)
             else:
                 elapsed = perf_counter() - started
                 if type(value) is str and handler.says_text and value.isascii():
                     self._answers[position] = new_record(
-                        Result, (call, value, None, coercions, elapsed, value, False, (), True)
+                        Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
                     )
                 else:
-                    self._answers[position] = _succeeded(ready, value, elapsed)
-        if not self._is_plain and (waiting := [ready for ready in claimed if ready[2].is_async]):
-            from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+                    self._answers[position] = succeeded(call, handler, coercions, value, elapsed)
+        if not self._is_plain and (last := [one for one in ready if one[2].is_last]):
+            self._run_last(last, inject, limit, on_progress)
+        return results
 
-            aio.run(self._drive(waiting, inject))
-        return self.results
+    def _run_last(
+        self, ready: Sequence[Ready], inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
+    ) -> None:
+        """Run async tools, and what is under hooks: one after another where a hook is not async, else in one loop."""
+        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-    async def arun(self, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Results:
+        if not all(hooks.is_async_hook(hook) for hook in ready[0][2].hooks):
+            for one in ready:
+                self._answers[one[0]] = hooks.answer(self._work(one, inject, on_progress))
+            return
+
+        async def run_all() -> None:
+            for one in ready:
+                if not one[2].is_async:
+                    await self._answer(one, inject, on_progress=on_progress)
+            await self._drive([one for one in ready if one[2].is_async], inject, limit, on_progress)
+
+        aio.run(run_all())
+
+    async def arun(
+        self,
+        *,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        only: Iterable[Call | str] | None = None,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
         """Run the calls that have not been run, all at once: async tools in this loop, others in threads.
 
+        Args:
+            inject: The values of injected parameters, by name.
+            only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
+            limit: How many calls run at once, in the loop and in threads together.
+            on_progress: Takes each ``Progress`` that a tool reports, in the loop's thread or the tool's.
+
         Raises:
-            UsageError: An injected value is missing; nothing was run.
+            UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not here;
+                nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
-        self._require(inject)
-        claimed, self._ready = self._ready, ()
-        if len(claimed) != 1:
-            await self._drive(claimed, inject)
-            return self.results
-        task = _task_starter()(self._answer(claimed[0], inject))
+        results = self.results
+        if self._is_plain and only is None:
+            ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
+        else:
+            ready = self._claimed(None if only is None else _listed(only), inject, is_async=True)
+        if len(ready) != 1:
+            await self._drive(ready, inject, limit, on_progress)
+            return results
+        task = _task_starter()(self._answer(ready[0], inject, on_progress=on_progress))
         if not task.done():
             from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
             await aio.wait_until_done(task)
         if not task.cancelled():  # by itself, which reads as cancelled
             task.result()
-        return self.results
+        return results
 
-    def _refuse_running_loop(self) -> None:
-        for _, _, handler, _, _ in self._ready:
-            refuse_running_loop(handler.kind, handler.name)
+    def _claimed(self, only: list[Call | str] | None, inject: Mapping[str, Any], *, is_async: bool) -> list[Ready]:
+        """Take the calls to run from those that wait, in their order, once it is certain that they can be run.
 
-    def _require(self, inject: Mapping[str, Any]) -> None:
-        if not self._is_plain:
-            for _, _, handler, _, _ in self._ready:
-                if handler.has_needs:
-                    require(record_of(handler.tool), inject)
+        Raises:
+            UsageError: One cannot; none was taken.
+        """
+        results = self.results
+        chosen = list(results.waiting)
+        if only is not None:
+            for one in only:
+                if not any(one is call or one == call.id for call in self.calls):
+                    message = f"only= names {one!r}, which is no call of this plan: pass calls of plan.calls, or ids"
+                    raise UsageError(message)
+            chosen = [ready for ready in chosen if any(one is ready[1] or one == ready[1].id for one in only)]
+        self._check(chosen, inject, is_async=is_async)
+        positions = {ready[0] for ready in chosen} & {ready[0] for ready in results.waiting}
+        results.waiting = [ready for ready in results.waiting if ready[0] not in positions]
+        return [ready for ready in chosen if ready[0] in positions]
 
-    async def _drive(self, open_calls: Sequence[Ready], inject: Mapping[str, Any]) -> None:
+    def _check(self, ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
+        """Check that all of these can be run.
+
+        Raises:
+            UsageError: One cannot.
+        """
+        for _, _, handler, _, _ in ready:
+            if not is_async:
+                refuse_running_loop(handler.kind, handler.name)
+            if handler.has_needs:
+                require(record_of(handler.tool), inject)
+        if ready:
+            hooks.check_hooks(ready[0][2].hooks, is_async=is_async)
+
+    def _work(
+        self, ready: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None, thread_limit: Any = None
+    ) -> hooks.Work:
+        _, call, handler, model, coercions = ready
+        return hooks.Work(call, handler, model, coercions, inject, on_progress, thread_limit)
+
+    async def _drive(
+        self, ready: Sequence[Ready], inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
+    ) -> None:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         thread_limit = aio.thread_limit()
-        await aio.all_of([self._answer(ready, inject, thread_limit) for ready in open_calls])
+        await aio.within(limit, [self._answer(one, inject, thread_limit, on_progress) for one in ready])
 
-    async def _answer(self, ready: Ready, inject: Mapping[str, Any], thread_limit: Any = None) -> None:
+    async def _answer(
+        self,
+        ready: Ready,
+        inject: Mapping[str, Any],
+        thread_limit: Any = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
         position, call, handler, model, coercions = ready
         started = perf_counter()
         try:
@@ -184,19 +283,28 @@ class Plan:
                 value = await (value if type(value) is CoroutineType else _finished(value))
                 if type(value) not in SETTLED:
                     value = collected(value)
+            elif handler.takes_part:
+                self._answers[position] = await hooks.answer_in_loop(
+                    self._work(ready, inject, on_progress, thread_limit)
+                )
+                return
             else:
                 from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
                 value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, thread_limit)
         except BaseException as error:
-            self._answers[position] = _failed(ready, error, started)
+            self._answers[position] = failed(call, handler, coercions, error, started)
         else:
             elapsed = perf_counter() - started
             if type(value) is str and handler.says_text and value.isascii():
-                done = (call, value, None, coercions, elapsed, value, False, (), True)
+                done = (call, value, None, coercions, elapsed, value, False, (), True, None)
                 self._answers[position] = new_record(Result, done)
             else:
-                self._answers[position] = _succeeded(ready, value, elapsed)
+                self._answers[position] = succeeded(call, handler, coercions, value, elapsed)
+
+
+def _listed(only: Iterable[Call | str]) -> list[Call | str]:
+    return [only] if isinstance(only, (str, Call)) else [*only]
 
 
 @functools.cache
@@ -207,73 +315,7 @@ def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]
     return start_task
 
 
-def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """A call of a response, resolved to its tool, by its position among the calls; ``Plan.of`` makes the same."""
-    given_id, wire_name, arguments, raw = wire
-    call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
-    handler = handlers.find(wire_name)
-    if handler is None:
-        return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
-    return Call(call_id, handler.name, wire_name, arguments, provider, raw, handler.back)
-
-
-def _refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
-    """Refuse arguments that the response ended in the middle of."""
-    if is_cut and not _is_whole(arguments):
-        problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
-        raise CallError("truncated_arguments", tool=name, problems=[problem])
-
-
-def _is_whole(arguments: Any) -> bool:
-    """Whether arguments of a response that was cut off are complete: an object may have lost some of its fields."""
-    if not isinstance(arguments, (str, bytes)):
-        return False
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
 async def _finished(value: Any) -> Any:
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
     return await aio.finished(value)
-
-
-def _unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
-    names, index = handlers.index
-    near = (index.nearest(call.wire_name) or "") if has_hint else ""
-    return _error_result(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
-
-
-def _error_result(call: Call, error: CallError) -> Result:
-    return Result(call, error=error, text=str(error))
-
-
-def _failed(ready: Ready, error: BaseException, started: float) -> Result:
-    _, call, handler, _, coercions = ready
-    answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
-    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
-
-
-def _succeeded(ready: Ready, value: Any, elapsed: float) -> Result:
-    _, call, handler, _, coercions = ready
-    parts: tuple[Part, ...] = ()
-    is_text: bool | None = None
-    try:
-        parts = () if type(value) in _PLAIN else parts_of(value)
-        if parts:
-            text, parts = handler.framed_parts(parts)
-            text.encode()  # half a surrogate pair cannot be sent
-        else:
-            text, is_text = handler.write(value)
-            if handler.is_framed and (framed := handler.framed(text)) is not text:
-                text, is_text = framed, None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a serialiser of the user's types may raise anything
-        returned = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
-        cause = returned if isinstance(value, ToolError) else error
-        answer = hidden("unserialisable_result", cause, tool=call.wire_name)
-        return Result(call, value, answer, coercions, elapsed, str(answer))
-    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text))

@@ -22,7 +22,7 @@ class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
     ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
-    validated; ``out`` maps canonical arguments to the form that the provider was sent.
+    validated, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments to the form that the provider was sent.
     """
 
     tool: Tool[..., Any]
@@ -33,6 +33,7 @@ class Shape(NamedTuple):
     differences: tuple[Loss | Finding, ...]
     settings: ValidationSettings
     out: Arrow | None
+    advertises_output: bool
 
 
 def shapes(
@@ -60,7 +61,7 @@ def shapes(
     ]
     wire_tools = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.budget is None:
-        return [_compiled(tool, one, rules, annotates) for tool, _, one in wire_tools]
+        return [_compiled(provider, tool, one, rules, annotates) for tool, _, one in wire_tools]
     candidates = [
         Candidate(
             name=tool.name,
@@ -73,7 +74,7 @@ def shapes(
     ]
     too_many = relaxed(provider, provider.budget, candidates)
     return [
-        _compiled(tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
+        _compiled(provider, tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
         for tool, _, one in wire_tools
     ]
 
@@ -89,7 +90,7 @@ def _lenient(provider: Provider, tool: Tool[..., Any]) -> WireTool:
     return wire_tool._replace(notes=(*wire_tool.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(tool: Tool[..., Any], wire_tool: WireTool, rules: Rules, annotates: bool) -> Shape:
+def _compiled(provider: Provider, tool: Tool[..., Any], wire_tool: WireTool, rules: Rules, annotates: bool) -> Shape:
     chosen = chosen_rules(rules, tool.coerce)
     return Shape(
         tool=tool,
@@ -100,4 +101,5 @@ def _compiled(tool: Tool[..., Any], wire_tool: WireTool, rules: Rules, annotates
         differences=(*wire_tool.notes, *wire_tool.lens.losses),
         settings=ValidationSettings(wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates),
         out=wire_tool.lens.out,
+        advertises_output=provider.advertises_output,
     )

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.execution.failures import OwnCancellationError, TimedOutError
+from toolshape.execution.limits import Limit, Turn
 from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
@@ -20,12 +21,15 @@ __all__ = [
     "alone",
     "awaited_value",
     "finished",
+    "in_thread",
     "is_running",
     "run",
     "run_async",
+    "run_limited",
     "start_task",
     "thread_limit",
     "wait_until_done",
+    "within",
 ]
 
 _MOST_THREADS = 32
@@ -123,6 +127,73 @@ async def run_async(
     return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release))
 
 
+async def run_limited(
+    limit: Limit,
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    timeout: float | None,
+    thread_limit: asyncio.Semaphore | None = None,
+) -> Any:
+    """The same as ``run_async`` once it is the call's turn; a thread that was left behind keeps its turn until it ends."""
+    await _turn(limit)
+    if is_async(kind):
+        try:
+            return await run_async(kind, invoke, model, inject, timeout, thread_limit)
+        finally:
+            limit.release()
+    turn = Turn(limit.release)
+
+    def in_turn(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+        if not turn.begin():
+            raise TimedOutError
+        try:
+            value = invoke(model, inject)
+            return value if is_asynchronous(value) else collected(value)
+        finally:
+            turn.end()
+
+    try:
+        return await run_async(kind, in_turn, model, inject, timeout, thread_limit)
+    finally:
+        turn.give_up()
+
+
+async def _turn(limit: Limit) -> None:
+    """Wait for one's turn; whoever is cancelled meanwhile has none."""
+    future = limit.ask()
+    if future.done():
+        return
+    try:
+        await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        if not future.cancel():  # it had come
+            limit.release()
+        raise
+
+
+async def within(most: int | None, works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all of them, of which so many run at once; see ``all_of``."""
+    if most is None or len(works) <= most:
+        return await all_of(works)
+    turns = asyncio.Semaphore(most)
+    begun: set[int] = set()
+
+    async def in_turn(position: int) -> None:
+        async with turns:
+            begun.add(position)
+            await works[position]
+
+    try:
+        await all_of([in_turn(position) for position in range(len(works))])
+    finally:
+        for position, work in enumerate(works):
+            if position not in begun:
+                work.close()
+    return None
+
+
 async def _work(
     kind: Kind,
     invoke: Invoke,
@@ -163,6 +234,11 @@ async def _within(seconds: float, work: Awaitable[Any]) -> Any:
         task.cancel()
         raise TimedOutError
     return _released(task.result())
+
+
+async def in_thread(work: Callable[[], Any]) -> Any:
+    """Run it in a thread of its own, with our context variables; whatever it raises is raised here."""
+    return await _in_thread(work, lambda: None)
 
 
 async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:

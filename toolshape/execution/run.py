@@ -39,7 +39,11 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
 
 
 def compile_call(
-    validate: Callable[[Any], tuple[Any, Any]], invoke: Invoke, name: str, check: Callable[..., None] | None
+    validate: Callable[[Any], tuple[Any, Any]],
+    invoke: Invoke,
+    name: str,
+    check: Callable[..., None] | None,
+    extend: Callable[..., Mapping[str, Any]] | None = None,
 ) -> Callable[..., Any]:
     """Compile ``Tool.call``, the whole way of one call: arguments in, the tool's value out, or its ``CallError``.
 
@@ -48,6 +52,7 @@ def compile_call(
         invoke: From these to what the tool returns.
         name: The tool's, for errors.
         check: Says whether it can be called, given the injected values; ``None`` where it always can.
+        extend: Adds to the injected values what toolshape itself injects, given the tool and the valid arguments.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
@@ -59,7 +64,7 @@ def compile_call(
             refused = validation_error(error, tool=name)
             raise refused from refused.__cause__
         try:
-            value = invoke(model, inject)
+            value = invoke(model, inject if extend is None else extend(_tool, model, inject))
             return value if type(value) is str or type(value) in SETTLED else final_value(value)
         except BaseException as error:
             if is_cancellation(error):  # nobody cancels us here: it is the tool's own

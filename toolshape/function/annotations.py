@@ -10,6 +10,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic.fields import FieldInfo
 
+from toolshape.context import CallContext
+
 if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
     import annotationlib
 
@@ -23,6 +25,7 @@ __all__ = [
     "Injected",
     "calling_frame",
     "description_of",
+    "is_context",
     "is_injected",
     "local_names",
     "names_self",
@@ -94,12 +97,22 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
 
 def is_injected(annotation: Any) -> bool | None:
     """Whether the parameter is injected: ``None`` if the marker stands where it cannot work (``list[Injected[T]]``)."""
-    if _INJECTED in getattr(annotation, "__metadata__", ()):
+    if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     inside = [is_injected(argument) for argument in typing.get_args(annotation)]
     if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in inside:
         return True
     return None if True in inside or None in inside else False
+
+
+def is_context(annotation: Any) -> bool:
+    """Whether a parameter takes the ``CallContext``, which no model sees; it may be optional, or marked as injected."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is Annotated:
+        return is_context(arguments[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return any(map(is_context, arguments)) and all(is_context(one) or one is type(None) for one in arguments)
+    return annotation is CallContext
 
 
 def description_of(annotation: Any, default: Any) -> str | None:

@@ -19,7 +19,8 @@ class Layout(NamedTuple):
 
     ``positional`` and ``keywords`` pair a parameter with its field, ``None`` where it is injected. ``omittable`` fields
     are passed only when they were given. ``injected`` maps an injected parameter to its default, ``EMPTY`` if it has
-    none. ``takes_extra`` is whether the fields unknown to the model are the function's ``**kwargs``.
+    none; ``contexts`` are those of them that take a ``CallContext``. ``takes_extra`` is whether the fields unknown to
+    the model are the function's ``**kwargs``.
     """
 
     injected: Mapping[str, Any]
@@ -28,6 +29,7 @@ class Layout(NamedTuple):
     keywords: tuple[tuple[str, str | None], ...] = ()
     omittable: frozenset[str] = frozenset()
     takes_extra: bool = False
+    contexts: frozenset[str] = frozenset()
 
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:

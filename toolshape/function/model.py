@@ -19,7 +19,8 @@ from toolshape.calls import Finding, JsonSchema
 from toolshape.core_schema.tighten import tighten
 from toolshape.errors import DefinitionError, Problem
 from toolshape.function import docstrings
-from toolshape.function.annotations import description_of, unpacked
+from toolshape.function.annotations import description_of, is_context, unpacked
+from toolshape.function.arguments import shown_name
 from toolshape.function.invoke import Layout
 from toolshape.function.json_schema import SharedDefault, generate
 from toolshape.function.signature import (
@@ -86,7 +87,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         whole = Problem(path="", rule="no_schema", message=_line(error))
         problems = _problem_of_each(signature, base, fields) or [whole]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
-    names = [_shown_name(name, info) for name, info in model.model_fields.items()]
+    names = [shown_name(name, info) for name, info in model.model_fields.items()]
     if taken := sorted(name for name, times in Counter(names).items() if times > 1):
         problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
@@ -148,6 +149,7 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
         omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
         takes_extra=_open_values(signature) is not EMPTY,
         injected={slot.name: slot.default for slot, _ in placed if slot.injected},
+        contexts=frozenset(one.name for one in signature.parameters if is_context(one.annotation)),
     )
     return fields, layout
 
@@ -272,11 +274,6 @@ def _model(
     schema, skipped = generate(model.__pydantic_core_schema__, "validation")
     schema.pop("title", None)
     return model, schema, skipped
-
-
-def _shown_name(field: str, info: FieldInfo) -> str:
-    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
-    return alias or field
 
 
 def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:

@@ -8,7 +8,14 @@ from typing import Any, Literal, NamedTuple, cast
 
 from toolshape.errors import DefinitionError, Problem
 from toolshape.function import docstrings
-from toolshape.function.annotations import Injected, is_injected, local_names, names_self, resolve, signature
+from toolshape.function.annotations import (
+    Injected,
+    is_injected,
+    local_names,
+    names_self,
+    resolve,
+    signature,
+)
 
 __all__ = [
     "EMPTY", "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_KEYWORD", "VAR_POSITIONAL", "Kind", "NameNotDefinedError",

@@ -99,6 +99,7 @@ HUGGINGFACE = replace(
     ),
     strict=None,
     most_tools=None,
+    advertises_output=True,
     envelope=envelope,
     request=request,
     recognises=recognises,

@@ -78,6 +78,7 @@ JSON_SCHEMA = Provider(
     lenient=(),
     strict=None,
     examples="schema",
+    advertises_output=True,
     envelope=envelope,
     request=request,
     recognises=recognises,

@@ -145,6 +145,7 @@ MCP = Provider(
     strict=None,
     examples="schema",
     lacks=frozenset({"execution"}),
+    advertises_output=True,
     envelope=envelope,
     request=request,
     recognises=recognises,

@@ -268,7 +268,7 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
     answers: list[WireMessage] = []
     shown: list[JsonObject] | None = None
     for result in results:
-        call, _, error, _, _, text, _, parts, _ = result
+        call, _, error, _, _, text, _, parts, _, _ = result
         if error is not None or "Error [" in text:
             text = content(result)
         raw = call.raw

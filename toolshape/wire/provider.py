@@ -144,6 +144,7 @@ class Provider:
         longest_description: How many characters a tool's description may have.
         examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
         lacks: Keys of an entry that others of the family have and this one does not know.
+        advertises_output: Whether an entry holds the schema of the results, which are then held against it.
         envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
         gather: The entries of all tools as what the SDK takes as its tools.
         request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
@@ -173,6 +174,7 @@ class Provider:
     longest_description: int | None = None
     examples: str | None = None
     lacks: frozenset[str] = frozenset()
+    advertises_output: bool = False
     envelope: Callable[[Spec, bool], JsonObject]
     gather: Callable[[list[JsonObject]], list[JsonObject]] = list
     request: Callable[[list[JsonObject], Choice], JsonObject]

@@ -1,0 +1,106 @@
+"""``CallContext``: what a hook, or a tool that asks for it, knows of the call that is running, and can say meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from toolshape.calls import Call, Effect, JsonObject
+from toolshape.results import Result
+
+__all__ = ["CallContext", "CallState", "Progress", "ToolFacts"]
+
+
+class ToolFacts(Protocol):
+    """What a hook may want to know of a tool; each ``Tool`` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def tags(self) -> frozenset[str]: ...
+    @property
+    def effects(self) -> frozenset[Effect]: ...
+    @property
+    def timeout(self) -> float | None: ...
+
+
+class Progress(NamedTuple):
+    """How far a call is, as the tool says: ``done`` of ``total`` (``None``: unknown), in units of its own."""
+
+    call: Call
+    done: float
+    total: float | None
+    message: str
+
+
+class CallState:
+    """What changes while one call is answered: how often the tool has been run, and whether anybody still waits.
+
+    ``on_progress`` takes what the tool says; ``to_result`` makes a result of a value, as if the tool had returned it.
+    """
+
+    __slots__ = ("attempts", "is_cancelled", "on_progress", "to_result")
+
+    def __init__(
+        self, on_progress: Callable[[Progress], object] | None, to_result: Callable[[Any], Result] | None
+    ) -> None:
+        self.attempts = 0
+        self.is_cancelled = False
+        self.on_progress = on_progress
+        self.to_result = to_result
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CallContext:
+    """The call that is running: given to hooks, and to every parameter of a tool that is annotated with this class.
+
+    ``arguments`` are what the function gets, as JSON, injected values left out. ``attempt`` counts the runs of the tool
+    for this call, from 1: a hook that calls on twice makes a second one.
+    """
+
+    call: Call
+    tool: ToolFacts
+    arguments: JsonObject
+    attempt: int
+    _state: CallState
+
+    def __repr__(self) -> str:
+        return f"CallContext({self.call!r}, attempt={self.attempt})"
+
+    @property
+    def call_id(self) -> str:
+        """The call's id: the provider's, or the one made from the response; ``""`` under ``Tool.call``."""
+        return self.call.id
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the call any more: its time is over, or whoever asked was cancelled.
+
+        A synchronous tool cannot be stopped from outside; a long one can look at this and return.
+        """
+        return self._state.is_cancelled
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the call is, to the ``on_progress`` of whoever dispatched it; without one, nothing happens.
+
+        Args:
+            done: How much is done, in units of your own; it should grow.
+            total: How much there is to do, in the same units.
+            message: What happens at the moment, for people.
+        """
+        if self._state.on_progress is not None and not self._state.is_cancelled:
+            try:
+                self._state.on_progress(Progress(self.call, done, total, message))
+            except Exception:  # whoever listens may raise anything, which is no failure of the tool
+                import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+                logging.getLogger("toolshape").exception("on_progress failed at %r", self.call)
+
+    def result(self, value: Any) -> Result:
+        """The result of this call with a value of your own, as if the tool had returned it: for caches and stand-ins."""
+        if self._state.to_result is None:
+            raise TypeError("there is no result to make under Tool.call: return the value")
+        return self._state.to_result(value)

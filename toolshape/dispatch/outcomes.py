@@ -1,0 +1,52 @@
+"""What a tool returned or raised in, the ``Result`` of its call out."""
+
+from time import perf_counter
+from typing import Any
+
+from toolshape.calls import Call, Coercion, new_record
+from toolshape.dispatch.handler import Handler
+from toolshape.errors import ToolError, UsageError
+from toolshape.execution.failures import as_call_error, hidden
+from toolshape.parts import Part, parts_of
+from toolshape.results import Result
+
+__all__ = ["failed", "succeeded"]
+
+_PLAIN = frozenset({str, int, float, bool, type(None), dict})
+
+
+def failed(
+    call: Call, handler: Handler, coercions: tuple[Coercion, ...], error: BaseException, started: float
+) -> Result:
+    """The result of a call whose tool raised.
+
+    Raises:
+        BaseException: An interrupt or a cancellation from outside answers no call.
+    """
+    answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
+    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
+
+
+def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float) -> Result:
+    """The result of a call whose tool returned, if what it returned can be sent."""
+    parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
+    try:
+        parts = () if type(value) in _PLAIN else parts_of(value)
+        if parts:
+            text, parts = handler.framed_parts(parts)
+            text.encode()  # half a surrogate pair cannot be sent
+        else:
+            text, is_text = handler.write(value)
+            if handler.check_output is not None:
+                handler.check_output(text, is_text)
+            if handler.is_framed and (framed := handler.framed(text)) is not text:
+                text, is_text = framed, None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a serialiser of the user's types may raise anything
+        returned = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
+        cause = returned if isinstance(value, ToolError) else error
+        answer = hidden("unserialisable_result", cause, tool=call.wire_name)
+        return Result(call, value, answer, coercions, elapsed, str(answer))
+    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text, None))
