@@ -140,7 +140,7 @@ class Call(NamedTuple):
 
     def __repr__(self) -> str:
         name = self.name or f"unknown tool {self.wire_name}"
-        return f"Call({name}, {shortened(self.arguments_raw)}, id={shortened(self.id)})"
+        return f"Call({name}, {shortened(self.arguments_raw, is_json=True)}, id={shortened(self.id)})"
 
     def __reduce__(self) -> Any:
         # The reader belongs to one tool at one provider and cannot be pickled: what it reads takes its place.
@@ -197,10 +197,11 @@ class Coercion(NamedTuple):
     after: Any
 
 
-def shortened(value: Any) -> str:
-    """A value as JSON, or as Python writes it, short enough for a line."""
+def shortened(value: Any, *, is_json: bool = False) -> str:
+    """A value as JSON, or as Python writes it, short enough for a line; a text may be JSON already."""
     if isinstance(value, (str, bytes)):
-        text = repr(value[: _LONGEST_SHOWN + 1])
+        text = value[: _LONGEST_SHOWN + 1]
+        text = text if is_json and isinstance(text, str) else repr(text)
     else:
         try:
             text = json.dumps(value, ensure_ascii=False)

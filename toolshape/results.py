@@ -174,5 +174,5 @@ def _sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
 
 def _line(result: Result) -> str:
     name = result.call.name or result.call.wire_name
-    outcome = shortened(result.value) if result.error is None else f"{result.error.code}: {shortened(result.text)}"
-    return f"{name}({shortened(result.call.arguments_raw)}) -> {outcome}"
+    failure = "" if result.error is None else f"{result.error.code}: {shortened(result.text, is_json=True)}"
+    return f"{name}({shortened(result.call.arguments_raw, is_json=True)}) -> {failure or shortened(result.value)}"
