@@ -295,7 +295,7 @@ ROWS = [
             {
                 "content": [{"type": "text", "text": "one"}],
                 "isError": False,
-                "structuredContent": "one",
+                "structuredContent": {"result": "one"},
                 "resultType": "complete",
             }
         ],

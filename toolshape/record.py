@@ -27,6 +27,7 @@ __all__ = [
     "Binding",
     "Record",
     "check_examples",
+    "check_validation_of_results",
     "require",
     "require_object",
     "with_context",
@@ -175,6 +176,34 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
         if default is inspect.Parameter.empty and name not in inject and name not in record.definition.layout.contexts:
             given = f", was given {sorted(map(str, inject))}" if inject else ""
             raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
+
+
+def check_validation_of_results(record: Record) -> None:
+    """Check that the results of a tool that asks for it can be held against a schema.
+
+    Raises:
+        DefinitionError: There is no schema, or jsonschema is not installed.
+    """
+    if not record.options.validate_result:
+        return
+    output = record.output
+    if output.schema is None and not any(one.rule == "unresolved_return" for one in output.findings):
+        message = "the return annotation describes no result: annotate it, or leave this out"
+    elif not _is_installed("jsonschema"):
+        message = "it needs jsonschema: pip install 'toolshape[schema]'"
+    else:
+        return
+    problem = Problem(path="validate_result", rule="option", message=message)
+    raise DefinitionError(tool=record.name, location=record.definition.location, problems=[problem])
+
+
+def _is_installed(library: str) -> bool:
+    import importlib.util  # noqa: PLC0415 - a thirtieth of the cost of importing us, for what few ask
+
+    try:
+        return importlib.util.find_spec(library) is not None
+    except ValueError:  # as where a test has put None in its place
+        return False
 
 
 def check_examples(record: Record, definition: Definition) -> None:

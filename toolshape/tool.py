@@ -19,7 +19,7 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function import signature as signatures
 from toolshape.function.annotations import calling_frame, signature
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape.record import Binding, Record, check_examples, require, with_context
+from toolshape.record import Binding, Record, check_examples, check_validation_of_results, require, with_context
 from toolshape.schema.values import copied
 from toolshape.source import DefinitionSource, FunctionSource
 from toolshape.wire import export
@@ -383,6 +383,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
         record = record.with_options(record.options._replace(**given_in(options)))
         if options.examples:
             check_examples(record, record.definition)
+        check_validation_of_results(record)
         origin = function._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
         return Tool(record, origin)
     binding: Binding = "never"
@@ -399,17 +400,20 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
         function=function, name=options.name, skip_first=skip_first, frame=[] if frame is None else [frame]
     )
     made = Record(function=function, source=source, options=options, binding=binding, needs_object=skip_first)
-    _define_now(made)
+    if _define_now(made):
+        check_validation_of_results(made)
     return Tool(made)
 
 
-def _define_now(record: Record) -> None:
+def _define_now(record: Record) -> bool:
     """Define at decoration, so that mistakes show there; a name not defined yet waits for the first use."""
     try:
         _ = record.definition
     except DefinitionError as error:
         if not isinstance(error.__cause__, signatures.NameNotDefinedError):
             raise
+        return False
+    return True
 
 
 def _both_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
@@ -444,6 +448,7 @@ def make_from_definition(
     )
     record = Record(function=function, source=DefinitionSource(definition=made), options=given)
     _ = record.definition  # its examples are checked with it
+    check_validation_of_results(record)
     return Tool(record)
 
 

@@ -515,8 +515,7 @@ async def listed(context, params):
 
 
 async def called(context, params):
-    call = {{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params.model_dump(by_alias=True)}}
-    [message] = (await BOUND.adispatch(call)).messages
+    [message] = (await BOUND.adispatch(params)).messages
     return CallToolResult.model_validate(message)
 
 
@@ -530,8 +529,9 @@ anyio.run(main)
 """
 
 
-def test_mcp(tmp_path):
-    """A server of our tools in a process of its own; the client lists them, and calls both."""
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_mcp(tmp_path, mode):
+    """A server of our tools in a process of its own; clients of old and new revisions list them, and call both."""
     client = sdk("mcp.client.client")
     stdio = sdk("mcp.client.stdio")
     (tmp_path / "server.py").write_text(
@@ -543,7 +543,7 @@ def test_mcp(tmp_path):
     )
 
     async def run():
-        async with client.Client(stdio.stdio_client(parameters)) as connected:
+        async with client.Client(stdio.stdio_client(parameters), mode=mode) as connected:
             listed = await connected.list_tools()
             right = await connected.call_tool("one", {"x": 1})
             wrong = await connected.call_tool("two", {})
@@ -552,7 +552,7 @@ def test_mcp(tmp_path):
     tools, right, wrong = asyncio.run(run())
     assert [entry.name for entry in tools] == ["one", "two"]
     assert tools[0].input_schema == one.input_schema
-    assert (right.is_error, right.structured_content, right.content[0].text) == (False, "one", "one")
+    assert (right.is_error, right.structured_content, right.content[0].text) == (False, {"result": "one"}, "one")
     assert wrong.is_error
     assert "internal reason" in wrong.content[0].text
     shown = Registry()

@@ -300,8 +300,11 @@ def test_what_is_sent():
     assert add.export("gemini-openapi") == {**said, "parameters": opened}
     assert add.export("bedrock", strict=False) == {"toolSpec": {**said, "inputSchema": {"json": parameters}}}
     output = {"type": "integer", "description": "The sum."}
-    assert add.export("mcp") == {**said, "title": "Sum", "inputSchema": parameters, "outputSchema": output}
-    assert add.export("mcp:2025-11-25") == {**said, "title": "Sum", "inputSchema": parameters}
+    newest = {**said, "title": "Sum", "inputSchema": parameters}
+    assert add.export("mcp:2026-07-28") == {**newest, "outputSchema": output}
+    wrapped = {"type": "object", "properties": {"result": output}, "required": ["result"]}
+    for provider in ("mcp", "mcp:2025-11-25"):
+        assert add.export(provider) == {**newest, "outputSchema": wrapped}
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     assert add.export("json-schema") == {
         "name": "add",

@@ -72,7 +72,8 @@ TOOLS = {
     "gemini": gemini_tool,
     "gemini-openapi": gemini_tool,
     "bedrock": bedrock_tool,
-    "mcp": mcp_2026.Tool.model_validate,
+    "mcp": lambda entry: (mcp_2026.Tool.model_validate(entry), mcp_2025.Tool.model_validate(entry)),
+    "mcp:2026-07-28": mcp_2026.Tool.model_validate,
     "mcp:2025-11-25": mcp_2025.Tool.model_validate,
 }
 MESSAGES = {
@@ -80,7 +81,8 @@ MESSAGES = {
     "gemini": genai.Content.model_validate,
     "gemini-openapi": genai.Content.model_validate,
     "bedrock": bedrock_message,
-    "mcp": mcp_2026.CallToolResult.model_validate,
+    "mcp": lambda one: (mcp_2026.CallToolResult.model_validate(one), mcp_2025.CallToolResult.model_validate(one)),
+    "mcp:2026-07-28": mcp_2026.CallToolResult.model_validate,
 }
 
 

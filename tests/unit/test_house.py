@@ -45,12 +45,13 @@ LAZY = {
     ("toolshape.dispatch.handler", "toolshape.definitions.output_checker"),
     ("toolshape.context", "logging"),
     ("toolshape.record", "toolshape.execution.limits"),
+    ("toolshape.record", "importlib.util"),
     ("toolshape.registry", "toolshape.definitions.build"),
 }
 # Docstrings of public verbs and their arguments; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
-    "toolshape.tool": 490,
+    "toolshape.tool": 500,
     "toolshape.definitions.jsonschema_checker": 350,
     "toolshape.providers.openai": 430,
     "toolshape.providers.anthropic": 310,
@@ -60,7 +61,7 @@ LONG_MODULES = {
     "toolshape.schema.normalise": 360,
     "toolshape.testing.laws": 450,
     "toolshape.registry": 345,
-    "toolshape.dispatch.plan": 325,
+    "toolshape.dispatch.plan": 330,
     "toolshape.function.model": 330,
     "toolshape.validation.apply_coercions": 310,
 }

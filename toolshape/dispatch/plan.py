@@ -229,7 +229,8 @@ class Plan:
         Raises:
             UsageError: One cannot; none was taken.
         """
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        most: Any = limit
+        if most is not None and not (type(most) is int and most > 0):
             raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
         results = self.results
         chosen = list(results.waiting)

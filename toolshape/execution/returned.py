@@ -4,7 +4,9 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from toolshape.errors import ToolError
 from toolshape.function.signature import Kind
+from toolshape.parts import mcp_error
 
 __all__ = ["SETTLED", "collected", "is_async", "is_asynchronous"]
 
@@ -23,5 +25,13 @@ def is_asynchronous(value: Any) -> bool:
 
 
 def collected(value: Any) -> Any:
-    """The list of what a generator or another iterator yields; any other value as it is."""
-    return list(value) if type(value) not in SETTLED and isinstance(value, Iterator) else value
+    """The list of what a generator or another iterator yields; any other value as it is.
+
+    Raises:
+        ToolError: It is what an MCP client gave of a call that failed at its server.
+    """
+    if type(value) in SETTLED:
+        return value
+    if (said := mcp_error(value)) is not None:
+        raise ToolError(said)
+    return list(value) if isinstance(value, Iterator) else value

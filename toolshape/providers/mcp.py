@@ -1,16 +1,17 @@
 """MCP tools, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from toolshape.calls import Effect, JsonObject, Spec, WireCall, WireMessage
+from toolshape.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema.checks import cited
+from toolshape.schema.references import resolver
 from toolshape.schema.walk import compose, inlined_but_recursion
 from toolshape.wire.bodies import member, result_json
 from toolshape.wire.provider import (
@@ -27,9 +28,58 @@ from toolshape.wire.provider import (
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.
 INLINED = (inlined_but_recursion,)
+_RESULT = "result"
+"""Holds a value that is no object, in the output schema and in structured content."""
 
 
-def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """An entry that clients of every revision read.
+
+    Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly, and a client refuses the
+    whole list where one does not (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22): a value that is no object
+    stands in ``result``.
+    """
+    tool = envelope_of_any_output(spec, strict)
+    if "outputSchema" in tool:
+        tool["outputSchema"] = _object_output(tool["outputSchema"])
+    return tool
+
+
+def _object_output(schema: JsonSchema) -> JsonSchema:
+    """A schema whose root is an object: the same for values that are, a field ``result`` for those that are not."""
+    kinds = _kinds(resolver(schema), schema, ())
+    if kinds == {"object"}:
+        return schema if "type" in schema else {"type": "object", **schema}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    value = {key: inner for key, inner in schema.items() if key != "$defs"}
+    field = {"properties": {_RESULT: value}, "required": [_RESULT]}
+    if "object" not in kinds:
+        return {"type": "object", **field, **definitions}
+    return {
+        "type": "object",
+        "anyOf": [{**value, "type": "object"} if "type" in value else value, field],
+        **definitions,
+    }
+
+
+def _kinds(resolve: Callable[[Any], Any], node: Any, seen: tuple[str, ...]) -> set[str]:
+    """The types that a value of a schema may have, as far as its root says; all of them where it says nothing."""
+    every = {"object", "other"}
+    if not isinstance(node, dict) or node.get("$ref") in seen:
+        return every
+    if "$ref" in node:
+        return _kinds(resolve, resolve(node), (*seen, node["$ref"]))
+    if "type" in node:
+        kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+        return {"object" if kind == "object" else "other" for kind in kinds}
+    values = node["enum"] if "enum" in node else [node["const"]] if "const" in node else []
+    if values:
+        return {"object" if isinstance(value, dict) else "other" for value in values}
+    branches = node.get("anyOf") or node.get("oneOf") or ()
+    return set[str]().union(*(_kinds(resolve, branch, seen) for branch in branches)) if branches else every
+
+
+def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
     """2026-07-28: an output schema may be any schema."""
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
@@ -57,14 +107,6 @@ def _annotations(effects: frozenset[Effect]) -> JsonObject:
     return hints
 
 
-def envelope_with_object_output(spec: Spec, strict: bool) -> JsonObject:
-    """Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly."""
-    tool = envelope(spec, strict)
-    if tool.get("outputSchema", {}).get("type") != "object":
-        tool.pop("outputSchema", None)
-    return tool
-
-
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
         raise unsupported(choice, "choice", "a server cannot choose for its client: leave it out")
@@ -72,13 +114,18 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    return member(body, "method") == "tools/call" and member(body, "params") is not None
+    """A request, or the parameters of one as the SDK gives them to a handler."""
+    return _is_params(body) or (member(body, "method") == "tools/call" and member(body, "params") is not None)
+
+
+def _is_params(body: Any) -> bool:
+    return type(body).__name__ == "CallToolRequestParams"
 
 
 def read(body: Any) -> Reading | None:
     if not recognises(body):
         return None
-    params = member(body, "params")
+    params = body if _is_params(body) else member(body, "params")
     number = member(body, "id")
     call = WireCall("" if number is None else str(number), member(params, "name"), member(params, "arguments"), body)
     return Reading([], [call], None)
@@ -98,24 +145,36 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """A CallToolResult for each; errors are results, so that the model sees them (SEP-1303)."""
-    return [{**_result(result, any_value=True), "resultType": "complete"} for result in results]
+    """A CallToolResult for each, as clients of every revision read it.
+
+    ``resultType`` is required from 2026-07-28 on, and a result may hold more fields in all revisions before.
+    """
+    return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
 
 
-def encode_objects(results: Sequence[Result]) -> list[WireMessage]:
-    """Until 2025-11-25: structured content is an object, and ``resultType`` is not known."""
-    return [_result(result, any_value=False) for result in results]
+def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
+    """Structured content is an object, and ``resultType`` is not known."""
+    return [_result(result, is_wrapped=True) for result in results]
 
 
-def _result(result: Result, *, any_value: bool) -> WireMessage:
-    """The text, and the value itself as structured content, which a client checks against the output schema."""
+def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
+    """2026-07-28: structured content is any value."""
+    return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
+
+
+def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
+    """The text, and the value itself as structured content, which a client checks against the output schema.
+
+    Errors are results, too (SEP-1303).
+    """
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]
         return message
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
-    if result.error is None and is_told and (any_value or isinstance(result_json(result), dict)):
-        message["structuredContent"] = result_json(result)
+    if result.error is None and is_told:
+        value = result_json(result)
+        message["structuredContent"] = value if not is_wrapped or isinstance(value, dict) else {_RESULT: value}
     return message
 
 
@@ -141,7 +200,7 @@ MCP = Provider(
         evidence="1 to 128 of A-Z a-z 0-9 _ . -; specification 2025-11-25 (SHOULD)",
     ),
     refuses=cited("schema of every revision", rules.root_is_object),
-    lenient=INLINED,
+    lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
     strict=None,
     examples="schema",
     lacks=frozenset({"execution"}),
@@ -163,18 +222,18 @@ MCP = Provider(
         needs="`ttlMs` and `cacheScope` around the list of tools (2026-07-28)",
     ),
 )
-MCP_2025_11_25 = replace(
-    MCP,
-    name="mcp:2025-11-25",
-    lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
-    lacks=frozenset(),
-    envelope=envelope_with_object_output,
-    encode=encode_objects,
-)
+MCP_2025_11_25 = replace(MCP, name="mcp:2025-11-25", lacks=frozenset(), encode=encode_until_2025_11_25)
 
 PROVIDERS = (
     MCP,
+    replace(
+        MCP,
+        name="mcp:2026-07-28",
+        lenient=INLINED,
+        envelope=envelope_of_any_output,
+        encode=encode_any_value,
+    ),
     MCP_2025_11_25,
     replace(MCP_2025_11_25, name="mcp:2025-06-18", lacks=frozenset({"execution", "icons"})),
-    replace(MCP, name="mcp:refs", lenient=()),
+    replace(MCP, name="mcp:refs", lenient=(structure.wrapped_root,)),
 )

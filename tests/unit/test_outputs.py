@@ -1,0 +1,236 @@
+"""Results held against their schema, what an MCP client gave of a call, and forms that every revision of MCP reads."""
+
+import asyncio
+import base64
+import sys
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, Optional, Union
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field, computed_field
+from typing_extensions import TypedDict
+
+from toolshape import CallError, DefinitionError, Registry, Tool, tool
+
+
+class Order(BaseModel):
+    id: str
+    lines: int = Field(default=1, ge=1)
+
+    @computed_field
+    @property
+    def label(self) -> str:
+        return f"#{self.id}"
+
+
+class Node(BaseModel):
+    next: Optional["Node"] = None
+
+
+class Sum(TypedDict):
+    total: float
+
+
+RETURNED = [
+    # annotation, value that fits, value that does not, and the root of the schema that clients are sent
+    (dict[str, float], {"total": 1.5}, {"total": "oops"}, "object"),
+    (Sum, {"total": 1}, {"totle": 1}, "object"),
+    (Order, Order(id="7"), {"id": "7"}, "object"),
+    (int, 5, "5", "result"),
+    (str, "five", 5, "result"),
+    (list[int], [1], [1, "2"], "result"),
+    (Optional[Order], None, 5, "either"),
+    (Optional[Order], Order(id="7"), Order.model_construct(id="7", lines=0), "either"),
+    (Union[int, str], "x", None, "result"),
+    (Annotated[int, Field(ge=0)], 0, -1, "result"),
+    (Decimal, Decimal("1.5"), [1], "result"),
+    (Node, Node(next=Node()), {"next": 5}, "object"),
+    (float, 1.0, float("nan"), "result"),
+]
+EACH = pytest.mark.parametrize(
+    ("annotation", "right", "wrong", "root"), RETURNED, ids=[str(row[0])[-25:] for row in RETURNED]
+)
+
+
+def returning(annotation: Any, value: Any, **options: Any) -> Registry:
+    def give():
+        return value
+
+    give.__annotations__["return"] = annotation
+    return Registry([tool(**options)(give)])
+
+
+def mcp_call(name: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+
+
+@EACH
+@pytest.mark.parametrize("provider", ["mcp", "mcp:2026-07-28", "mcp:2025-06-18"])
+def test_a_result_fits_the_schema_that_was_advertised(annotation, right, wrong, root, provider):
+    """What is sent is valid by it, as a client checks; what would not be is answered as an error."""
+    for value in (right, wrong):
+        bound = returning(annotation, value).bind(provider)
+        [entry] = bound.export()
+        results = bound.dispatch(mcp_call("give"))
+        [message] = results.messages
+        if value is right:
+            Draft202012Validator(entry["outputSchema"]).validate(message["structuredContent"])
+            assert not message["isError"]
+        else:
+            assert message["isError"]
+            assert results[0].error.code == "unserialisable_result"
+            assert "what its output schema does not admit" in str(results[0].error.__cause__)
+            assert "oops" not in message["content"][0]["text"]
+
+
+@EACH
+def test_the_default_form_is_an_object_at_its_root(annotation, right, wrong, root):
+    """Clients until 2025-11-25 refuse the whole list where it is not."""
+    [entry] = returning(annotation, right).bind("mcp").export()
+    schema = entry["outputSchema"]
+    assert schema["type"] == "object"
+    assert ("result" in schema.get("properties", {})) is (root == "result")
+    assert ("anyOf" in schema) is (root == "either")
+    Draft202012Validator.check_schema(schema)
+
+
+def test_a_tool_may_ask_for_it_or_not():
+    """Elsewhere results are not checked unless the tool says so, and a provider that advertises need not either."""
+    body = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "give", "arguments": "{}"}}],
+    }
+    assert returning(int, "5").dispatch(body)[0].ok
+    [refused] = returning(int, "5", validate_result=True).dispatch(body)
+    assert refused.error.code == "unserialisable_result"
+    assert refused.value == "5"  # kept for the developer
+    assert returning(int, "5", validate_result=False).bind("mcp").dispatch(mcp_call("give"))[0].ok
+    for options in ({"untrusted": True}, {"longest_result": 100}):  # no schema is advertised
+        assert returning(int, "5", **options).bind("mcp").dispatch(mcp_call("give"))[0].ok
+
+
+def test_what_cannot_be_checked_cannot_be_asked_for(monkeypatch):
+    """A result without a schema, and a machine without the library that checks."""
+
+    def bare(x: int): ...
+
+    with pytest.raises(DefinitionError, match="validate_result: the return annotation describes no result"):
+        tool(validate_result=True)(bare)
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    for name in [name for name in sys.modules if name.startswith("toolshape.definitions.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("toolshape.definitions.output_checker", raising=False)
+    with pytest.raises(DefinitionError, match=r"pip install 'toolshape\[schema\]'"):
+        returning(int, 5, validate_result=True)
+    assert returning(int, "5").bind("mcp").dispatch(mcp_call("give"))[0].ok  # nobody asked
+
+
+def test_the_output_schema_of_a_definition_counts():
+    """It is what was advertised, whatever the function says."""
+    definition = {
+        "name": "give",
+        "inputSchema": {"type": "object"},
+        "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+    }
+    for value, is_right in (({"n": 1}, True), ({"n": "1"}, False), (None, False)):
+        made = Tool.from_definition(definition, lambda value=value: value)
+        [result] = Registry([made]).bind("mcp").dispatch(mcp_call("give"))
+        assert result.ok is is_right
+
+
+# --- what an MCP client gave --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Block:
+    type: str
+    text: Optional[str] = None
+    data: Optional[str] = None
+    mime_type: Optional[str] = None
+    uri: Optional[str] = None
+    name: Optional[str] = None
+    resource: Any = None
+
+    def __post_init__(self):
+        for key in [key for key, value in vars(self).items() if value is None]:
+            del self.__dict__[key]
+
+
+@dataclass
+class CallToolResult:
+    """Named and shaped as the SDK's."""
+
+    content: list[Block] = field(default_factory=list)
+    is_error: bool = False
+    structured_content: Any = None
+
+
+@dataclass
+class OlderResult:
+    content: list[Block]
+    isError: bool = False  # noqa: N815 - as the SDK had it until 1.x
+
+
+OlderResult.__name__ = "CallToolResult"
+PNG = base64.b64encode(b"\x89PNG").decode()
+
+
+def proxied(result: Any) -> Registry:
+    registry = Registry()
+    registry.add_definitions([{"name": "remote", "inputSchema": {"type": "object"}}], {"remote": lambda: result})
+    return registry
+
+
+@pytest.mark.parametrize("kind", [CallToolResult, OlderResult])
+def test_a_failure_at_the_server_is_no_success(kind):
+    """The model reads what the server said, and the call has failed; sync, async and called directly."""
+    failed = kind([Block("text", text="no such order")])
+    vars(failed)["is_error" if kind is CallToolResult else "isError"] = True
+    registry = proxied(failed)
+    body = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t", "name": "remote", "input": {}}],
+    }
+    for results in (registry.dispatch(body), asyncio.run(registry.adispatch(body))):
+        assert results[0].error.code == "tool_error"
+        assert results[0].text == "no such order"
+        assert results.messages[0]["content"][0]["is_error"] is True
+    with pytest.raises(CallError, match="no such order"):
+        registry["remote"].call({})
+
+    async def remote() -> Any:
+        return failed
+
+    assert Registry([remote]).dispatch({"name": "remote", "arguments": {}})[0].error.code == "tool_error"
+
+
+def test_content_is_texts_images_and_files():
+    """As each provider takes them, else named."""
+    content = [
+        Block("text", text="Look:"),
+        Block("image", data=PNG, mime_type="image/png"),
+        Block("audio", data=PNG, mime_type="audio/wav"),
+        Block("resource", resource=Block("", uri="file:///a.txt", text="inside", mime_type="text/plain")),
+        Block("resource_link", uri="https://example.com/b.pdf", name="b.pdf", mime_type="application/pdf"),
+        Block("image", data="not base64!", mime_type="image/png"),
+    ]
+    [result] = proxied(CallToolResult(content)).dispatch({"name": "remote", "arguments": {}})
+    assert result.ok
+    assert result.text.splitlines() == [
+        "Look:",
+        "[image/png, 4 bytes]",
+        "[file, audio/wav, 4 bytes]",
+        "inside",
+        "[b.pdf, application/pdf, https://example.com/b.pdf]",
+        "[file, image/png, not readable]",
+    ]
+
+
+def test_structured_content_alone_is_its_json():
+    """And an empty result is empty."""
+    [result] = proxied(CallToolResult(structured_content={"n": 1})).dispatch({"name": "remote", "arguments": {}})
+    assert result.text == '{"n": 1}'
+    assert proxied(CallToolResult()).dispatch({"name": "remote", "arguments": {}})[0].text == ""
