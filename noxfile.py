@@ -65,7 +65,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    session.install("--editable", ".[types]")
+    session.install("--editable", ".[types]", "openai", "anthropic", "google-genai", "mcp")  # the apps of tests/typing
     session.run("mypy")
     session.run("pyright")
     session.run("python", "-m", "pytest", "tests/typing", "-n0")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from toolshape.calls import Call, Finding, JsonObject, Loss, WireMessage
+from toolshape.calls import Call, Finding, JsonObject, Loss
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.hooks import Hook
@@ -94,7 +94,7 @@ class Bound:
         except ValueError:  # half a surrogate pair, or a default nested deeper than it reads
             return self.provider.gather(json.loads(text))
 
-    def export(self) -> list[JsonObject]:
+    def export(self) -> list[Any]:
         """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
 
         Raises:
@@ -226,7 +226,7 @@ class Bound:
         plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
         return await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
 
-    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[WireMessage]:
+    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
 
         Args:
@@ -248,7 +248,7 @@ class Bound:
             outbound.append(OutboundCall(call_id, shape.wire_name, copied(written)))
         return self.provider.say(outbound)
 
-    def encode(self, results: Sequence[Result]) -> list[WireMessage]:
+    def encode(self, results: Sequence[Result]) -> list[Any]:
         """Results as the provider's messages, in the order given."""
         return self.provider.encode(results) if results else []
 

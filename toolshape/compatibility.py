@@ -9,7 +9,7 @@ from toolshape.providers import get
 from toolshape.registry import Registry
 from toolshape.report import Entry
 from toolshape.tool import Tool, make_tool
-from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.provider import AnyProvider, Provider, Strictness
 
 __all__ = ["Difference", "Refused", "check", "differences"]
 
@@ -25,7 +25,7 @@ class Refused(NamedTuple):
     evidence: str
 
 
-def check(registry: Registry, provider: str | Provider, strict: Strictness | None = None) -> tuple[Refused, ...]:
+def check(registry: Registry, provider: AnyProvider, strict: Strictness | None = None) -> tuple[Refused, ...]:
     """Find everything that a provider would refuse of a registry: of each tool, then of those that it would take together.
 
     Args:
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    tool: Tool[..., Any], targets: Sequence[str | Provider], strict: Strictness | None = None
+    tool: Tool[..., Any], targets: Sequence[AnyProvider], strict: Strictness | None = None
 ) -> tuple[Difference, ...]:
     """Compare how providers are sent a tool: a row for the whole of it, and for each parameter that differs.
 

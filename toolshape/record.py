@@ -144,12 +144,11 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     never_fails = not (
         record.needs_object or record.function is None or definition.layout.injected or is_async(definition.kind)
     )
-    extend = None
-    if definition.layout.contexts:
 
-        def extend(tool: ToolFacts, validated: Any, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-            return with_context(record, tool, validated, inject, CallState(None, None))
+    def with_own(tool: ToolFacts, validated: Any, inject: Mapping[str, Any]) -> Mapping[str, Any]:
+        return with_context(record, tool, validated, inject, CallState(None, None))
 
+    extend = with_own if definition.layout.contexts else None
     return compile_call(record.validate, record.invoke, record.name, None if never_fails else check, extend)
 
 

@@ -19,7 +19,7 @@ from toolshape.results import Results
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool, record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.bodies import parsed_body
-from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.provider import AnyProvider, Provider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -180,8 +180,9 @@ class Registry:
     def __getitem__(self, name: str) -> Tool[..., Any]:
         return self._tools[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._tools
+    def __contains__(self, one: object) -> bool:
+        """Whether a tool, or one of this name, is here."""
+        return one in self._tools if isinstance(one, str) else any(one == tool for tool in self)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
         return iter(self._tools.values())
@@ -220,7 +221,7 @@ class Registry:
         subset._used, subset._hooks = dict(self._used), self._hooks
         return subset
 
-    def bind(self, provider: str | Provider, strict: Strictness | None = None) -> Bound:
+    def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
         """The shapes of these tools, as they are now, at a provider.
 
         Args:
@@ -252,13 +253,13 @@ class Registry:
                 self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
         return bound
 
-    def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> list[JsonObject]:
+    def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> list[Any]:
         """What the provider's SDK takes as ``tools=``; see ``bind`` and ``Bound.export``."""
         return self.bind(provider, strict).export()
 
     def request(
         self,
-        provider: str | Provider,
+        provider: AnyProvider,
         *,
         choice: str | Collection[str] | None = None,
         parallel: bool | None = None,
@@ -277,7 +278,7 @@ class Registry:
         self,
         response: Any,
         *,
-        provider: str | Provider | None = None,
+        provider: AnyProvider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
@@ -303,7 +304,7 @@ class Registry:
         self,
         response: Any,
         *,
-        provider: str | Provider | None = None,
+        provider: AnyProvider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
@@ -313,7 +314,7 @@ class Registry:
         bound = self._bound_for(body, provider)
         return await bound.adispatch(body, inject=inject, limit=limit, on_progress=on_progress)
 
-    def _bound_for(self, body: Any, provider: str | Provider | None) -> Bound:
+    def _bound_for(self, body: Any, provider: AnyProvider | None) -> Bound:
         """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.
 
         Any will do that reads the same canonical calls, so that a second provider of a family does not stand in the way

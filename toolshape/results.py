@@ -136,7 +136,7 @@ class Results(Sequence[Result]):
         return all(result.error is None for result in self)
 
     @property
-    def messages(self) -> list[WireMessage]:
+    def messages(self) -> list[Any]:
         """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
         answers: Sequence[Any] = self.answers
         if not answers:
@@ -156,7 +156,7 @@ class Results(Sequence[Result]):
         return lost
 
     @property
-    def turn(self) -> list[WireMessage]:
+    def turn(self) -> list[Any]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
         return [*_sendable(self.assistant), *self.messages]
 

@@ -4,8 +4,18 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from pydantic import BaseModel
 
@@ -23,7 +33,7 @@ from toolshape.record import Binding, Record, check_examples, check_validation_o
 from toolshape.schema.values import copied
 from toolshape.source import DefinitionSource, FunctionSource
 from toolshape.wire import export
-from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.provider import AnyProvider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,8 +42,13 @@ __all__ = ["Tool", "as_tool", "make_from_definition", "make_tool", "record_of", 
 
 P = ParamSpec("P")
 Rest = ParamSpec("Rest")
-R = TypeVar("R")
+R = TypeVar("R", covariant=True)  # noqa: PLC0105 - users read it where they hover
 S = TypeVar("S")
+T = TypeVar("T")
+
+
+Arguments: TypeAlias = str | bytes | Mapping[str, Any] | None
+"""A model's arguments: JSON text, or an object."""
 
 
 class _SignatureOfFunction:
@@ -82,11 +97,17 @@ class Tool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     @overload
-    def __get__(self, instance: None, owner: type[Any]) -> "Tool[P, R]": ...
+    def __get__(self, instance: None, owner: type[Any]) -> "Tool[..., R]": ...
+    @overload
+    def __get__(
+        self: "Tool[Concatenate[type[S], Rest], R]", instance: S, owner: type[Any] | None = None
+    ) -> "Tool[Rest, R]": ...
     @overload
     def __get__(
         self: "Tool[Concatenate[S, Rest], R]", instance: S, owner: type[Any] | None = None
     ) -> "Tool[Rest, R]": ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> "Tool[P, R]": ...
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[..., Any]":
         """Bind to an object, as the function would be."""
         record = self._record
@@ -95,12 +116,14 @@ class Tool(Generic[P, R]):
             return self
         return Tool(record.bound_to(subject), self)
 
-    def __getattr__(self, name: str) -> Any:
-        # What a bound tool does not have itself, the tool that it was bound from has.
-        origin = self.__dict__.get("_origin")
-        if origin is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(origin, name)
+    if not TYPE_CHECKING:  # a type checker is to see a misspelt name
+
+        def __getattr__(self, name: str) -> Any:
+            # What a bound tool does not have itself, the tool that it was bound from has.
+            origin = self.__dict__.get("_origin")
+            if origin is None:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            return getattr(origin, name)
 
     def __eq__(self, other: object) -> bool:
         if self._origin is None:
@@ -268,9 +291,21 @@ class Tool(Generic[P, R]):
         """
         return make_from_definition(definition, lambda _: function, verbatim, options, calling_frame())
 
+    @overload
     def call(
-        self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
-    ) -> Any:
+        self: "Tool[..., Coroutine[Any, Any, T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> T: ...
+    @overload
+    def call(
+        self: "Tool[..., AsyncIterator[T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> list[T]: ...
+    @overload
+    def call(
+        self: "Tool[..., Iterator[T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> list[T]: ...
+    @overload
+    def call(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> R: ...
+    def call(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
         """Validate a model's arguments, call the function, and return its value.
 
         Args:
@@ -286,9 +321,21 @@ class Tool(Generic[P, R]):
             self.__dict__["call"] = types.MethodType(functools.update_wrapper(call, Tool.call), self)
         return call(self, arguments, inject=inject)
 
+    @overload
     async def acall(
-        self, arguments: str | bytes | Mapping[str, Any] | None, *, inject: Mapping[str, Any] = NOTHING_INJECTED
-    ) -> Any:
+        self: "Tool[..., Coroutine[Any, Any, T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> T: ...
+    @overload
+    async def acall(
+        self: "Tool[..., AsyncIterator[T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> list[T]: ...
+    @overload
+    async def acall(
+        self: "Tool[..., Iterator[T]]", arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
+    ) -> list[T]: ...
+    @overload
+    async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> R: ...
+    async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
         """The same as ``call``, from a running loop: other than async tools run in a thread."""
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
@@ -308,7 +355,7 @@ class Tool(Generic[P, R]):
             state.is_cancelled = True
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
-    def export(self, provider: str | Provider, *, strict: Strictness | None = None) -> JsonObject:
+    def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> JsonObject:
         """Show this tool alone, as one entry of what the provider takes as tools.
 
         Args:

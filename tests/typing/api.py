@@ -1,11 +1,11 @@
 """Checked by mypy and pyright, never run: right calls pass, and each wrong one is an error that is expected here."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from typing_extensions import assert_type
 
-from toolshape import Injected, Plan, Registry, Result, Results, Tool, tool
+from toolshape import CallContext, Injected, Plan, Registry, Result, Results, Tool, tool
 
 
 class Db: ...
@@ -31,9 +31,24 @@ class Desk:
     def close(self, ticket: str) -> bool:
         return bool(ticket)
 
+    @tool
+    @classmethod
+    def open(cls, title: str) -> int:
+        return len(title)
+
+    @tool(title="Made")
+    @staticmethod
+    def make(count: int) -> list[str]:
+        return ["x"] * count
+
     @tool(title="Later")
     async def later(self, ticket: str, /, *, urgent: bool = False) -> str:
         return ticket
+
+
+@tool
+def numbers(n: int) -> Iterator[int]:
+    yield n
 
 
 registry = Registry([add, fetch, Desk().close])
@@ -44,6 +59,23 @@ def added(x: float) -> str:
     return str(x)
 
 
+def results_of() -> Results:
+    return registry.dispatch({}, limit=3, on_progress=print)
+
+
+@registry.around
+def hook(context: CallContext, proceed: Callable[[], Result]) -> Result:
+    assert_type(context.call_id, str)
+    assert_type(context.tool.tags, frozenset[str])
+    return proceed()
+
+
+@registry.around
+async def async_hook(context: CallContext, proceed: Callable[[], Awaitable[Result]]) -> Result:
+    result = await proceed()
+    return result if result.ok else context.result(None)
+
+
 async def right() -> None:
     assert_type(add(1), int)
     assert_type(add(1, b=2), int)
@@ -52,6 +84,20 @@ async def right() -> None:
     assert_type(Desk.close(Desk(), ticket="7"), bool)
     assert_type(await Desk().later("7", urgent=True), str)
     assert_type(added(1.5), str)
+    assert_type(Desk.open("x"), int)
+    assert_type(Desk().open("x"), int)
+    assert_type(Desk.make(3), list[str])
+    assert_type(Desk().make(3), list[str])  # type: ignore[call-arg]
+    assert_type(add.call({"a": 1}), int)
+    assert_type(await add.acall("{}"), int)
+    assert_type(fetch.call({"url": "u"}, inject={"db": Db()}), bytes)
+    assert_type(await fetch.acall({"url": "u"}), bytes)
+    assert_type(stream.call({}), list[int])
+    assert_type(await stream.acall({}), list[int])
+    assert_type(numbers.call({}), list[int])
+    assert_type(Desk().close.call({}), bool)
+    assert_type(Desk().later.call({}), str)
+    assert_type(results_of()[0].arguments, "dict[str, Any] | None")
     assert_type(registry["add"], Tool[..., Any])
     function: Callable[[int, int], int] = add
     assert_type(function(1, 2), int)
@@ -59,7 +105,7 @@ async def right() -> None:
     assert_type(results, Results)
     assert_type(results[0], Result)
     assert_type(results[0:1], list[Result])
-    assert_type(results.turn, list[dict[str, Any]])
+    assert_type(results.turn, list[Any])
     assert_type(registry.bind("openai").plan("{}"), Plan)
     assert_type(await registry.adispatch({}), Results)
     async for n in stream(1):
@@ -78,4 +124,12 @@ async def wrong() -> None:
     added("x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     text: str = add(1)  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     assert text
+    add.exprot("openai")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    Desk().close.exprot("openai")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    results_of()[0].vaule  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    results_of().turns  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    text = add.call({})  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    registry.request("openai", choise="x")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    registry.dispatch({}, injected={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    registry.around(add)  # type: ignore[type-var]  # pyright: ignore[reportArgumentType]
     tool(nam="x")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

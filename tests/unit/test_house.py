@@ -48,10 +48,10 @@ LAZY = {
     ("toolshape.record", "importlib.util"),
     ("toolshape.registry", "toolshape.definitions.build"),
 }
-# Docstrings of public verbs and their arguments; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
+# Docstrings and overloads of public verbs; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
-    "toolshape.tool": 500,
+    "toolshape.tool": 530,
     "toolshape.definitions.jsonschema_checker": 350,
     "toolshape.providers.openai": 430,
     "toolshape.providers.anthropic": 310,

@@ -1,13 +1,14 @@
 """The registry and its bounds: names, snapshots, choices, which shape reads a response."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import toolshape
 from toolshape import DefinitionError, ExportError, Registry, ResponseError, UsageError, tool
 from toolshape.providers import available, get
+from toolshape.wire.provider import ProviderName
 
 
 @tool(tags=["read"])
@@ -21,12 +22,18 @@ def keep(place: str) -> None:
     """Keep."""
 
 
+def test_editors_complete_the_names_of_providers():
+    """All of this package's."""
+    assert set(get_args(ProviderName)) == set(available())
+
+
 def test_a_registry_is_a_collection():
     """In insertion order, by name."""
     registry = Registry([find])
     added = registry.add(keep)
     assert added is keep is registry["keep"]
     assert (len(registry), list(registry), "find" in registry, "x" in registry) == (2, [find, keep], True, False)
+    assert (find in registry, keep in registry, tool(find, name="x") in registry, 5 in registry) == (True, True, False, False)
     assert list(registry.subset(names=["keep"])) == [keep]
     assert list(registry.subset(tags=["read", "slow"])) == [find, keep]
     assert list(registry.subset(names=["find"], tags=["slow"])) == []

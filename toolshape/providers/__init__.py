@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mappin
 from typing import Any
 
 from toolshape.errors import ExportError, Problem, ResponseError, nearest
-from toolshape.wire.provider import Provider
+from toolshape.wire.provider import AnyProvider, Provider
 
 __all__ = ["available", "family_of", "get", "recognised"]
 
@@ -15,7 +15,7 @@ ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
 
 
-def get(provider: str | Provider) -> Provider:
+def get(provider: AnyProvider) -> Provider:
     """Find a provider by name.
 
     Raises:

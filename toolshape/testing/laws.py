@@ -21,7 +21,7 @@ from toolshape.testing.values import values_for
 from toolshape.tool import Tool, as_tool, record_of
 from toolshape.validation.settings import Validate, ValidationSettings
 from toolshape.wire.export import WireTool, to_wire
-from toolshape.wire.provider import Provider
+from toolshape.wire.provider import AnyProvider
 
 try:
     from hypothesis import HealthCheck, Phase, given, settings
@@ -191,7 +191,7 @@ _TYPED: Mapping[str, Callable[[JsonSchema, JsonSchema, int], st.SearchStrategy[A
 
 
 def check_provider(
-    provider: str | Provider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
+    provider: AnyProvider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
 ) -> None:
     """Check that a provider keeps the laws for these tools, lenient and strict.
 

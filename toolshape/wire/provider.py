@@ -190,6 +190,20 @@ class Provider:
 
 Strictness: TypeAlias = bool | Literal["auto"]
 
+ProviderName: TypeAlias = Literal[
+    "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere",
+    "deepseek", "fireworks", "gemini", "gemini-interactions", "gemini-openapi", "gemini-openapi:upper-case",
+    "gemini:string-enums", "groq", "huggingface", "json-schema", "llama-cpp", "mcp",
+    "mcp:2025-06-18", "mcp:2025-11-25", "mcp:2026-07-28", "mcp:refs", "mistral", "moonshot",
+    "ollama", "ollama:server", "openai", "openai-responses", "openai-responses:minimal", "openai:minimal",
+    "openai:string-enums", "openrouter", "together", "vertex", "vllm", "xai",
+    "xai:grpc",
+]  # fmt: skip
+"""The providers of this package, so that an editor completes them."""
+
+AnyProvider: TypeAlias = ProviderName | str | Provider
+"""A provider, or the name of one: of this package's, or of one that an installed package brings."""
+
 
 def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
     """The error for what a provider does not support in a request."""
