@@ -17,7 +17,7 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 ROOMS = (
     "errors", "parts", "calls", "results", "context", "schema", "wire", "providers", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "compatibility",
-    "testing", "cli", "provider",
+    "testing", "commands", "cli", "provider", "__main__",
 )  # fmt: skip
 
 

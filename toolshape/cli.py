@@ -1,181 +1,227 @@
-"""The command line: export, check, compare and call tools. Needs the extra ``cli``."""
+"""The command line: list providers; export, check, compare and call tools. Needs the extra ``cli``."""
 
-import importlib
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from toolshape import compatibility
 from toolshape.errors import ToolshapeError
 from toolshape.options import Options
-from toolshape.providers import get
+from toolshape.providers import available, get
 from toolshape.registry import Registry
-from toolshape.report import table
-from toolshape.tool import Tool, as_tool, make_tool
+from toolshape.results import Result
+from toolshape.tool import Tool, make_tool
 from toolshape.wire.provider import Strictness
 
 try:
     import click
+
+    from toolshape.commands.output import say, show_error, show_table
 except ImportError as error:
-    raise SystemExit("the command line needs click: pip install 'toolshape[cli]'") from error
+    raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
+
+from toolshape.commands.targets import TargetError, injected, registry_of, tool_of
 
 __all__ = ["main"]
 
-
-_STRICT = click.option(
+_STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
+_to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
+_strict = click.option(
     "--strict", type=click.Choice(["auto", "true", "false"]), default=None, help="Whether arguments are constrained."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-_STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+class _Failure(click.ClickException):
+    """What went wrong, in a sentence on standard error."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's own signature
+        show_error(self.message)
+
+
+class _Commands(click.Group):
+    """Says errors without frames, unless ``--traceback`` asks for them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (TargetError, ToolshapeError, ImportError) as error:
+            if ctx.params.get("traceback"):
+                raise
+            raise _Failure(str(error)) from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="toolshape")
-def main() -> None:
-    """Export tools for model providers, and call them as a model would."""
+@click.option("--traceback", is_flag=True, help="Show the frames of an error.")
+def main(traceback: bool) -> None:
+    """Export tools for model providers, and call them as a model would.
+
+    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL; without
+    NAME it is the one registry of the module.
+
+    Exit codes: 0 done; 1 something would be refused, or the call failed; 2 a wrong command, target or provider.
+    """
 
 
 @main.command()
-@click.argument("target", metavar="MODULE:REGISTRY")
-@click.option("--to", "providers", required=True, help="Providers, separated by commas.")
-@_STRICT
-def export(target: str, providers: str, strict: str | None) -> None:
-    """Print what each provider takes as tools, as JSON.
+@_json
+def providers(as_json: bool) -> None:
+    """List the providers, and whether each can constrain arguments.
 
-    MODULE:REGISTRY may also name a single tool. One provider prints its list, several an object of lists.
+    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
+    or null).
     """
-    registry = _as_registry(_load(target), target)
-    names = _names(providers, "--to")
-    try:
-        exported = {name: registry.export(name, strict=_STRICTNESS[strict]) for name in names}
-    except ToolshapeError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(exported if len(names) != 1 else exported[names[0]], indent=2, ensure_ascii=False))
-
-
-@main.command()
-@click.argument("target", metavar="MODULE:TOOL")
-@click.argument("arguments", default="{}")
-def call(target: str, arguments: str) -> None:
-    """Call a tool with JSON ARGUMENTS and print what a model would read.
-
-    Coercions go to standard error; a refused or failed call exits with 1.
-    """
-    # A plain record has no strict form, whatever the tool asks for elsewhere.
-    tool = make_tool(_as_tool(_load(target), target), Options(strict=False), None)
-    try:
-        registry = Registry([tool])
-        [result] = registry.dispatch({"name": tool.name, "arguments": arguments}, provider="json-schema")
-    except ToolshapeError as error:
-        raise click.ClickException(str(error)) from error
-    for path, rule, before, after in result.coercions:
-        click.echo(f"coerced {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
-    if result.error is not None:
-        raise click.ClickException(result.text)
-    click.echo(result.text)
-
-
-@main.command()
-@click.argument("target", metavar="MODULE:REGISTRY")
-@click.option("--for", "providers", required=True, help="Providers, separated by commas.")
-@_STRICT
-@_JSON
-def check(target: str, providers: str, strict: str | None, as_json: bool) -> None:
-    """Say what providers would refuse of a registry, and how each rule is known.
-
-    MODULE:REGISTRY may also name a single tool. Exits with 1 if anything would be refused.
-    """
-    try:
-        registry = _as_registry(_load(target), target)
-        for name in _names(providers, "--for"):
-            _known(name)
-        found = [
-            one
-            for name in _names(providers, "--for")
-            for one in compatibility.check(registry, name, _STRICTNESS[strict])
-        ]
-    except ToolshapeError as error:
-        raise click.ClickException(str(error)) from error
+    found = [get(name) for name in available()]
     if as_json:
-        click.echo(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
-    elif found:
-        click.echo(table(compatibility.Refused._fields, found))
+        _print_json(
+            [
+                {
+                    "name": one.name,
+                    "family": one.family,
+                    "strict": one.strict is not None,
+                    "most_tools": one.most_tools,
+                    "description_limit": one.longest_description,
+                }
+                for one in found
+            ]
+        )
+        return
+    rows = [(one.name, one.family, "yes" if one.strict is not None else "no", one.most_tools or "") for one in found]
+    show_table(("provider", "family", "strict", "tools a request"), rows)
+
+
+@main.command()
+@click.argument("target")
+@_to
+@_strict
+def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
+    """Print what each provider takes as tools, as JSON: of one provider its list, of several an object of lists."""
+    registry = registry_of(target)
+    exported = {name: registry.export(_known(name).name, strict=_STRICTNESS[strict]) for name in to}
+    _print_json(exported if len(to) != 1 else exported[to[0]])
+
+
+@main.command()
+@click.argument("target")
+@_to
+@_strict
+@_json
+def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
+    """Say what providers would refuse of a registry, and what deserves a look. Exits with 1 if anything is refused.
+
+    JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
+    `findings` (objects with `tool`, `path`, `rule`, `message`).
+    """
+    registry = registry_of(target)
+    names = [_known(name).name for name in to]
+    refused = [one for name in names for one in compatibility.check(registry, name, _STRICTNESS[strict])]
+    findings = [{"tool": tool.name, **one._asdict()} for tool in registry for one in tool.findings]
+    if as_json:
+        _print_json({"refused": [one._asdict() for one in refused], "findings": findings})
     else:
-        click.echo(f"nothing would be refused: {len(registry)} tools for {', '.join(_names(providers, '--for'))}")
-    if found:
+        rows = [("refused", *one) for one in refused]
+        rows += [("finding", "", *one.values(), "") for one in findings]
+        if rows:
+            show_table(("what", *compatibility.Refused._fields), rows)
+        count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
+        outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
+        more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""
+        say(f"{count}: {outcome}{more}", style="red" if refused else "green")
+    if refused:
         raise SystemExit(1)
 
 
 @main.command()
-@click.argument("target", metavar="MODULE:TOOL")
-@click.option("--targets", required=True, help="Providers, separated by commas.")
-@_STRICT
-@_JSON
-def diff(target: str, targets: str, strict: str | None, as_json: bool) -> None:
-    """Compare what each provider is sent of a tool: the whole of it, and each parameter that differs."""
-    tool = _as_tool(_load(target), target)
-    names = _names(targets, "--targets")
-    try:
-        found = compatibility.differences(tool, names, _STRICTNESS[strict])
-    except ToolshapeError as error:
-        raise click.ClickException(str(error)) from error
+@click.argument("target")
+@_to
+@_strict
+@_json
+def diff(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
+    """Compare how providers are sent one tool: the whole of it, and each parameter that differs.
+
+    JSON: a list of objects with `path` (empty for the whole) and `told`, an object from provider to what is different.
+    """
+    tool = tool_of(target)
+    found = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
     if as_json:
-        click.echo(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
+        _print_json([one._asdict() for one in found])
         return
     rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.told.items()]
-    click.echo(table(("path", "target", "told"), rows))
+    show_table(("path", "provider", "sent"), rows)
 
 
-def _known(name: str) -> None:
-    try:
-        get(name)
-    except ToolshapeError as error:
-        raise click.BadParameter(str(error)) from error
+@main.command()
+@click.argument("target")
+@click.argument("arguments", default="{}")
+@click.option(
+    "--inject",
+    multiple=True,
+    metavar="NAME=MODULE:FACTORY",
+    help="An injected value: a factory is called. Repeat for more.",
+)
+@_json
+def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) -> None:
+    """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
 
+    Coercions go to standard error; a call that is refused or fails exits with 1.
 
-def _names(given: str, option: str) -> list[str]:
-    names = [name.strip() for name in given.split(",") if name.strip()]
-    if not names:
-        raise click.BadParameter("name at least one provider", param_hint=option)
-    return names
-
-
-def _as_registry(found: Any, target: str) -> Registry:
-    return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
-
-
-def _load(target: str) -> Any:
-    module_name, colon, path = target.partition(":")
-    if not (module_name and colon and path):
-        raise click.BadParameter(f"{target!r} is not of the form MODULE:NAME")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        raise click.BadParameter(f"there is no module {error.name!r}") from error
-    for step in path.split("."):
-        if isinstance(found, Registry) and step in found:
-            found = found[step]
-        elif hasattr(found, step):
-            found = getattr(found, step)
+    JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
+    `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
+    """
+    tool = tool_of(target)
+    text = sys.stdin.read() if arguments == "-" else arguments
+    result = _called(tool, text, injected(inject))
+    if as_json:
+        _print_json(_as_data(result))
+    else:
+        for path, rule, before, after in result.coercions:
+            click.echo(f"coerced {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
+        if result.ok:
+            click.echo(result.text)
         else:
-            raise click.BadParameter(f"{module_name!r} has no {path!r}")
-    return found
+            show_error(result.text)
+    if not result.ok:
+        raise SystemExit(1)
 
 
-def _as_tool(found: Any, target: str) -> Tool[..., Any]:
-    if isinstance(found, Registry):
-        names = ", ".join(tool.name for tool in found)
-        raise click.BadParameter(f"{target} is a registry: name one of its tools, as {target}.NAME ({names})")
-    try:
-        return as_tool(found)
-    except ToolshapeError as error:
-        raise click.ClickException(str(error)) from error
+def _called(tool: Tool[..., Any], arguments: str, inject: Mapping[str, Any]) -> Result:
+    # A plain record has no strict form, whatever the tool asks for elsewhere.
+    registry = Registry([make_tool(tool, Options(strict=False), None)])
+    [result] = registry.dispatch({"name": tool.name, "arguments": arguments}, provider="json-schema", inject=inject)
+    return result
+
+
+def _as_data(result: Result) -> dict[str, Any]:
+    error, text = result.error, result.text
+    failure = None
+    if error is not None:
+        problems = [one._asdict() for one in error.problems]
+        failure = {"code": error.code, "problems": problems, "retryable": error.retryable}
+    return {
+        "ok": result.ok,
+        "text": text,
+        "value": None if error is not None or result.is_text is None else text if result.is_text else json.loads(text),
+        "error": failure,
+        "arguments": result.arguments,
+        "coercions": [one._asdict() for one in result.coercions],
+    }
+
+
+def _known(name: str) -> Any:
+    if "," in name and name not in available():
+        raise TargetError(
+            f"--to takes one provider: write {' '.join('--to ' + one.strip() for one in name.split(','))}"
+        )
+    return get(name)
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="toolshape")

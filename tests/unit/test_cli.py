@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from toolshape.cli import main
+from toolshape.providers import available
 
 SHOP = """
-    from toolshape import Registry, tool
+    from toolshape import Injected, Registry, tool
 
     @tool
     def create_ticket(order_id: str, urgent: bool = False) -> dict:
@@ -29,6 +30,15 @@ SHOP = """
     def plain(x: int) -> int:
         return x
 
+    @tool
+    def needy(n: int = 1, *, db: Injected[dict]) -> str:
+        return db["name"] * n
+
+    def make_db():
+        return {"name": "db"}
+
+    number = 5
+
     tools = Registry([create_ticket, boom])
 """
 
@@ -41,8 +51,9 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
 
-    def invoke(*arguments):
-        return CliRunner().invoke(main, [argument.replace("shop", name, 1) for argument in arguments])
+    def invoke(*arguments, given=None):
+        named = [argument if name in argument else argument.replace("shop", name, 1) for argument in arguments]
+        return CliRunner().invoke(main, named, input=given)
 
     return invoke
 
@@ -51,7 +62,7 @@ def test_export(run):
     """One provider: what the SDK takes; several: by name; a single tool too."""
     one = json.loads(run("export", "shop:tools", "--to", "openai").stdout)
     assert [tool["function"]["name"] for tool in one] == ["create_ticket", "boom"]
-    both = json.loads(run("export", "shop:tools", "--to", "openai, anthropic").stdout)
+    both = json.loads(run("export", "shop:tools", "--to", "openai", "--to", "anthropic").stdout)
     assert both["openai"] == one
     assert [tool["name"] for tool in both["anthropic"]] == ["create_ticket", "boom"]
     assert json.loads(run("export", "shop:plain", "--to", "anthropic").stdout)[0]["name"] == "plain"
@@ -61,8 +72,19 @@ def test_export(run):
     ("arguments", "said"),
     [
         (("export", "shop:tools", "--to", "opnai"), "there is no provider 'opnai'"),
-        (("export", "shop", "--to", "openai"), "not of the form MODULE:NAME"),
-        (("export", "shop:nothing", "--to", "openai"), "has no 'nothing'"),
+        (("export", ":x", "--to", "openai"), "not of the form MODULE:NAME or PATH.py:NAME"),
+        (
+            ("export", "shop:tolls", "--to", "openai"),
+            "has no 'tolls' (did you mean \"tools\"?); there are create_ticket",
+        ),
+        (("export", "shop:tools.nope", "--to", "openai"), "there is no tool 'nope'; there are create_ticket, boom"),
+        (("export", "shop:tools", "--to", "openai,mcp"), "--to takes one provider: write --to openai --to mcp"),
+        (("export", "shop:tools", "--to", "google"), 'write "gemini"'),
+        (("export", "./nowhere.py:tools", "--to", "openai"), "there is no file nowhere.py"),
+        (("export", "shop:number", "--to", "openai"), "is of type int: name a registry, a tool or a function"),
+        (("call", "shop:needy"), "needy needs inject={'db': ...}"),
+        (("call", "shop:needy", "--inject", "db"), "is not of the form NAME=MODULE:FACTORY"),
+        (("call", "shop:needy", "--inject", "db=nowhere:make"), "there is no module 'nowhere'"),
         (("export", "nowhere_at_all:tools", "--to", "openai"), "there is no module 'nowhere_at_all'"),
         (("call", "shop:tools", "{}"), "is a registry"),
         (("call", "shop:tools.create_ticket", "{}"), "order_id: required, but missing"),
@@ -85,13 +107,100 @@ def test_call(run):
     assert done.stderr == "coerced order_id by text_from_integer: 45128 -> '45128'\n"
     assert run("call", "shop:exact", '{"n": 2}').stdout == "2\n"
     assert run("call", "shop:plain", '{"x": 2}').stdout == "2\n"
+    assert run("call", "shop:plain", "-", given='{"x": 3}').stdout == "3\n"
+
+
+def test_call_with_injected_values(run):
+    """A factory is called; anything else is the value."""
+    for target in ("db=shop:make_db", "db=shop:make_db.__call__"):
+        assert run("call", "shop:needy", '{"n": 2}', "--inject", target).stdout == "dbdb\n"
+
+
+def test_call_as_json(run):
+    """What a program reads: the same keys whatever happened."""
+    done = json.loads(run("call", "shop:tools.create_ticket", '{"order_id": 45128}', "--json").stdout)
+    assert done == {
+        "ok": True,
+        "text": '{"名":"45128","urgent":false}',
+        "value": {"名": "45128", "urgent": False},
+        "error": None,
+        "arguments": {"order_id": "45128", "urgent": False},
+        "coercions": [{"path": "order_id", "rule": "text_from_integer", "before": 45128, "after": "45128"}],
+    }
+    done = run("call", "shop:tools.create_ticket", "{}", "--json")
+    failed = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert failed.keys() == {"ok", "text", "value", "error", "arguments", "coercions"}
+    assert (failed["ok"], failed["error"]["code"], failed["arguments"]) == (False, "invalid_arguments", None)
+    assert failed["error"]["problems"][0]["path"] == "order_id"
+
+
+def test_providers(run):
+    """Every name, and whether arguments can be constrained."""
+    rows = [line.split() for line in run("providers").stdout.splitlines()]
+    assert ["openai", "openai", "yes", "128"] in rows
+    assert ["mcp", "mcp", "no"] in rows
+    listed = json.loads(run("providers", "--json").stdout)
+    assert {one["name"] for one in listed} == set(available())
+    assert listed[0].keys() == {"name", "family", "strict", "most_tools", "description_limit"}
+
+
+def test_a_path_as_target(run, tmp_path):
+    """With a name in it, or the one registry of the module."""
+    [shop] = tmp_path.glob("shop_*.py")
+    for path in (f"./{shop.name}", str(shop), shop.name):
+        for name in (":tools", ""):
+            listed = json.loads(run("export", path + name, "--to", "anthropic").stdout)
+            assert [entry["name"] for entry in listed] == ["create_ticket", "boom"]
+    assert run("call", f"./{shop.name}:plain", '{"x": 2}').stdout == "2\n"
+
+
+BROKEN = {
+    "raise ValueError('no settings')": "ValueError: no settings",
+    "import nothing_of_this_name": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+    "x = (": "SyntaxError",
+    "from toolshape import tool\n@tool\ndef f(x: object()): ...": "f cannot be a tool",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_module_that_cannot_be_loaded(run, tmp_path, text):
+    """A line with its place, and the frames where they are asked for."""
+    (tmp_path / "broken.py").write_text(text, encoding="utf-8")
+    for target in ("broken:tools", "./broken.py:tools"):
+        done = run("export", target, "--to", "openai")
+        assert done.exit_code == 2
+        assert BROKEN[text] in done.stderr
+        assert "broken.py" in done.stderr
+        assert "Traceback" not in done.output
+        assert "importlib" not in done.output
+    done = run("--traceback", "export", "broken:tools", "--to", "openai")
+    assert done.exception is not None
+    assert not isinstance(done.exception, SystemExit)
+
+
+def test_a_terminal_has_colours_and_fits_its_width(run, monkeypatch, capsys):
+    """By rich; elsewhere rows are whole and plain."""
+    from toolshape.commands import output
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    output.show_table(("what", "message"), [("refused", "[bold]" + "x" * 200)])
+    output.say("done", style="green")
+    output.show_error("no [red]markup[/red] of users")
+    out, err = capsys.readouterr()
+    assert "\x1b[1;31mrefused" in out
+    assert "[bold]" in out
+    assert max(len(line) for line in out.splitlines()) < 100
+    assert "[red]markup[/red]" in err
 
 
 def test_the_script_is_installed():
     """As the README says it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "toolshape.cli", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "toolshape", "--version"], capture_output=True, text=True, check=True)
     assert "0.1.0" in done.stdout
 
 
@@ -116,36 +225,49 @@ def test_check(run, tmp_path):
     """What would be refused, by whom, where, by which rule, and how that is known; 1 if anything would be."""
     [shop] = tmp_path.glob("shop_*.py")
     shop.write_text(LONG, encoding="utf-8")
-    done = run("check", "shop:tools", "--for", "openai,anthropic,mcp")
+    done = run("check", "shop:tools", "--to", "openai", "--to", "anthropic", "--to", "mcp")
     assert done.exit_code == 1
-    head, *rows = done.stdout.splitlines()
-    assert head.split() == ["provider", "tool", "path", "rule", "message", "evidence"]
-    assert [row.split()[:2] for row in rows] == [["anthropic", "many"], ["mcp", "x" * 70], ["mcp", "many"]]
+    head, *rows, summary = done.stdout.splitlines()
+    assert summary == "2 tools to openai, anthropic, mcp: 3 refused"
+    assert head.split() == ["what", "provider", "tool", "path", "rule", "message", "evidence"]
+    assert [row.split()[1:3] for row in rows] == [["anthropic", "many"], ["mcp", "x" * 70], ["mcp", "many"]]
     assert "30 optional properties, at most 23 are taken" in rows[0]
     assert "2026" in rows[0]
-    found = json.loads(run("check", "shop:tools", "--for", "anthropic", "--json").stdout)
+    found = json.loads(run("check", "shop:tools", "--to", "anthropic", "--json").stdout)["refused"]
     assert [(one["tool"], one["rule"]) for one in found] == [("many", "grammar")]
-    done = run("check", "shop:tools." + "x" * 70, "--for", "openai,gemini", "--strict", "auto")
-    assert (done.exit_code, done.stdout) == (0, "nothing would be refused: 1 tools for openai, gemini\n")
-    done = run("check", "shop:tools", "--for", "opnai")
+    done = run("check", "shop:tools." + "x" * 70, "--to", "openai", "--to", "gemini", "--strict", "auto")
+    assert (done.exit_code, done.stdout) == (0, "1 tool to openai, gemini: nothing would be refused\n")
+    done = run("check", "shop:tools", "--to", "opnai")
     assert (done.exit_code, "there is no provider 'opnai'" in " ".join(done.stderr.split())) == (2, True)
+
+
+def test_check_shows_findings(run):
+    """They deserve a look, and refuse nothing."""
+    done = run("check", "shop:tools", "--to", "openai")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == "2 tools to openai: nothing would be refused, 1 finding"
+    assert "no description: a model must guess what it is for" in done.stdout
+    found = json.loads(run("check", "shop:tools", "--to", "openai", "--json").stdout)
+    assert (found["refused"], [one["tool"] for one in found["findings"]]) == ([], ["boom"])
 
 
 def test_diff(run, tmp_path):
     """How each target is sent each parameter that differs."""
     [shop] = tmp_path.glob("shop_*.py")
     shop.write_text(LONG, encoding="utf-8")
-    done = run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp")
+    done = run("diff", "shop:tools.%s" % ("x" * 70), "--to", "openai", "--to", "mcp")
     lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
     told = {(path, target): what for path, target, what in lines if path in ("a", "b")}
     assert told["a", "openai"].startswith("additionalProperties: a map, sent as a list of pairs")
     assert told["b", "openai"] == "required: null means: left out; default: said in the description"
     assert told["a", "mcp"] == told["b", "mcp"] == "as written"
-    rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--targets", "openai,mcp", "--json").stdout)
+    rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--to", "openai", "--to", "mcp", "--json").stdout)
     assert rows[0]["path"] == ""
     assert rows[0]["told"]["openai"].startswith("strict; name: sent as ")
     assert rows[0]["told"]["mcp"] == "lenient"
-    same = json.loads(run("diff", "shop:tools.many", "--targets", "openai,azure", "--strict", "false", "--json").stdout)
+    same = json.loads(
+        run("diff", "shop:tools.many", "--to", "openai", "--to", "azure", "--strict", "false", "--json").stdout
+    )
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
     assert all(row["told"]["openai"] == row["told"]["azure"] for row in same)
-    assert run("diff", "shop:tools", "--targets", "openai").exit_code != 0
+    assert run("diff", "shop:tools", "--to", "openai").exit_code != 0

@@ -18,6 +18,7 @@ LIBRARIES = {
     "toolshape.testing.laws": {"hypothesis", "jsonschema"},
     "toolshape.testing.values": {"hypothesis"},
     "toolshape.cli": {"click"},
+    "toolshape.commands.output": {"click", "rich"},
     # For the type checker only.
     "toolshape.tool": {"typing_extensions"},
     "toolshape.registry": {"typing_extensions"},
@@ -121,7 +122,7 @@ def test_importing_toolshape_imports_no_extra():
     loaded = set(
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert not loaded & {"click", "openai", "anthropic", "jsonschema", "hypothesis", "pytest", "httpx"}
+    assert not loaded & {"click", "openai", "anthropic", "jsonschema", "hypothesis", "pytest", "httpx", "rich"}
     assert not loaded & {"asyncio", "logging", "difflib", "pkgutil"}
     script = "import sys; from toolshape import Registry, tool; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -136,7 +137,10 @@ def test_the_command_line_says_what_it_needs():
     """Without click there is a sentence, not a traceback."""
     script = "import sys; sys.modules['click'] = None; import toolshape.cli"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (1, "the command line needs click: pip install 'toolshape[cli]'")
+    assert (done.returncode, done.stderr.strip()) == (
+        1,
+        "the command line needs click and rich: pip install 'toolshape[cli]'",
+    )
 
 
 def test_every_public_thing_is_described():

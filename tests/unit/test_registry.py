@@ -33,7 +33,12 @@ def test_a_registry_is_a_collection():
     added = registry.add(keep)
     assert added is keep is registry["keep"]
     assert (len(registry), list(registry), "find" in registry, "x" in registry) == (2, [find, keep], True, False)
-    assert (find in registry, keep in registry, tool(find, name="x") in registry, 5 in registry) == (True, True, False, False)
+    assert (find in registry, keep in registry, tool(find, name="x") in registry, 5 in registry) == (
+        True,
+        True,
+        False,
+        False,
+    )
     assert list(registry.subset(names=["keep"])) == [keep]
     assert list(registry.subset(tags=["read", "slow"])) == [find, keep]
     assert list(registry.subset(names=["find"], tags=["slow"])) == []

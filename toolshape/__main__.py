@@ -1,0 +1,6 @@
+"""``python -m toolshape``: the command line."""
+
+from toolshape.cli import main
+
+if __name__ == "__main__":
+    main(prog_name="toolshape")

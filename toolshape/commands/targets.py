@@ -1,0 +1,166 @@
+"""A target as it is typed in; the registry, tool or value that it names out, or a sentence that says why not."""
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from toolshape.errors import ToolshapeError, did_you_mean
+from toolshape.registry import Registry
+from toolshape.tool import Tool, as_tool
+
+__all__ = ["TargetError", "injected", "load", "registry_of", "tool_of"]
+
+
+class TargetError(Exception):
+    """A target names nothing, or what it names could not be loaded; ``__cause__`` is what its module raised."""
+
+
+def load(target: str) -> Any:
+    """Load ``MODULE:NAME`` or ``PATH.py:NAME``; without a name, the one registry of the module.
+
+    Raises:
+        TargetError: There is nothing of this name.
+    """
+    place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
+    module = _module(place, target)
+    if not path:
+        return _only_registry(module, target)
+    found: Any = module
+    for step in path.split("."):
+        if isinstance(found, Registry) and step in found:
+            found = found[step]
+        elif isinstance(found, Registry):
+            raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in found], 'tool')}")
+        elif hasattr(found, step):
+            found = getattr(found, step)
+        else:
+            names = [name for name, one in vars(found).items() if isinstance(one, (Registry, Tool))]
+            raise TargetError(f"{target}: {place} has no {_no_such(step, names, '')}")
+    return found
+
+
+def _has_name(target: str) -> bool:
+    return ":" in target and not target.endswith(".py")
+
+
+def _no_such(name: str, names: Iterable[str], kind: str) -> str:
+    """That there is nothing of a name, what was probably meant, and what there is."""
+    names = list(names)
+    hint = did_you_mean(name, names)
+    there = f"; there are {', '.join(names)}" if names else ""
+    said = f"there is no {kind} {name!r}" if kind else repr(name)
+    return f"{said}{f' ({hint})' if hint else ''}{there}"
+
+
+def _module(place: str, target: str) -> ModuleType:
+    if place.endswith(".py") or "/" in place or "\\" in place:
+        return _of_file(Path(place))
+    if not place:
+        raise TargetError(f"{target!r} is not of the form MODULE:NAME or PATH.py:NAME")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{place}.".startswith(f"{error.name}."):
+            raise TargetError(f"there is no module {error.name!r} here or on the path") from error
+        raise _failed(place, error) from error
+    except Exception as error:
+        raise _failed(place, error) from error
+
+
+def _of_file(path: Path) -> ModuleType:
+    """The module in a file; what is beside it can be imported by it, as when Python runs a script."""
+    if not path.is_file():
+        raise TargetError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{path} is not a Python file")
+    sys.path.insert(0, str(path.resolve().parent))
+    module = importlib.util.module_from_spec(spec)
+    is_new = sys.modules.setdefault(path.stem, module) is module  # annotations and pickles look for its classes there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        if is_new:
+            del sys.modules[path.stem]
+        raise _failed(str(path), error) from error
+    return module
+
+
+def _failed(place: str, error: BaseException) -> TargetError:
+    """What a module raised, in a line, with the place in the user's own files."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if "importlib" not in one.filename]
+    own = [one for one in frames if "toolshape" not in Path(one.filename).parts]
+    at = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+    if isinstance(error, SyntaxError):
+        at = f" at {error.filename}:{error.lineno}"
+    return TargetError(f"{place} could not be loaded: {type(error).__name__}: {error}{at}")
+
+
+def _only_registry(module: ModuleType, target: str) -> Registry:
+    found = {name: one for name, one in vars(module).items() if isinstance(one, Registry)}
+    if len(found) != 1:
+        names = ", ".join(f"{target}:{name}" for name in found)
+        raise TargetError(
+            f"name one of {names}" if found else f"{target} has no registry: name a tool, as {target}:NAME"
+        )
+    return next(iter(found.values()))
+
+
+def registry_of(target: str) -> Registry:
+    """The registry that a target names, or one of the single tool or function that it names.
+
+    Raises:
+        TargetError: It names nothing of the kind.
+    """
+    found = load(target)
+    return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
+
+
+def tool_of(target: str) -> Tool[..., Any]:
+    """The tool that a target names; a function becomes one.
+
+    Raises:
+        TargetError: It names no single tool.
+    """
+    found = load(target)
+    if isinstance(found, Registry):
+        if len(found) == 1:
+            return next(iter(found))
+        names = ", ".join(tool.name for tool in found)
+        raise TargetError(f"{target} is a registry: name one of its tools, as {target}.NAME ({names})")
+    return _as_tool(found, target)
+
+
+def _as_tool(found: Any, target: str) -> Tool[..., Any]:
+    if not callable(found):
+        raise TargetError(f"{target} is of type {type(found).__name__}: name a registry, a tool or a function")
+    try:
+        return as_tool(found)
+    except ToolshapeError as error:
+        raise TargetError(str(error)) from error
+
+
+def injected(given: Iterable[str]) -> dict[str, Any]:
+    """The values to inject, from ``NAME=MODULE:FACTORY`` each: a function is called, anything else is the value.
+
+    Raises:
+        TargetError: One cannot be loaded, or its factory raised.
+    """
+    values: dict[str, Any] = {}
+    for one in given:
+        name, _, target = one.partition("=")
+        if not (name.isidentifier() and target):
+            raise TargetError(f"--inject {one!r} is not of the form NAME=MODULE:FACTORY")
+        found = load(target)
+        try:
+            values[name] = found() if callable(found) else found
+        except Exception as error:
+            raise TargetError(f"--inject {name}: {target} raised {type(error).__name__}: {error}") from error
+    return values
