@@ -59,7 +59,7 @@ def entries(given: Any) -> Iterator[Any]:
         message = f"{type(given).__name__} is not a definition"
         raise ForeignError("a definition", Problem(path="", rule="form", message=message))
     for wrapper in ("config", "toolConfig"):  # a request's keywords at Gemini and Bedrock
-        if isinstance(given.get(wrapper), dict):
+        if isinstance(given.get(wrapper), dict) and not any(isinstance(given.get(key), list) for key in _LISTS):
             yield from entries(given[wrapper])
             return
     holder = next((key for key in _LISTS if isinstance(given.get(key), list)), None)
@@ -163,6 +163,8 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_Form, JsonObject]:
     kind = entry.get("type")
     if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:
         return _Form("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry  # it takes nothing
+    if not entry and name:  # a schema that says nothing: it takes nothing
+        return _Form("json-schema", None, ""), entry
     if (
         any(word in entry for word in SCHEMA_WORDS)
         and isinstance(kind, (str, list, type(None)))
@@ -194,7 +196,7 @@ def _unwrapped(written: Any) -> Any:
         except ValueError:
             return written
     if isinstance(written, dict) and set(written) == {"json"}:
-        return written["json"]
+        return _unwrapped(written["json"])
     return written
 
 

@@ -34,15 +34,16 @@ JSON_KEYWORDS = (
 JSON_SCHEMA = (
     structure.wrapped_root,
     inlined(rewrites.recursion_as_json_text),
-    everywhere(each(structure.patterns_as_map, structure.require_what_is_there)),
+    everywhere(each(structure.describe_constraints, structure.patterns_as_map, structure.require_what_is_there)),
     KEYS,
-    everywhere(rewrites.merge_all_of),
+    everywhere(rewrites.all_of_merged_or_told),
     everywhere(rewrites.one_of_as_any_of),
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.boolean_enum_as_strings),
     everywhere(rewrites.mixed_enum_as_strings),
     everywhere(rewrites.inclusive_bounds),
     everywhere(rewrites.only_keywords(*JSON_KEYWORDS)),
+    everywhere(structure.require_what_is_named),
 )
 
 
@@ -79,6 +80,7 @@ OPENAPI = (
     everywhere(rewrites.open_objects),
     everywhere(rewrites.only_keywords(*OPENAPI_KEYWORDS)),
     everywhere(any_of_alone),
+    everywhere(structure.require_what_is_named),
 )
 
 

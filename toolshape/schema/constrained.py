@@ -10,6 +10,7 @@ from toolshape.calls import JsonSchema, Loss
 from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
 from toolshape.schema.references import resolver
 from toolshape.schema.rewrites import (
+    all_of_merged_or_told,
     annotations_of,
     any_as_json_text,
     extras_as_pairs,
@@ -27,7 +28,14 @@ from toolshape.schema.rewrites import (
 from toolshape.schema.union_branches import fits
 from toolshape.schema.walk import everywhere
 
-__all__ = ["STRUCTURE", "patterns_as_map", "possible_enum", "require_what_is_there", "wrapped_root"]
+__all__ = [
+    "STRUCTURE",
+    "patterns_as_map",
+    "possible_enum",
+    "require_what_is_named",
+    "require_what_is_there",
+    "wrapped_root",
+]
 
 
 def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
@@ -39,7 +47,27 @@ def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
     return type_list_as_any_of(node, at) if len(others) != 1 or others[0] in ("object", "array") else None
 
 
-_OF_THE_WHOLE = frozenset({"required", "not", "minProperties", "maxProperties", "dependentRequired", "description"})
+_OF_THE_WHOLE = frozenset(
+    {
+        "required",
+        "not",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "description",
+        "if",
+        "then",
+        "else",
+        "dependentSchemas",
+    }
+)
+_BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
+
+
+def _is_of_the_whole(branch: JsonSchema) -> bool:
+    """Whether a branch only constrains the object that it stands in, and names no fields of its own."""
+    others = set(branch) - MARKS - _OF_THE_WHOLE
+    return others <= _BRANCHES and all(_is_of_the_whole(_node(one)) for key in others for one in branch[key])
 
 
 def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
@@ -47,7 +75,7 @@ def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
     found = [
         keyword
         for keyword in ("anyOf", "oneOf", "allOf")
-        if node.get(keyword) and all(set(branch) - MARKS <= _OF_THE_WHOLE for branch in map(_node, node[keyword]))
+        if node.get(keyword) and all(map(_is_of_the_whole, map(_node, node[keyword])))
     ]
     if not found or "type" not in node:
         return None
@@ -112,6 +140,18 @@ def possible_enum(node: JsonSchema, at: Place) -> Change | None:
     return say_instead("enum")(node, at)
 
 
+def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
+    """Require no field that is no property: for providers that refuse the whole schema for one."""
+    lost = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
+    if not lost:
+        return None
+    kept = [name for name in node["required"] if name not in lost]
+    rest = {key: value for key, value in node.items() if key != "required"}
+    note = f"requires {lost[0]!r}, which is no property: a call without it is refused by us"
+    loss = Loss(path=at.path, keyword="required", kind="widened", note=note)
+    return Change(node={**rest, "required": kept} if kept else rest, losses=(loss,))
+
+
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
     """Required fields without a schema: given one, or no longer required if the object is closed."""
     properties = node.get("properties", {})
@@ -174,7 +214,8 @@ STRUCTURE: tuple[Pass, ...] = tuple(
         everywhere,
         (
             each(type_list_apart, describe_constraints, patterns_as_map, possible_enum, require_what_is_there),
-            merge_all_of,
+            all_of_merged_or_told,
+            require_what_is_there,  # what was merged may require more than it names
             branches_whole,
             one_of_as_any_of,
             free_object_as_json_text,

@@ -34,6 +34,7 @@ _TYPES: Mapping[str, str] = {
     **dict(zip("1234567", ("string", "number", "integer", "boolean", "array", "object", "null"), strict=True)),
 }
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
+_NEVER: tuple[Any, ...] = (False, {"not": {}}, {"not": True})
 _DEFINITIONS = ("$defs", "definitions")
 _DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 # What a keyword can hold; anything else is no schema.
@@ -73,8 +74,17 @@ class SchemaReader:
         found = self.canonical(schema)
         if "$ref" in found:  # the root itself is a reference
             target = resolver(found)(found)
+            if not isinstance(target, dict):
+                self.problems.append(Problem(path="", rule="$ref", message=f"{found['$ref']} admits nothing"))
+                return {}
             found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
-        if found.get("type", "object") != "object":
+        kinds = found.get("type", "object")
+        if isinstance(kinds, list) and "object" in kinds:
+            self.findings.append(
+                Finding(path="", rule="dialect", message=f"arguments are an object: {kinds} is read as object")
+            )
+            kinds = "object"
+        if kinds != "object":
             message = f"arguments are an object, not {found['type']!r}"
             self.problems.append(Problem(path="", rule="type", message=message))
         found = {**found, "type": "object"}
@@ -108,6 +118,13 @@ class SchemaReader:
 
     def kinds(self, node: JsonSchema, at: Place) -> None:
         """What a keyword holds is of the kind that it can hold."""
+        for keyword in [
+            key
+            for key, value in node.items()
+            if value is None and key not in ("default", "const", "example", "properties", "type")
+        ]:
+            del node[keyword]
+            self.note(at, f"{keyword} is null, which is ignored")
         for keyword, kinds in _KINDS.items():
             if keyword in node and not isinstance(node[keyword], kinds):
                 self.problem(at, "not_a_schema", f"{keyword} cannot be of type {type(node[keyword]).__name__}")
@@ -206,12 +223,7 @@ class SchemaReader:
                 node["type"] = known if len(known) > 1 else known[0]
             else:
                 del node["type"]
-        elif node.keys() & {"properties", "patternProperties"} and not node.keys() & {
-            "$ref",
-            "anyOf",
-            "oneOf",
-            "allOf",
-        }:
+        elif node.keys() & {"properties", "patternProperties"} and _says_nothing_else(node):
             node["type"] = "object"
         elif node.keys() & {"items", "prefixItems"} and "$ref" not in node:
             node["type"] = "array"
@@ -253,8 +265,8 @@ class SchemaReader:
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: {} if inner is True else inner for name, inner in properties.items()}
-            if any(inner is False for inner in properties.values()):
-                properties = {name: inner for name, inner in properties.items() if inner is not False}
+            if any(inner in _NEVER for inner in properties.values()):
+                properties = {name: inner for name, inner in properties.items() if inner not in _NEVER}
                 self.note(at, "a field that is never valid is left out")
             marked = [name for name, inner in properties.items() if isinstance(inner, dict) and _is_required(inner)]
             node["properties"] = {
@@ -319,7 +331,18 @@ def _of_a_list(parameters: list[JsonSchema]) -> JsonSchema:
 
 def _is_map_of_parameters(schema: JsonSchema) -> bool:
     """Whether these are parameters by their names, and no schema: one of them may be called ``type``."""
-    words = SCHEMA_WORDS | {"required", "additionalProperties", "$defs", "definitions"}
+    words = SCHEMA_WORDS | {
+        "required",
+        "additionalProperties",
+        "$defs",
+        "definitions",
+        "patternProperties",
+        "propertyNames",
+        "dependentSchemas",
+        "dependentRequired",
+        "unevaluatedProperties",
+        "then",
+    }
     is_schema = bool(schema.keys() & words) and not isinstance(schema.get("type"), dict)
     return bool(schema) and not is_schema and all(isinstance(inner, dict) for inner in schema.values())
 
@@ -331,3 +354,12 @@ def _without_mark(inner: JsonSchema) -> JsonSchema:
 
 def _is_required(inner: JsonSchema) -> bool:
     return inner.get("required") is True or str(inner.get("required", "")).lower() == "true"
+
+
+def _says_nothing_else(node: JsonSchema) -> bool:
+    """Whether nothing beside the fields speaks of a type: no reference, and no branch of one."""
+    branches = [one for keyword in ("anyOf", "oneOf", "allOf") for one in node.get(keyword, ())]
+    return "$ref" not in node and all(
+        isinstance(one, dict) and not one.keys() & {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
+        for one in branches
+    )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
 from toolshape.schema.arrows import Arrow
+from toolshape.schema.intersect import intersected
 from toolshape.schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
 from toolshape.schema.references import definition_name
 from toolshape.schema.union_branches import are_disjoint, fits
@@ -73,11 +74,16 @@ def _to_json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+_TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
+"""The keywords of which one says what a value may be."""
+
+
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """``Any`` as JSON text: constrained decoding does not support it."""
-    if at.is_root or set(node) - ANNOTATIONS:
+    """``Any``, and a schema without a type, as JSON text: constrained decoding does not support it."""
+    constraints = set(node) - ANNOTATIONS
+    if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
-    return json_text(node, at, of="Any JSON value", text_is_meant=True)
+    return of_a_form(node, at) if constraints else json_text(node, at, of="Any JSON value", text_is_meant=True)
 
 
 def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -548,27 +554,32 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
 
 
 def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
-    """``allOf`` as one schema: a single part, or parts that are objects with fields of their own."""
+    """``allOf`` as one schema: what its parts say of the same is intersected."""
     parts = node.get("allOf")
     if not parts:
         return None
     outside = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1 and not (outside.keys() - ANNOTATIONS) & parts[0].keys():
+    if len(parts) == 1 and isinstance(parts[0], dict) and not (outside.keys() - ANNOTATIONS) & parts[0].keys():
         return Change(node={**parts[0], **outside})
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), outside]:
-        for key, value in part.items():
-            if key == "properties" and not value.keys() & merged.get(key, {}).keys():
-                merged[key] = {**merged.get(key, {}), **value}
-            elif key == "required":
-                merged[key] = list(dict.fromkeys([*merged.get(key, []), *value]))
-            elif key in ANNOTATIONS or merged.get(key, value) == value:
-                merged[key] = value
-            else:
-                raise UnsupportedError(
-                    f"allOf whose parts differ in {key!r}: merge them by hand", path=at.path, rule="allOf"
-                )
+        if part is False:
+            raise UnsupportedError("allOf that admits nothing", path=at.path, rule="allOf")
+        if isinstance(part, dict):
+            merged = intersected(merged, part, at.resolve, ANNOTATIONS, path=at.path)
     return Change(node=merged)
+
+
+def all_of_merged_or_told(node: JsonSchema, at: Place) -> Change | None:
+    """``allOf`` as one schema; what cannot be one is described beside named fields, else sent as JSON text."""
+    try:
+        return merge_all_of(node, at)
+    except UnsupportedError:
+        if "type" in node and (at.is_root or "properties" in node):
+            return say_instead("allOf")(node, at)
+        if at.is_root:
+            raise
+        return of_a_form(node, at)
 
 
 # --- types and null -----------------------------------------------------------------------------------------------
