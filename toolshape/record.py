@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from toolshape import providers
 from toolshape.calls import Call, Verbatim
 from toolshape.context import CallContext, CallState, ToolFacts
-from toolshape.errors import CallError, DefinitionError, Problem, UsageError
+from toolshape.errors import CallError, DefinitionError, Problem, UsageError, nearest
 from toolshape.execution.returned import is_async
 from toolshape.execution.run import compile_call, refuse_running_loop
 from toolshape.function.invoke import Invoke
@@ -33,6 +33,7 @@ __all__ = [
     "with_context",
 ]
 
+_SURELY = 0.8  # the likeness of a misspelt name
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
 """What a tool in a class body is bound to when it is taken from an object."""
 
@@ -171,8 +172,15 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
     require_object(record)
     if record.function is None:
         raise UsageError(f"{record.name} has no function: answer its calls yourself, or pass one to from_definition")
-    for name, default in record.definition.layout.injected.items():
-        if default is inspect.Parameter.empty and name not in inject and name not in record.definition.layout.contexts:
+    layout = record.definition.layout
+    for name, default in layout.injected.items():
+        if name in inject or name in layout.contexts:
+            continue
+        if default is not inspect.Parameter.empty:
+            if inject and (meant := nearest(name, inject.keys() - layout.injected.keys(), _SURELY)):
+                message = f"inject={{{meant!r}: ...}} is no parameter of {record.name}: did you mean {name!r}?"
+                raise UsageError(message)
+        else:
             given = f", was given {sorted(map(str, inject))}" if inject else ""
             raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
 

@@ -8,7 +8,6 @@ from toolshape.providers import available, get
 from toolshape.testing.laws import check_shape
 from toolshape.wire.export import to_wire
 
-
 # Values are drawn part by part, and hardly one that is drawn for one part of these fits the other.
 NOT_DRAWN = {"bounds in several parts", "choices in several parts", "patterns in several parts"}
 

@@ -1,11 +1,25 @@
 """Mistakes that developers make, and what each error says: what was given, what is expected, what to write."""
 
 import asyncio
+import logging
+import pickle
 from typing import Any
 
 import pytest
 
-from toolshape import DefinitionError, ExportError, Injected, Registry, ResponseError, ToolError, UsageError, tool
+from toolshape import (
+    CallError,
+    DefinitionError,
+    ExportError,
+    Injected,
+    Registry,
+    ResponseError,
+    Tool,
+    ToolError,
+    UsageError,
+    tool,
+)
+from toolshape.testing import check_slips
 
 
 @tool
@@ -72,6 +86,36 @@ def names_what_only_type_checkers_see() -> None:
 def forgets_to_inject(x: int, db: Db) -> int: ...
 
 
+def bare(x: int): ...
+
+
+def injects_a_list(x: list[Injected[int]]) -> int: ...
+
+
+@tool
+def look(*, cache: Injected[dict] = {}) -> int:
+    return len(cache)
+
+
+def hooked() -> Registry:
+    registry = Registry([add])
+
+    @registry.around
+    def hook(context: Any, proceed: Any) -> None: ...
+
+    return registry
+
+
+def cause_of(results: Any) -> None:
+    raise results[0].error.__cause__
+
+
+def collected(event: Any, provider: str = "openai") -> None:
+    collector = Registry([add]).bind(provider).collector()
+    collector.feed(event)
+    collector.close()
+
+
 MISTAKES = {
     "a ToolError returned": (returns_an_error, UsageError, "fail returned a ToolError: raise it"),
     "a name under TYPE_CHECKING": (
@@ -135,6 +179,143 @@ MISTAKES = {
     ),
     "a method of no object": (lambda: Registry([Shop.sell]), UsageError, "get it from an object"),
     "an async tool in a running loop": (lambda: asyncio.run(in_a_loop()), UsageError, "await adispatch, arun or acall"),
+    # --- at the decorator ---------------------------------------------------------------------------------------
+    "an option misspelt": (lambda: tool(nam="x"), TypeError, "unexpected keyword argument 'nam'"),
+    "a class as a tool": (lambda: tool(Db), DefinitionError, "a class is not a tool: decorate a function that returns"),
+    "a lambda": (lambda: tool(lambda x: x), DefinitionError, "a lambda has no name: pass name="),
+    "a value as a tool": (lambda: tool(5), DefinitionError, "int is not callable"),
+    "a coercion rule misspelt": (
+        lambda: tool(coerce={"number_txt": True})(add.function),
+        DefinitionError,
+        'did you mean "number_text"?',
+    ),
+    "an example that is wrong": (
+        lambda: tool(examples=[{"a": "x"}])(add.function),
+        DefinitionError,
+        'examples[0].a: expected integer, got "x"',
+    ),
+    "a timeout that is none": (lambda: tool(timeout=0)(add.function), DefinitionError, "a number of seconds above 0"),
+    "a limit that is none": (lambda: tool(limit=0)(add.function), DefinitionError, "a positive number of calls, not 0"),
+    "keys for a provider nobody knows": (
+        lambda: tool(providers={"antropic": {}})(add.function),
+        DefinitionError,
+        "no provider 'antropic' (did you mean \"anthropic\"?)",
+    ),
+    "effects that exclude each other": (
+        lambda: tool(effects=["read", "write"])(add.function),
+        DefinitionError,
+        '"read" excludes "write" and "destructive": leave one out',
+    ),
+    "strict that is no word for it": (
+        lambda: tool(strict="yes")(add.function),
+        DefinitionError,
+        "must be True, False or \"auto\", not 'yes'",
+    ),
+    "results to be checked that nothing describes": (
+        lambda: tool(validate_result=True)(bare),
+        DefinitionError,
+        "the return annotation describes no result: annotate it, or leave this out",
+    ),
+    "Injected inside a list": (
+        lambda: tool(injects_a_list),
+        DefinitionError,
+        "Injected[...] must be the whole annotation",
+    ),
+    # --- at the registry and at export ----------------------------------------------------------------------------
+    "a response given to a provider's own": (
+        lambda: Registry([add]).bind("anthropic").dispatch({"choices": [{"message": {"role": "assistant"}}]}),
+        ResponseError,
+        "a response of openai, not of anthropic",
+    ),
+    "strict at a provider without it": (
+        lambda: Registry([add]).export("mcp", strict=True),
+        ExportError,
+        "mcp has no strict form of a tool: leave strict= out",
+    ),
+    "a word for strict that is none": (
+        lambda: Registry([add]).bind("openai", strict="always"),
+        UsageError,
+        "strict is True, False or \"auto\", not 'always'",
+    ),
+    "a choice that is no text": (
+        lambda: Registry([add]).request("openai", choice=5),
+        ExportError,
+        "a choice is a word, a name or some names, not 5",
+    ),
+    "a choice among none": (
+        lambda: Registry([add]).request("openai", choice=[]),
+        ExportError,
+        'a choice among no tools: say "none"',
+    ),
+    "a subset of a tool that is not there": (lambda: Registry([add]).subset(["ad"]), KeyError, "ad"),
+    "a definition in no known form": (
+        lambda: Registry().add_definitions([{"foo": 1}]),
+        DefinitionError,
+        "not a known definition format: it has 'foo'",
+    ),
+    "a function for no definition": (
+        lambda: Registry().add_definitions([{"name": "a", "parameters": {}}], {"b": print}),
+        DefinitionError,
+        "there is no definition of 'b'",
+    ),
+    # --- in use -----------------------------------------------------------------------------------------------------
+    "an injected name misspelt beside a default": (
+        lambda: Registry([look]).dispatch({"name": "look", "arguments": {}}, inject={"cahce": {}}),
+        UsageError,
+        "inject={'cahce': ...} is no parameter of look: did you mean 'cache'?",
+    ),
+    "a hook that cannot be awaited": (
+        lambda: asyncio.run(hooked().adispatch({"name": "add", "arguments": {"a": 1}})),
+        UsageError,
+        "make it async def, or call dispatch",
+    ),
+    "a hook that returns nothing": (
+        lambda: cause_of(hooked().dispatch({"name": "add", "arguments": {"a": 1}})),
+        UsageError,
+        "returned nothing, and did not call proceed(): return what proceed() gives, or context.result(value)",
+    ),
+    "a call to run that is not there": (
+        lambda: Registry([add]).bind("openai").plan({"choices": [{"message": {"role": "assistant"}}]}).run(only=["c1"]),
+        UsageError,
+        "only= names 'c1', which is no call of this plan",
+    ),
+    "a limit for a response that is none": (
+        lambda: Registry([add]).dispatch({"name": "add", "arguments": {}}, limit=0),
+        UsageError,
+        "limit= is how many calls run at once, 1 or more, not 0",
+    ),
+    "the stream of another provider": (
+        lambda: collected({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}),
+        ResponseError,
+        "nothing has come that is an event of openai; the last was with the keys ['message', 'type']",
+    ),
+    "an error in place of a stream": (
+        lambda: collected({"type": "error", "error": {"message": "overloaded"}}, "cohere"),
+        ResponseError,
+        "not a stream, but an error of the provider: {'message': 'overloaded'}",
+    ),
+    "a plan that is pickled": (
+        lambda: pickle.dumps(Registry([add]).bind("openai").plan({"role": "assistant", "content": "Hi"})),
+        TypeError,
+        "pickle its calls, or results",
+    ),
+    "arguments that are no JSON": (
+        lambda: add.call("{'a': 1}"),
+        CallError,
+        "a key must be in double quotes at line 1 column 2",
+    ),
+    "the model of a tool that has none": (
+        lambda: Tool.from_definition({"name": "a", "parameters": {}}).model,
+        UsageError,
+        "was made from a definition: it has a schema, and no model",
+    ),
+    "a tool without a function": (
+        lambda: Registry([Tool.from_definition({"name": "a", "parameters": {}})]).dispatch(
+            {"name": "a", "arguments": {}}
+        ),
+        UsageError,
+        "a has no function: answer its calls yourself, or pass one to from_definition",
+    ),
 }
 
 
@@ -145,3 +326,52 @@ def test_the_error_says_what_to_do(mistake):
     with pytest.raises(error) as caught:
         make()
     assert words in str(caught.value)
+
+
+def test_there_are_as_many_as_were_found():
+    """The mistakes of a first day."""
+    assert len(MISTAKES) >= 46
+
+
+def test_a_misspelt_description_is_in_the_log(caplog):
+    """The description is lost, and nothing else tells at once."""
+    with caplog.at_level(logging.WARNING):
+
+        @tool
+        def weather(city: str) -> str:
+            """The weather.
+
+            Args:
+                cty: Where.
+            """
+            return city
+
+    assert "'cty' is documented, but there is no such parameter: did you mean 'city'?" in caplog.text
+    assert [one.path for one in weather.findings] == ["cty"]
+
+
+class Entry:
+    """An entry point of a package, as ``importlib.metadata`` gives it."""
+
+    name, value = "broken", "somebody.provider:BROKEN"
+
+    def load(self) -> Any:
+        raise RuntimeError("no licence")
+
+
+def test_a_provider_of_a_package_that_cannot_be_loaded(monkeypatch):
+    """It is named, with its package."""
+    monkeypatch.setattr("toolshape.providers._entry_points", lambda: [Entry()])
+    with pytest.raises(
+        ExportError, match=r"'broken' of somebody\.provider:BROKEN cannot be loaded: RuntimeError: no licence"
+    ):
+        Registry([add]).export("broken")
+    monkeypatch.setattr(Entry, "load", lambda self: 5)
+    with pytest.raises(ExportError, match=r"is somebody\.provider:BROKEN, of type int, and no Provider"):
+        Registry([add]).export("broken")
+
+
+def test_arguments_to_begin_with_must_be_right():
+    """``check_slips`` changes right arguments."""
+    with pytest.raises(ValueError, match="these are not"):
+        check_slips(add, {"a": "x"})

@@ -45,6 +45,7 @@ LAZY = {
     ("toolshape.dispatch.hooks", "toolshape.execution.aio"),
     ("toolshape.dispatch.handler", "toolshape.definitions.output_checker"),
     ("toolshape.context", "logging"),
+    ("toolshape.function.model", "logging"),
     ("toolshape.record", "toolshape.execution.limits"),
     ("toolshape.record", "importlib.util"),
     ("toolshape.registry", "toolshape.definitions.build"),
@@ -60,10 +61,10 @@ LONG_MODULES = {
     "toolshape.schema.rewrites": 740,
     "toolshape.schema.walk": 420,
     "toolshape.schema.normalise": 370,
-    "toolshape.testing.laws": 450,
+    "toolshape.testing.laws": 455,
     "toolshape.registry": 345,
     "toolshape.dispatch.plan": 330,
-    "toolshape.function.model": 330,
+    "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,
 }
 

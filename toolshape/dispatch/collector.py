@@ -9,7 +9,7 @@ from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import folded, reading_of
 from toolshape.dispatch.resolve import call_of
 from toolshape.errors import ResponseError
-from toolshape.providers import recognised
+from toolshape.providers import families, recognised
 from toolshape.wire.provider import Provider
 from toolshape.wire.stream_events import Decoder
 
@@ -23,7 +23,7 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_handlers", "_provider", "_response")
+    __slots__ = ("_complete", "_decoder", "_handlers", "_last", "_provider", "_response")
 
     def __init__(self, provider: Provider, handlers: Handlers) -> None:
         self._provider = provider
@@ -31,6 +31,7 @@ class Collector:
         self._decoder = Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
+        self._last: Any = None
 
     def feed(self, chunk: Any) -> list[Call]:
         """Take one more piece of the stream.
@@ -52,8 +53,13 @@ class Collector:
 
         Returns:
             The calls that were not complete; where the stream was cut, these are cut off.
+
+        Raises:
+            ResponseError: Nothing of what came was an event of this provider's.
         """
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
+        if not self._is_of_this_provider():
+            raise ResponseError(self._not_a_stream(), body=self._last)
         if not recognised(self._provider, self._response):
             return found
         _, wires, *_ = reading_of(self._provider, self._response)
@@ -67,7 +73,7 @@ class Collector:
             ResponseError: Nothing has come that is a response.
         """
         if not self._response or not recognised(self._provider, self._response):
-            raise ResponseError("nothing has come of the stream that is a response", body=self._response)
+            raise ResponseError(self._not_a_stream(), body=self._last)
         assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
@@ -92,7 +98,41 @@ class Collector:
         for call in self.close():
             yield call
 
+    def _is_of_this_provider(self) -> bool:
+        """Whether what came may be a stream of this provider's: not if it left no trace, and does at another's."""
+        event = self._last
+        if not isinstance(event, dict) or self._response != _after(self._provider, {}):
+            return True
+        if event.get("error") or event.get("type") == "error":
+            return False
+        others = [one for one in families() if one.family != self._provider.family]
+        return not any(_after(one, event) != _after(one, {}) == _after(one, _NOBODYS) for one in others)
+
+    def _not_a_stream(self) -> str:
+        """What has come instead of a stream of this provider's."""
+        if self._last is None:
+            return "nothing has come of the stream that is a response"
+        last = self._last if isinstance(self._last, dict) else {}
+        if last.get("error") or last.get("type") == "error":
+            return f"not a stream, but an error of the provider: {str(last.get('error') or last)[:300]}"
+        what = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
+        return f"nothing has come that is an event of {self._provider.name}; the last was {what}: is it another provider's?"
+
     def _folded(self, event: Any) -> list[Call]:
+        self._last = event
         done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
         self._complete.update(at for at, _ in done)
         return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]
+
+
+_NOBODYS: JsonObject = {"": None}  # an event that only a provider which keeps whatever comes takes for its own
+
+
+def _after(provider: Provider, event: JsonObject) -> JsonObject | None:
+    """What one event makes of an empty response; ``None`` where it is no event of the provider's."""
+    body: JsonObject = {}
+    try:
+        folded(provider, body, event)
+    except ResponseError:
+        return None
+    return body

@@ -17,7 +17,7 @@ from pydantic.warnings import ArbitraryTypeWarning
 
 from toolshape.calls import Finding, JsonSchema
 from toolshape.core_schema.tighten import tighten
-from toolshape.errors import DefinitionError, Problem
+from toolshape.errors import DefinitionError, Problem, nearest
 from toolshape.function import docstrings
 from toolshape.function.annotations import description_of, is_context, unpacked
 from toolshape.function.arguments import shown_name
@@ -302,6 +302,23 @@ def _line(error: Exception) -> str:
     return line
 
 
+def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
+    """What the docstring describes and the function does not have; the log says which name was probably meant."""
+    undescribed = [one.name for one in signature.parameters if one.name not in signature.doc.parameters]
+    for name in signature.doc.parameters:
+        if name in signature.names:
+            continue
+        message = "documented, but there is no such parameter"
+        if meant := nearest(name, undescribed):
+            import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+            message += f": did you mean {meant!r}? Its description is lost"
+            logging.getLogger("toolshape").warning(
+                "%s (%s): %r is %s", signature.name, signature.location, name, message
+            )
+        yield Finding(path=name, rule="documented_but_absent", message=message)
+
+
 def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
     found = [
         Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
@@ -311,10 +328,6 @@ def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
     if not signature.doc.description:
         found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
-        found.extend(
-            Finding(path=name, rule="documented_but_absent", message="documented, but there is no such parameter")
-            for name in signature.doc.parameters
-            if name not in signature.names
-        )
+        found.extend(_misspelt_in_docstring(signature))
     found.extend(Finding(path="", rule="unsayable_branch", message=detail) for detail in skipped)
     return tuple(found)

@@ -9,7 +9,7 @@ from typing import Any
 from toolshape.errors import ExportError, Problem, ResponseError, nearest
 from toolshape.wire.provider import AnyProvider, Provider
 
-__all__ = ["available", "family_of", "get", "recognised"]
+__all__ = ["available", "families", "family_of", "get", "recognised"]
 
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
@@ -28,11 +28,28 @@ def get(provider: AnyProvider) -> Provider:
         for entry in _entry_points():
             if entry.name != provider:
                 continue
-            loaded = entry.load()
-            if isinstance(loaded, Provider):
-                return loaded
+            return _loaded(entry)
         raise _no_such_provider(provider)
     return found
+
+
+def _loaded(entry: Any) -> Provider:
+    """The provider of an installed package.
+
+    Raises:
+        ExportError: The package cannot be loaded, or gives something else.
+    """
+    try:
+        loaded = entry.load()
+    except Exception as error:  # a package may raise anything where it is imported
+        message = f"the provider {entry.name!r} of {entry.value} cannot be loaded: {type(error).__name__}: {error}"
+        problem = Problem(path="", rule="provider", message=message)
+        raise ExportError(provider=entry.name, tool=None, problems=[problem]) from error
+    if not isinstance(loaded, Provider):
+        message = f"the provider {entry.name!r} is {entry.value}, of type {type(loaded).__name__}, and no Provider"
+        problem = Problem(path="", rule="provider", message=message)
+        raise ExportError(provider=entry.name, tool=None, problems=[problem])
+    return loaded
 
 
 def _no_such_provider(name: Any) -> ExportError:
@@ -88,6 +105,11 @@ def _built_in() -> Mapping[str, Provider]:
     names = [f"{__name__}.{file.name}" for file in found]
     files = [importlib.import_module(name) for name in names]
     return {provider.name: provider for file in files for provider in file.PROVIDERS}
+
+
+def families() -> tuple[Provider, ...]:
+    """The default provider of each wire family of this package."""
+    return tuple(one for name, one in _built_in().items() if one.family == name)
 
 
 def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:

@@ -263,6 +263,7 @@ def check_slips(
 
     Raises:
         SilentlyWrongError: One was taken for something that was not intended, or refused without its place.
+        ValueError: Arguments that were given are not right: the tool refuses them without coercions.
     """
     made = as_tool(tool)
     found: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
@@ -272,10 +273,14 @@ def check_slips(
             outcome, rules = check_slip(made, slip, coerce=coerce)
             found[slip.kind, outcome, rules] += 1
 
+    takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
     for right in arguments:
+        try:
+            takes(right)
+        except CallError as error:
+            raise ValueError(f"check_slips begins with right arguments, and these are not: {error}") from error
         check(right)
     if not arguments:
-        takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
         _profile(examples)(
             given(values(record_of(made).definition.schema).filter(functools.partial(_is_right, takes)))(check)
         )()

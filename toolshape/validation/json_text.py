@@ -30,11 +30,36 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
     except ValueError as error:
         is_cut = str(error).startswith("EOF while parsing")
         if repair is None or is_cut or not isinstance(text, str):
-            raise UnreadableError(str(error), rule="json_truncated" if is_cut else "json_invalid") from error
+            raise UnreadableError(_plain(str(error)), rule="json_truncated" if is_cut else "json_invalid") from error
         return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):
         require_unique_keys(read_json(text))
     return read_json(text, keeps_keys=False) if _FLOAT.search(str(text)) else value, False
+
+
+_PLAIN_WORDS = {
+    "EOF while parsing a value": "it ends in the middle of a value",
+    "EOF while parsing a string": "it ends in the middle of a string",
+    "EOF while parsing an object": "it ends in the middle of an object",
+    "EOF while parsing a list": "it ends in the middle of an array",
+    "expected ident": "expected true, false or null",
+    "key must be a string": "a key must be in double quotes",
+    "invalid number": "not a number of JSON",
+    "trailing characters": "there is more after the end",
+    "trailing comma": "a comma too many",
+    "invalid escape": "a backslash before a character that takes none",
+    "unexpected end of hex escape": "half of a character",
+    "recursion limit exceeded": "nested too deeply",
+}
+"""What the parser says, and what a model or a developer understands."""
+
+
+def _plain(message: str) -> str:
+    """The parser's message in plain words, with the place."""
+    said = next(
+        (plain + message[len(word) :] for word, plain in _PLAIN_WORDS.items() if message.startswith(word)), message
+    )
+    return said.replace(" (\\u0000-\\u001F) found while parsing", " in")
 
 
 _FLOAT = re.compile(r"[0-9][.eE]")  # or a text that looks like one
