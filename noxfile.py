@@ -97,7 +97,7 @@ def lanes(session: nox.Session) -> None:
     # On 3.11 every row and every case, on the others a sample.
     session.install("--editable", ".[test,sdks]")
     env = EVERY if session.python == "3.11" else FEW
-    tests = session.posargs or ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits"]
+    tests = session.posargs or ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
     session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *tests, env=env)
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from toolshape import Injected, Registry, tool
 
-ORDERS = {"45128": {"item": "kettle", "status": "sent"}, "45200": {"item": "lamp", "status": "packed"}}
+ORDERS = {"45128": "kettle, sent", "45200": "lamp, packed"}
 
 
 @tool
-def find_order(order_id: str, *, orders: Injected[dict[str, dict[str, str]]]) -> dict[str, str]:
+def find_order(order_id: str, *, orders: Injected[dict[str, str]]) -> str:
     """Find an order by its number.
 
     Args:
         order_id: The order number, digits only.
     """
-    return {"order_id": order_id, **orders[order_id]}
+    return orders[order_id]
 
 
 @tool
@@ -29,89 +29,52 @@ def create_ticket(order_id: str, reason: str, urgent: bool = False) -> str:
         order_id: The order number, digits only.
         reason: What the customer says, in a sentence.
         urgent: Whether someone must look at it today.
-
-    Returns:
-        The number of the ticket.
     """
     return f"T-{order_id} ({'urgent' if urgent else 'normal'}): {reason}"
 
 
 tools = Registry([find_order, create_ticket])
 
-RIGHT = {"order_id": "45200"}
-WRONG_TYPE = {"order_id": 45128}
-REFUSED = {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}
-
-
-def openai_call(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Write a call as OpenAI sends it: the arguments are a text."""
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-
-
-OPENAI_RESPONSE = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "gpt-5",
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "tool_calls",
-            "message": {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    openai_call("call_0", "find_order", RIGHT),
-                    openai_call("call_1", "find_order", WRONG_TYPE),
-                    openai_call("call_2", "create_ticket", REFUSED),
-                ],
-            },
-        }
-    ],
-}
-
-ANTHROPIC_RESPONSE = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "model": "claude-sonnet-4-6",
-    "stop_reason": "tool_use",
-    "stop_sequence": None,
-    "usage": {"input_tokens": 300, "output_tokens": 90},
-    "content": [
-        {"type": "text", "text": "Let me look at both orders and open a ticket."},
-        {"type": "tool_use", "id": "toolu_0", "name": "find_order", "input": RIGHT},
-        {"type": "tool_use", "id": "toolu_1", "name": "find_order", "input": WRONG_TYPE},
-        {"type": "tool_use", "id": "toolu_2", "name": "create_ticket", "input": REFUSED},
-    ],
+CALLS = [
+    ("find_order", {"order_id": 45128}),  # a number where a text is wanted
+    ("create_ticket", {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}),  # a text for a boolean
+]
+OPENAI_CALLS = [
+    {"id": f"call_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    for i, (name, arguments) in enumerate(CALLS)
+]
+RESPONSES: dict[str, dict[str, Any]] = {
+    "openai": {
+        "choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": OPENAI_CALLS}}]
+    },
+    "anthropic": {
+        "type": "message",
+        "role": "assistant",
+        "stop_reason": "tool_use",
+        "content": [
+            {"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": arguments}
+            for i, (name, arguments) in enumerate(CALLS)
+        ],
+    },
 }
 
 
-def tell(provider: str, response: dict[str, Any]) -> None:
+def tell(provider: str) -> None:
     """Play one turn with a provider, and say what happens."""
-    print(f"\n=== {provider} ===\n")
-    request = tools.request(provider, choice="auto")
-    print(f"We offer {len(tools)} tools. The first, as {provider} is shown it:")
-    print(json.dumps(request["tools"][0], indent=2))
-
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Where are 45200 and 45128? 45128 leaks!"}]
-    results = tools.dispatch(response, inject={"orders": ORDERS})
-
-    print(f"\nThe model calls {len(results)} times:")
+    bound = tools.bind(provider)
+    first = bound.request(choice="auto")["tools"][0]
+    print(f"{provider} is offered {len(tools)} tools, in its own form: {json.dumps(first)[:68]}...")
+    results = bound.dispatch(RESPONSES[provider], inject={"orders": ORDERS})
     for result in results:
-        print(f"\n  {result.call.name}({json.dumps(result.call.arguments)})")
+        print(f"  it calls {result.call.name}({json.dumps(result.call.arguments)})")
         for path, rule, before, after in result.coercions:
             print(f"    coerced: {path} was {before!r}, is {after!r} (rule {rule})")
-        if result.ok:
-            print(f"    gave:   {result.text}")
-        else:
-            print("    refused, and the model is told:\n      " + result.text.replace("\n", "\n      "))
-
-    messages += results.turn
-    print(f"\nThe conversation goes on with these {len(results.messages)} message(s) of ours:")
-    print(json.dumps(results.messages, indent=2))
+        said = result.text.replace("\n", "\n      ")
+        print(f"    gave: {said}" if result.ok else f"    refused, and the model reads:\n      {said}")
+    roles = [message["role"] for message in results.turn]
+    print(f"  to go on with: {len(results.turn)} messages ({', '.join(roles)})\n")
 
 
 if __name__ == "__main__":
-    tell("openai", OPENAI_RESPONSE)
-    tell("anthropic", ANTHROPIC_RESPONSE)
+    tell("openai")
+    tell("anthropic")

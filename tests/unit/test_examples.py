@@ -12,11 +12,10 @@ def test_quickstart():
     script = ROOT / "examples" / "quickstart.py"
     done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    first, second = done.stdout.split("=== anthropic ===")
-    for part in (first, second):
-        assert 'gave:   {"order_id":"45200","item":"lamp","status":"packed"}' in part
-        assert "coerced: order_id was 45128, is '45128' (rule text_from_integer)" in part
+    assert len(done.stdout.splitlines()) < 30
+    first, second = done.stdout.split("\n\n")[:2]
+    for part, provider in ((first, "openai"), (second, "anthropic")):
+        assert part.startswith(f"{provider} is offered 2 tools")
+        assert "coerced: order_id was 45128, is '45128' (rule text_from_integer)\n    gave: kettle, sent" in part
         assert 'urgent: expected boolean, got "true"' in part
-    assert '"tool_call_id": "call_2"' in first
-    assert '"is_error": true' in second
-    assert "orders" not in first.split("The model calls")[0]
+        assert "orders" not in part.splitlines()[0]

@@ -1,0 +1,75 @@
+"""The code blocks of the README and of the pages run as they stand; real clients talk to a server on this machine."""
+
+import importlib.util
+from pathlib import Path
+from unittest import SkipTest
+
+import pytest
+from replies import serve
+from sybil import Document
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def has(*libraries: str) -> bool:
+    """Whether all of these are installed."""
+    return all(importlib.util.find_spec(library) is not None for library in libraries)
+
+
+@pytest.fixture
+def clients(monkeypatch):
+    """Clients find the server by the variables that their documentation names."""
+    server = serve()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "none")
+    yield
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.usefixtures("clients")
+def test_the_code_blocks_run(page):
+    """In order, each with the names of those before it; a block that needs a package which is not here is left out."""
+    document = Document.parse(str(page), SkipParser(), PythonCodeBlockParser())
+    document.namespace["has"] = has
+    left_out = []
+    for example in document.examples():
+        try:
+            example.evaluate()
+        except SkipTest as reason:
+            left_out.append(str(reason))
+    if left_out:
+        pytest.skip(f"{len(left_out)} blocks of {page.name} were left out: {', '.join(sorted(set(left_out)))}")
+
+
+def test_recipes_are_short():
+    """Under 15 lines each, beneath the heading."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    recipes = text.partition("\n## Recipes\n")[2].partition("\n## ")[0]
+    blocks = [block.partition("```")[0].strip() for block in recipes.split("```python\n")[1:]]
+    assert len(blocks) >= 7
+    for block in blocks:
+        assert len([line for line in block.splitlines() if line.strip()]) <= 15, block
+
+
+def test_the_pages_that_are_named_are_there():
+    """Links between the pages, and to headings of the README."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for target in {part.partition(")")[0] for part in text.split("](")[1:]}:
+            place, _, heading = target.partition("#")
+            if not place.startswith("http"):
+                assert not place or (page.parent / place).exists(), f"{page.name}: {target}"
+            if not place and heading:
+                headings = {
+                    line.lstrip("# ").lower().replace(" ", "-").replace(",", "")
+                    for line in text.splitlines()
+                    if line.startswith("#")
+                }
+                assert heading in headings, f"{page.name}: {target}"
