@@ -84,7 +84,7 @@ class Results(Sequence[Result]):
 
     __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw", "waiting")
     calls: Sequence[Call]
-    answers: Sequence[Result | None]
+    answers: list[Result | None]
     waiting: Sequence[tuple[Any, ...]]
     assistant: Sequence[WireMessage]
     encode: Callable[[Sequence[Result]], list[WireMessage]]

@@ -21,7 +21,7 @@ class Handler:
     """All that a call of one tool at one provider needs, compiled at the first call.
 
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
-    ``is_framed``: results are cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
+    ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
     ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop,
     and nothing takes part in its calls. ``is_apart``: it is not called like a plain tool; ``is_last``: ``run`` calls it
     after those that are not. ``takes_part``: hooks, a limit or a ``CallContext`` do. ``check_output`` refuses a result that its schema does not admit.
@@ -29,7 +29,7 @@ class Handler:
 
     __slots__ = (
         "back", "check_output", "contexts", "has_needs", "hooks", "invoke", "is_apart", "is_async", "is_awaited",
-        "is_framed", "is_last", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "says_text", "takes_part",
+        "is_last", "is_looked_at", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "says_text", "takes_part",
         "timeout", "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
@@ -58,8 +58,8 @@ class Handler:
         self.write: Callable[[Any], tuple[str, bool]] = record.output.write
         self.longest_result = record.options.longest_result
         self.is_untrusted = record.options.untrusted
-        self.is_framed = self.is_untrusted or self.longest_result is not None
-        self.says_text = not self.is_framed and record.output.says_text and self.check_output is None
+        self.is_looked_at = self.is_untrusted or self.longest_result is not None or self.check_output is not None
+        self.says_text = not self.is_looked_at and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
         self.is_plain = not (self.has_needs or self.is_apart)
 
@@ -70,6 +70,17 @@ class Handler:
             return self.written(validated)
         except Exception:  # a user validator may raise anything
             return None
+
+    def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
+        """The text of a value as the model reads it, and whether it is the value itself.
+
+        Raises:
+            ValueError: The schema of the results does not admit it.
+        """
+        if self.check_output is not None:
+            self.check_output(text, is_text)
+        framed = self.framed(text)
+        return framed, is_text if framed is text else None
 
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""

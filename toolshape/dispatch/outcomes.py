@@ -38,10 +38,8 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
             text.encode()  # half a surrogate pair cannot be sent
         else:
             text, is_text = handler.write(value)
-            if handler.check_output is not None:
-                handler.check_output(text, is_text)
-            if handler.is_framed and (framed := handler.framed(text)) is not text:
-                text, is_text = framed, None
+            if handler.is_looked_at:
+                text, is_text = handler.looked_at(text, is_text)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything
