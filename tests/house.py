@@ -4,6 +4,7 @@
 """
 
 import ast
+import functools
 from pathlib import Path
 
 import toolshape
@@ -33,6 +34,7 @@ def room(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
+@functools.cache
 def imports(name: str) -> list[tuple[str, bool]]:
     """What a module imports, by its full name, and whether it does so inside a function."""
     tree = TREES[name]
@@ -51,9 +53,14 @@ def imports(name: str) -> list[tuple[str, bool]]:
     return found
 
 
+@functools.cache
+def _graph() -> dict[str, frozenset[str]]:
+    return {name: frozenset(one for one, _ in imports(name) if one in MODULES) for name in MODULES}
+
+
 def graph() -> dict[str, set[str]]:
     """What each module imports of the package, inside functions too."""
-    return {name: {one for one, _ in imports(name) if one in MODULES} for name in MODULES}
+    return {name: set(needs) for name, needs in _graph().items()}
 
 
 def in_order(names: list[str], needs: dict[str, set[str]]) -> list[str]:

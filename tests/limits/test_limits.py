@@ -13,7 +13,7 @@ from function_calls import calls_in, growth
 from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
 
-from toolshape import DefinitionError, Registry, Tool, tool
+from toolshape import DefinitionError, ExportError, Registry, Tool, tool
 from toolshape.dispatch.similar_names import NameIndex
 from toolshape.schema.lens import Change
 from toolshape.schema.limits import sizes
@@ -386,3 +386,26 @@ def test_a_choice_of_very_many():
     bound = Registry([made]).bind("json-schema")
     bound.dispatch({"name": "f", "arguments": '{"x": "w"}'})
     assert calls_in(lambda: bound.dispatch({"name": "f", "arguments": '{"x": "w"}'})) < 100_000
+
+
+def test_hostile_definitions_end():
+    """References that double, and nesting without end, are refused with a sentence."""
+    doubling = {f"D{i}": {"type": "array", "prefixItems": [{"$ref": f"#/$defs/D{i + 1}"}] * 2} for i in range(40)}
+    made = Tool.from_definition(
+        {"name": "f", "parameters": {"properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": {**doubling, "D40": {}}}}
+    )
+    with pytest.raises(ExportError, match="split the tool"):
+        made.export("gemini")
+    deep = {"type": "string"}
+    for _ in range(5000):
+        deep = {"type": "array", "items": deep}
+    with pytest.raises(DefinitionError):
+        Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": {"x": deep}}})
+
+
+def test_more_properties_than_a_provider_takes():
+    """Counted as the provider counts."""
+    schema = {f"p{number}": {"type": "string"} for number in range(5001)}
+    made = Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": schema}})
+    with pytest.raises(ExportError, match="5001 properties"):
+        made.export("openai", strict=True)
