@@ -148,6 +148,8 @@ class Bound:
         """
         if not self._shapes and choice in (None, "auto", "none"):
             return {}
+        if not (parallel is None or parallel is True or parallel is False):
+            raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
             raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
@@ -180,7 +182,7 @@ class Bound:
                 if (meant := _OTHER_WORDS.get(name)) is not None:
                     message = f"{name!r} is no tool, and what some provider calls {meant!r}: write {meant!r}"
                     raise self._request_error("choice", "choice", message)
-                hint = did_you_mean(str(name), wire_names)
+                hint = did_you_mean(str(name), [*_MODES, *wire_names])
                 raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:
             raise self._request_error("choice", "choice", 'a choice among no tools: say "none"')

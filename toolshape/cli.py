@@ -1,17 +1,18 @@
 """The command line: list providers; export, check, compare and call tools. Needs the extra ``cli``."""
 
+import contextlib
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from toolshape import compatibility
 from toolshape.errors import ToolshapeError
-from toolshape.options import Options
 from toolshape.providers import available, get
-from toolshape.registry import Registry
+from toolshape.registry import lenient
 from toolshape.results import Result
-from toolshape.tool import Tool, make_tool
+from toolshape.tool import record_of
 from toolshape.wire.provider import Strictness
 
 try:
@@ -21,7 +22,7 @@ try:
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
-from toolshape.commands.targets import TargetError, injected, registry_of, tool_of
+from toolshape.commands.targets import TargetError, injected, registry_of, registry_of_tool, tool_of
 
 __all__ = ["main"]
 
@@ -102,7 +103,7 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
     """Print what each provider takes as tools, as JSON: of one provider its list, of several an object of lists."""
     registry = registry_of(target)
     exported = {name: registry.export(_known(name).name, strict=_STRICTNESS[strict]) for name in to}
-    _print_json(exported if len(to) != 1 else exported[to[0]])
+    _print_json(exported if len(exported) != 1 else exported[to[0]])
 
 
 @main.command()
@@ -152,6 +153,8 @@ def diff(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) ->
         return
     rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.told.items()]
     show_table(("path", "provider", "sent"), rows)
+    if len(found) == 1:
+        say("no parameter differs")
 
 
 @main.command()
@@ -172,9 +175,19 @@ def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) ->
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
     """
-    tool = tool_of(target)
-    text = sys.stdin.read() if arguments == "-" else arguments
-    result = _called(tool, text, injected(inject))
+    if not click.get_current_context().find_root().params["traceback"]:
+        logging.getLogger("toolshape").addHandler(
+            logging.NullHandler()
+        )  # what a tool raised is shown where it is asked for
+    with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):  # what a tool prints is no JSON of ours
+        registry, name = registry_of_tool(target)
+        values = injected(inject)
+        known = record_of(registry[name]).definition.layout.injected
+        if unknown := sorted(values.keys() - known.keys()):
+            raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
+        text = _standard_input() if arguments == "-" else arguments
+        body = {"name": name, "arguments": text}
+        [result] = lenient(registry, name).dispatch(body, provider="json-schema", inject=values)
     if as_json:
         _print_json(_as_data(result))
     else:
@@ -188,11 +201,11 @@ def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) ->
         raise SystemExit(1)
 
 
-def _called(tool: Tool[..., Any], arguments: str, inject: Mapping[str, Any]) -> Result:
-    # A plain record has no strict form, whatever the tool asks for elsewhere.
-    registry = Registry([make_tool(tool, Options(strict=False), None)])
-    [result] = registry.dispatch({"name": tool.name, "arguments": arguments}, provider="json-schema", inject=inject)
-    return result
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise TargetError(f"standard input is not UTF-8: {error}") from error
 
 
 def _as_data(result: Result) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """``CallContext``: what a hook, or a tool that asks for it, knows of the call that is running, and can say meanwhile."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from toolshape.calls import Call, Effect, JsonObject
 from toolshape.results import Result
 
-__all__ = ["CallContext", "CallState", "Progress", "ToolFacts"]
+__all__ = ["CallContext", "CallState", "Cancellation", "Progress", "ToolFacts", "with_contexts"]
 
 
 class ToolFacts(Protocol):
@@ -36,19 +36,40 @@ class Progress(NamedTuple):
     message: str
 
 
-class CallState:
-    """What changes while one call is answered: how often the tool has been run, and whether anybody still waits.
+class Cancellation:
+    """Whether anybody still waits for a piece of work; what is inside another is cancelled with it."""
 
-    ``on_progress`` takes what the tool says; ``to_result`` makes a result of a value, as if the tool had returned it.
+    __slots__ = ("_is_cancelled", "_outer")
+
+    def __init__(self, outer: "Cancellation | None" = None) -> None:
+        self._is_cancelled = False
+        self._outer = outer
+
+    def cancel(self) -> None:
+        """Say that nobody waits any more."""
+        self._is_cancelled = True
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._is_cancelled or (self._outer is not None and self._outer.is_cancelled)
+
+
+class CallState:
+    """What the runs of one call share.
+
+    ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of a
+    value, as if the tool had returned it.
     """
 
-    __slots__ = ("attempts", "is_cancelled", "on_progress", "to_result")
+    __slots__ = ("attempts", "on_progress", "to_result")
 
     def __init__(
-        self, on_progress: Callable[[Progress], object] | None, to_result: Callable[[Any], Result] | None
+        self,
+        on_progress: Callable[[Progress], object] | None = None,
+        to_result: Callable[[Any], Result] | None = None,
     ) -> None:
         self.attempts = 0
-        self.is_cancelled = False
         self.on_progress = on_progress
         self.to_result = to_result
 
@@ -65,7 +86,8 @@ class CallContext:
     tool: ToolFacts
     arguments: JsonObject
     attempt: int
-    _state: CallState
+    _state: CallState = field(default_factory=CallState)
+    _cancellation: Cancellation = field(default_factory=Cancellation)
 
     def __repr__(self) -> str:
         return f"CallContext({self.call!r}, attempt={self.attempt})"
@@ -81,7 +103,7 @@ class CallContext:
 
         A synchronous tool cannot be stopped from outside; a long one can look at this and return.
         """
-        return self._state.is_cancelled
+        return self._cancellation.is_cancelled
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the call is, to the ``on_progress`` of whoever dispatched it; without one, nothing happens.
@@ -91,9 +113,15 @@ class CallContext:
             total: How much there is to do, in the same units.
             message: What happens at the moment, for people.
         """
-        if self._state.on_progress is not None and not self._state.is_cancelled:
+        if self._state.on_progress is not None and not self.cancelled:
             try:
-                self._state.on_progress(Progress(self.call, done, total, message))
+                said = self._state.on_progress(Progress(self.call, done, total, message))
+                if isinstance(said, Coroutine):
+                    said.close()
+                    message = (
+                        "on_progress is async: give a function that passes it on, as loop.call_soon_threadsafe does"
+                    )
+                    raise TypeError(message)  # noqa: TRY301 - logged like whatever else it raises
             except Exception:  # whoever listens may raise anything, which is no failure of the tool
                 import logging  # noqa: PLC0415 - only what goes wrong needs it
 
@@ -104,3 +132,9 @@ class CallContext:
         if self._state.to_result is None:
             raise TypeError("there is no result to make under Tool.call: return the value")
         return self._state.to_result(value)
+
+
+def with_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The injected values and the context under its names; a ``CallContext`` that was given, as by a test, stays."""
+    given = {name: value for name, value in inject.items() if isinstance(value, CallContext)}
+    return {**inject, **dict.fromkeys(names, context), **given}

@@ -5,7 +5,19 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["File", "Image", "Part", "Text", "as_text", "data_url", "encoded", "mcp_error", "named", "parts_of"]
+__all__ = [
+    "File",
+    "Image",
+    "Part",
+    "Text",
+    "as_text",
+    "data_url",
+    "encoded",
+    "mcp_error",
+    "mcp_structured",
+    "named",
+    "parts_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +90,10 @@ def parts_of(value: Any) -> tuple[Part, ...]:
     given = [value] if isinstance(value, (Text, Image, File)) else value
     if not isinstance(given, (list, tuple)) or not any(isinstance(one, (Text, Image, File)) for one in given):
         return ()
-    return tuple(
-        Text(one) if isinstance(one, str) else one for one in given if isinstance(one, (str, Text, Image, File))
-    )
+    for one in given:
+        if not isinstance(one, (str, Text, Image, File)):
+            raise TypeError(f"among texts, images and files stands a value of type {type(one).__name__}")
+    return tuple(Text(one) if isinstance(one, str) else one for one in given)
 
 
 _MCP_RESULT = "CallToolResult"
@@ -94,10 +107,17 @@ def mcp_error(value: Any) -> str | None:
     return as_text(_parts_of_mcp(value)) if is_error is True else None
 
 
+def mcp_structured(value: Any) -> Any:
+    """The structured content of a ``CallToolResult``; ``None`` where there is none, and for anything else."""
+    if type(value).__name__ != _MCP_RESULT:
+        return None
+    return getattr(value, "structured_content", getattr(value, "structuredContent", None))
+
+
 def _parts_of_mcp(value: Any) -> tuple[Part, ...]:
     """The content of a ``CallToolResult``, or its structured content where there is no other."""
     blocks = getattr(value, "content", None)
-    structured = getattr(value, "structured_content", getattr(value, "structuredContent", None))
+    structured = mcp_structured(value)
     parts = tuple(_part_of_mcp(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
     return parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)
 

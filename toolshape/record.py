@@ -1,5 +1,6 @@
 """The immutable record behind a ``Tool``: all that exports and calls need, made from a function or from a definition."""
 
+import copy
 import functools
 import inspect
 import types
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape import providers
 from toolshape.calls import Call, Verbatim
-from toolshape.context import CallContext, CallState, ToolFacts
+from toolshape.context import CallContext, Cancellation, ToolFacts, with_contexts
 from toolshape.errors import CallError, DefinitionError, Problem, UsageError, nearest
 from toolshape.execution.returned import is_async
-from toolshape.execution.run import compile_call, refuse_running_loop
+from toolshape.execution.run import compile_call, final_value, refuse_running_loop
 from toolshape.function.invoke import Invoke
 from toolshape.function.output import Output
 from toolshape.options import Options
@@ -21,7 +22,7 @@ from toolshape.validation.coercion import chosen_rules
 from toolshape.validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
-    from toolshape.execution.limits import Limit
+    from toolshape.execution.concurrency import Limit
 
 __all__ = [
     "Binding",
@@ -84,13 +85,14 @@ class Record:
     def call(self) -> Callable[..., Any]:
         return _compile_call(self)
 
-    @functools.cached_property
+    @property
     def limit(self) -> "Limit | None":
-        if self.options.limit is None:
+        most = self.options.limit
+        if most is None:
             return None
-        from toolshape.execution import limits  # noqa: PLC0415 - concurrent.futures loads logging, for what few ask
+        from toolshape.execution import concurrency  # noqa: PLC0415 - concurrent.futures loads logging, for what few ask
 
-        return limits.Limit(self.options.limit)
+        return self.source.limits.setdefault(most, concurrency.Limit(most))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         return self.source.compile_validation(settings)
@@ -123,7 +125,7 @@ def _own_settings(record: Record) -> ValidationSettings:
 
 
 def with_context(
-    record: Record, tool: ToolFacts, validated: Any, inject: Mapping[str, Any], state: CallState
+    record: Record, tool: ToolFacts, validated: Any, inject: Mapping[str, Any], cancellation: Cancellation
 ) -> Mapping[str, Any]:
     """The injected values, and a ``CallContext`` where the function takes one, of a call that no provider made."""
     contexts = record.definition.layout.contexts
@@ -131,8 +133,10 @@ def with_context(
         return inject
     arguments = record.source.written(validated)
     call = Call("", record.name, record.name, arguments, "", None)
-    context = CallContext(call=call, tool=tool, arguments=arguments, attempt=1, _state=state)
-    return {**dict.fromkeys(contexts, context), **inject}
+    context = CallContext(
+        call=call, tool=tool, arguments=copy.deepcopy(arguments), attempt=1, _cancellation=cancellation
+    )
+    return with_contexts(contexts, context, inject)
 
 
 def _compile_call(record: Record) -> Callable[..., Any]:
@@ -147,10 +151,19 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     )
 
     def with_own(tool: ToolFacts, validated: Any, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-        return with_context(record, tool, validated, inject, CallState(None, None))
+        return with_context(record, tool, validated, inject, Cancellation())
 
     extend = with_own if definition.layout.contexts else None
-    return compile_call(record.validate, record.invoke, record.name, None if never_fails else check, extend)
+    invoke = record.invoke if record.limit is None else _in_turn(record.invoke, record.limit)
+    return compile_call(record.validate, invoke, record.name, None if never_fails else check, extend)
+
+
+def _in_turn(invoke: Invoke, limit: "Limit") -> Invoke:
+    def in_turn(model: Any, inject: Mapping[str, Any]) -> Any:
+        with limit.turn():
+            return final_value(invoke(model, inject))
+
+    return in_turn
 
 
 def require_object(record: Record) -> None:

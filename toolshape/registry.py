@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, o
 
 from toolshape.bound import Bound, canonical_calls
 from toolshape.calls import JsonObject
-from toolshape.dispatch.hooks import Hook
+from toolshape.dispatch.hooks import Hook, refuse_no_hook
 from toolshape.dispatch.plan import OnProgress
-from toolshape.errors import DefinitionError, Problem, UsageError
+from toolshape.errors import DefinitionError, Problem, UsageError, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
 from toolshape.options import ToolOptions, labels, options_of
@@ -24,7 +24,7 @@ from toolshape.wire.provider import AnyProvider, Provider, Strictness
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "lenient"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +59,8 @@ class Registry:
         chosen_rules(coerce)
         if feedback not in ("lines", "json"):
             raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
+        if not (strict is True or strict is False or strict == "auto"):
+            raise ValueError(f'strict is True, False or "auto", not {strict!r}')
         self._lock = threading.Lock()
         self._feedback: Literal["lines", "json"] = feedback
         self._tools: dict[str, Tool[..., Any]] = {}
@@ -171,14 +173,24 @@ class Registry:
 
         Returns:
             The hook, so that this decorates.
+
+        Raises:
+            UsageError: It cannot be called with a context and ``proceed``.
         """
+        refuse_no_hook(hook)
         with self._lock:
             self._hooks = (*self._hooks, hook)
             self._bounds = {}
         return hook
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
+        if name not in self._tools:
+            raise self._no_such_tool(name)
         return self._tools[name]
+
+    def _no_such_tool(self, name: object) -> KeyError:
+        hint = did_you_mean(str(name), self._tools)
+        return KeyError(f"there is no tool {name!r}" + (f" ({hint})" if hint else f"; there are {list(self._tools)}"))
 
     def __contains__(self, one: object) -> bool:
         """Whether a tool, or one of this name, is here."""
@@ -211,15 +223,19 @@ class Registry:
         tags = None if tags is None else labels(tags)
         for name in sorted(names or ()):
             if name not in self._tools:
-                raise KeyError(name)
+                raise self._no_such_tool(name)
         chosen = [
             tool
             for tool in self
             if (names is None or tool.name in names) and (tags is None or not tool.tags.isdisjoint(tags))
         ]
-        subset = Registry(chosen, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
-        subset._used, subset._hooks = dict(self._used), self._hooks
-        return subset
+        return self._like(chosen)
+
+    def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
+        """A registry of other tools, with the settings and hooks of this one."""
+        made = Registry(tools, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
+        made._used, made._hooks = dict(self._used), self._hooks
+        return made
 
     def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
         """The shapes of these tools, as they are now, at a provider.
@@ -333,6 +349,11 @@ class Registry:
             )
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1]
+
+
+def lenient(registry: Registry, name: str) -> Registry:
+    """A registry of one of its tools, never strict, with the same settings and hooks; for the command line."""
+    return registry._like([make_tool(registry[name], options_of({"strict": False}), None)])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:

@@ -12,10 +12,11 @@ from toolshape.parts import Part, Text
 __all__ = ["Result", "Results"]
 
 _MOST_SHOWN = 20
+_REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
 
 
 class Result(NamedTuple):
-    """The outcome of one call: ``value``, or ``error``, never both.
+    """The outcome of one call: ``value``, or ``error``; both only where a value could not be sent.
 
     ``text`` is what the model reads: a string verbatim, any other value as compact JSON, or the error's message.
     ``parts`` are the texts, images and files that the tool returned, if it did; ``text`` names those that are no texts.
@@ -48,6 +49,8 @@ class Result(NamedTuple):
         time this is asked for, by validating it once more: a tool that changed its arguments has not changed these, and
         a validator that gives another value each time gives another here.
         """
+        if self.error is not None and self.error.code in _REFUSED:
+            return None
         if self.received is not None:
             return copy.deepcopy(self.received)
         return None if self.call.reader is None else self.call.reader.received(self.call.arguments_raw)

@@ -5,7 +5,7 @@ import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
@@ -22,6 +22,9 @@ from toolshape.function.signature import Kind
 from toolshape.validation.fast_path import compile_model_validation
 from toolshape.validation.model_traits import ModelTraits, traits_of
 from toolshape.validation.settings import Validate, ValidationSettings
+
+if TYPE_CHECKING:
+    from toolshape.execution.concurrency import Limit
 
 __all__ = ["Definition", "DefinitionSource", "FunctionSource"]
 
@@ -57,6 +60,7 @@ class FunctionSource:
     skip_first: bool = False
     frame: list[types.FrameType] = field(default_factory=list)
     origin: "FunctionSource | None" = None
+    limits: dict[int, "Limit"] = field(default_factory=dict)  # of all objects that it is a method of
 
     @functools.cached_property
     def definition(self) -> FunctionDefinition:
@@ -116,7 +120,7 @@ class FunctionSource:
 
     def written(self, validated: Any) -> JsonObject:
         """Validated arguments as JSON, by the names that a model knows."""
-        return written_arguments(self.definition.model, validated, self.definition.layout.omittable)
+        return written_arguments(validated, self.definition.layout.omittable)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments by the model."""
@@ -128,6 +132,7 @@ class DefinitionSource:
     """A definition that somebody else wrote, and what has been read of it."""
 
     definition: SchemaDefinition
+    limits: dict[int, "Limit"] = field(default_factory=dict)
 
     @property
     def output(self) -> Output:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from toolshape import providers
 from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec
-from toolshape.context import CallState
+from toolshape.context import Cancellation
 from toolshape.definitions.record import Choose
 from toolshape.errors import DefinitionError, UsageError
 from toolshape.execution.failures import as_call_error, validation_error
@@ -337,7 +337,7 @@ class Tool(Generic[P, R]):
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> R: ...
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
         """The same as ``call``, from a running loop: other than async tools run in a thread."""
-        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+        from toolshape.execution import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         record = self._record
         require(record, inject)
@@ -346,13 +346,14 @@ class Tool(Generic[P, R]):
         except BaseException as error:
             refused = validation_error(error, tool=self.name)
             raise refused from refused.__cause__
-        state = CallState(None, None)
-        inject = with_context(record, self, validated, inject, state)
+        cancellation = Cancellation()
         try:
-            given = record.definition.kind, record.invoke, validated, inject, self.timeout
-            return await aio.alone(aio.run_limited(record.limit, *given) if record.limit else aio.run_async(*given))
+            inject = with_context(record, self, validated, inject, cancellation)
+            given = record.definition.kind, record.invoke, validated, inject, self.timeout, None, cancellation.cancel
+            work = aio.run_async(*given) if record.limit is None else limited.run_limited(record.limit, *given)
+            return await aio.alone(work, cancellation.cancel)
         except BaseException as error:
-            state.is_cancelled = True
+            cancellation.cancel()
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
     def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> JsonObject:
@@ -396,7 +397,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
               ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread, where it
               can look at ``CallContext.cancelled``. The wait for a turn under ``limit`` does not count.
             - ``limit``: How many of its calls run at once in this process, in whatever loops and threads; the others
-              wait. The tool of a method has a limit an object.
+              wait. A method has one limit for all objects.
             - ``validate_result``: Whether a result is held against the schema of the return annotation before it is
               sent; one that does not fit is answered as ``unserialisable_result``. By default, where a provider is
               sent that schema (``mcp``). Needs the extra ``schema``.

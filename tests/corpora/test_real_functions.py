@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpora" / "real_functions.jsonl"
 FORMS = [
     (
-        r"IsInstanceSchema|unable to generate|PydanticSchemaGenerationError",
+        r"JSON Schema has no form for|unable to generate|PydanticSchemaGenerationError",
         "a parameter is an object that JSON cannot say (a class of the package)",
     ),
     (r"CallableSchema", "a parameter is a callback"),

@@ -272,7 +272,7 @@ MISTAKES = {
     "a hook that returns nothing": (
         lambda: cause_of(hooked().dispatch({"name": "add", "arguments": {"a": 1}})),
         UsageError,
-        "returned nothing, and did not call proceed(): return what proceed() gives, or context.result(value)",
+        "returned nothing, and did not get an answer from proceed(): return what proceed() gives, or context.result(value)",
     ),
     "a call to run that is not there": (
         lambda: Registry([add]).bind("openai").plan({"choices": [{"message": {"role": "assistant"}}]}).run(only=["c1"]),

@@ -1,15 +1,21 @@
 """Hooks, contexts, limits and parts of a plan: every call has one answer, whatever takes part in it."""
 
 import asyncio
+import dataclasses
+import datetime
+import json
 import logging
 import pickle
 import threading
 import time
-from typing import Optional
+from typing import Annotated, Any, Optional
 
 import pytest
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 
 from toolshape import CallContext, CallError, Injected, Registry, Result, ToolError, UsageError, tool
+from toolshape.execution import limited
+from toolshape.execution.concurrency import Limit
 
 
 def body(*calls):
@@ -599,3 +605,317 @@ def test_what_is_printed_fits_a_screen():
     assert (
         str(Registry([double]).bind("openai").plan({"role": "assistant", "content": "Hi"}).results) == "no calls (None)"
     )
+
+
+# --- what a stranger found ----------------------------------------------------------------------------------------
+
+
+def test_a_hook_that_cancels_itself_leaves_the_others():
+    """Under ``run``, too, where hooks are async."""
+    registry = Registry([double])
+
+    @registry.around
+    async def hook(context, proceed):
+        if context.arguments["n"] == 0:
+            raise asyncio.CancelledError
+        return await proceed()
+
+    response = body(("double", '{"n": 0}'), ("double", '{"n": 1}'))
+    for way in ("run", "arun"):
+        assert codes(dispatched(registry, response, way)) == ["cancelled", 2]
+
+
+class Blob(BaseModel):
+    model_config = ConfigDict(val_json_bytes="base64")
+    data: bytes
+
+
+def broken(value: Any) -> Any:
+    raise RuntimeError
+
+
+def test_what_cannot_be_written_fails_no_call():
+    """Arguments for hooks are bookkeeping."""
+
+    @tool
+    def blob(x: Blob, y: Annotated[int, PlainSerializer(broken)] = 1) -> int:
+        return len(x.data) + y
+
+    registry = Registry([blob])
+    registry.around(sync_hook(log := []))
+    [result] = registry.bind("openai").dispatch(body(("blob", '{"x": {"data": "//8="}}')))
+    assert result.value == 3
+    assert log[0][3] == {"x": {"data": "__8="}, "y": 1}
+
+
+class Odd(BaseModel):
+    """Names and serialisers that an author may have for other ends."""
+
+    model_config = ConfigDict(extra="allow")
+    a: int = Field(validation_alias="in_a", serialization_alias="out_a")
+    b: int = Field(validation_alias=AliasChoices("b1", "b2"))
+    c: int = Field(default=3, exclude=True)
+
+    @field_serializer("a")
+    def masked(self, value: int) -> str:
+        return "***"
+
+
+@dataclasses.dataclass
+class Plain:
+    when: datetime.date
+    keys: dict[int, set[str]]
+
+
+def test_arguments_have_the_names_of_the_schema_at_every_level():
+    """What the function gets, whatever its types write elsewhere."""
+
+    @tool
+    def odd(
+        first: int, /, *rest: int, odd: Odd, plain: Plain, hidden: Annotated[int, Field(exclude=True)] = 5
+    ) -> None: ...
+
+    given = {
+        "first": 1,
+        "rest": [2],
+        "odd": {"in_a": 1, "b1": 2, "more": "x"},
+        "plain": {"when": "2026-01-01", "keys": {"7": ["x"]}},
+    }
+    [result] = Registry([odd]).bind("openai", strict=False).dispatch(body(("odd", json.dumps(given))))
+    wanted = {**given, "hidden": 5, "odd": {**given["odd"], "c": 3}}
+    assert result.arguments == wanted
+    odd.call(result.arguments)
+
+
+def test_a_call_that_was_cut_off_got_nothing():
+    """Although its arguments can be read."""
+    block = {"type": "tool_use", "id": "t", "name": "double", "input": {"n": 1}}
+    response = {"type": "message", "role": "assistant", "stop_reason": "max_tokens", "content": [block]}
+    [result] = Registry([double]).dispatch(response)
+    assert (result.error.code, result.arguments) == ("truncated_arguments", None)
+
+
+def test_each_attempt_gets_arguments_of_its_own():
+    """What the first run changed, the second does not see."""
+    seen = []
+
+    @tool
+    def pop(xs: list[int]) -> int:
+        seen.append(list(xs))
+        xs.clear()
+        return 1
+
+    registry = Registry([pop])
+    registry.around(calls_on_twice)
+    [result] = registry.bind("openai").dispatch(body(("pop", '{"xs": [1, 2]}')))
+    assert seen == [[1, 2], [1, 2]]
+    assert result.arguments == {"xs": [1, 2]}
+
+
+def test_an_attempt_after_a_timeout_is_not_cancelled():
+    """Each attempt has its own time, and its own progress."""
+    seen, heard = [], []
+
+    @tool(timeout=0.05)
+    async def slow(context: CallContext) -> str:
+        seen.append(context.cancelled)
+        context.progress(context.attempt)
+        if context.attempt == 1:
+            try:
+                await asyncio.sleep(5)
+            finally:
+                seen.append(context.cancelled)
+        return "done"
+
+    registry = Registry([slow])
+
+    @registry.around
+    async def again(context, proceed):
+        result = await proceed()
+        return result if result.ok else await proceed()
+
+    bound = registry.bind("openai")
+    results = asyncio.run(bound.adispatch(body(("slow", "{}")), on_progress=lambda one: heard.append(one.done)))
+    assert codes(results) == ["done"]
+    assert sorted(seen[:1] + seen[-1:]) == [False, False] or seen == [False, False, True]
+    assert True in seen
+    assert heard == [1, 2]
+
+
+def test_a_deadline_of_a_hook_reaches_the_thread():
+    """The tool can see that nobody waits."""
+    seen = []
+
+    @tool
+    def wait(context: CallContext) -> None:
+        for _ in range(200):
+            if context.cancelled:
+                seen.append("cancelled")
+                return
+            time.sleep(0.005)
+
+    registry = Registry([wait])
+
+    @registry.around
+    async def deadline(context, proceed):
+        try:
+            return await asyncio.wait_for(proceed(), 0.05)
+        except asyncio.TimeoutError:
+            raise ToolError("too late") from None
+
+    assert codes(asyncio.run(registry.bind("openai").adispatch(body(("wait", "{}"))))) == ["tool_error"]
+    for _ in range(200):
+        if not seen:
+            time.sleep(0.005)
+    assert seen == ["cancelled"]
+
+
+def test_a_limit_holds_for_direct_calls_and_for_all_objects():
+    """From the first call on, in whatever threads."""
+    gauge = Gauge()
+
+    class Desk:
+        @tool(limit=1)
+        def work(self) -> int:
+            gauge.enter()
+            time.sleep(0.005)
+            gauge.leave()
+            return 1
+
+    def once():
+        Desk().work.call({})
+
+    threads = [threading.Thread(target=once) for _ in range(4)]
+    bounds = [Registry([Desk().work]).bind("openai") for _ in range(4)]
+    threads += [threading.Thread(target=bound.dispatch, args=(body(("work", "{}")),)) for bound in bounds]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gauge.most == 1
+
+
+def test_a_task_that_outlives_its_deadline_keeps_its_turn():
+    """It was cancelled, and cleans up."""
+    gauge = Gauge()
+
+    @tool(limit=1, timeout=0.02)
+    async def work() -> None:
+        gauge.enter()
+        try:
+            await asyncio.sleep(5)
+        finally:
+            await asyncio.sleep(0.05)
+            gauge.leave()
+
+    async def main():
+        results = await Registry([work]).bind("openai").adispatch(body(*[("work", "{}")] * 3))
+        await asyncio.sleep(0.1)
+        return results
+
+    assert codes(asyncio.run(main())) == ["tool_timeout"] * 3
+    assert gauge.most == 1
+
+
+def test_a_turn_is_never_lost():
+    """A loop that was closed with somebody waiting, and an interrupt, leave it to the next."""
+    limit = Limit(1)
+    held = limit.ask()
+    assert held.done()
+    loop = asyncio.new_event_loop()
+
+    async def wait():
+        task = asyncio.ensure_future(limited._turn(limit))
+        await asyncio.sleep(0)
+        return task
+
+    task = loop.run_until_complete(wait())
+    task._log_destroy_pending = False
+    loop.close()
+    limit.release()
+    last = limit.ask()
+    assert last.done()
+    task.get_coro().close()
+    limit.release()
+
+
+def test_what_is_claimed_is_run_once():
+    """From however many threads."""
+    seen = []
+    bound = Registry([tool(name="work")(lambda: seen.append(1))]).bind("openai")
+    for _ in range(20):
+        plan = bound.plan(body(("work", "{}")))
+        threads = [threading.Thread(target=plan.run, kwargs={"only": plan.calls}) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(seen) == 20
+
+
+def test_what_has_not_begun_was_not_run():
+    """Where a limited dispatch is cancelled."""
+
+    @tool
+    async def slow() -> None:
+        await asyncio.sleep(5)
+
+    async def main():
+        plan = Registry([slow]).bind("openai").plan(body(*[("slow", "{}")] * 3))
+        task = asyncio.ensure_future(plan.arun(limit=1))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        await asyncio.wait({task})
+        return plan.results
+
+    assert codes(asyncio.run(main())) == ["cancelled", "not_run", "not_run"]
+
+
+def test_only_a_context_takes_the_place_of_the_context():
+    """Values for other tools have other meanings."""
+
+    @tool
+    def work(context: CallContext) -> str:
+        return context.call_id
+
+    response = body(("work", "{}"))
+    assert codes(Registry([work]).bind("openai").dispatch(response, inject={"context": {"app": 1}})) == ["c0"]
+    assert work.call({}, inject={"context": 5}) == ""
+
+
+@pytest.mark.parametrize("hook", ["text", None, lambda context: None, lambda: None], ids=["text", "none", "one", "no"])
+def test_what_cannot_be_a_hook_is_refused_at_once(hook):
+    """Not at every call."""
+    with pytest.raises(UsageError, match=r"cannot be a hook|around takes"):
+        Registry([double]).around(hook)
+
+
+def test_a_hook_that_forgets_to_await_is_told_so(caplog):
+    """In the log: the model reads nothing of it."""
+    for hook, said in ((forgets, "returned what has to be awaited: return what await proceed()"),):
+        registry = Registry([double])
+        registry.around(hook)
+        caplog.clear()
+        assert codes(asyncio.run(registry.bind("openai").adispatch(body(("double", '{"n": 1}'))))) == ["tool_crashed"]
+        assert said in caplog.text
+
+
+async def forgets(context, proceed):
+    return proceed()
+
+
+def test_a_kept_result_is_of_this_call():
+    """Its coercions and arguments are not those of the call that it was kept from."""
+    kept = []
+    registry = Registry([double])
+
+    @registry.around
+    def cache(context, proceed):
+        if not kept:
+            kept.append(proceed())
+        return kept[0]
+
+    bound = registry.bind("openai")
+    first, second = (bound.dispatch(body(("double", text)))[0] for text in ('{"n": "3"}', '{"n": 3}'))
+    assert (len(first.coercions), second.coercions) == (1, ())
+    assert second.value == 6

@@ -270,7 +270,7 @@ def test_a_crash_is_hidden_from_the_model(error, asynchronous, caplog):
 
 
 def test_an_interrupt_is_not_swallowed():
-    """Ctrl-C ends the program; what has not run reads as cancelled."""
+    """Ctrl-C ends the program; what has begun reads as cancelled, the rest as not run."""
 
     @tool
     def one() -> int:
@@ -285,7 +285,7 @@ def test_an_interrupt_is_not_swallowed():
     )
     with pytest.raises(KeyboardInterrupt):
         plan.run()
-    assert [result.error and result.error.code for result in plan.results] == [None, "cancelled", "cancelled"]
+    assert [result.error and result.error.code for result in plan.results] == [None, "cancelled", "not_run"]
     assert len(plan.results.messages) == 3
 
 

@@ -13,7 +13,7 @@ from toolshape.errors import ToolshapeError, did_you_mean
 from toolshape.registry import Registry
 from toolshape.tool import Tool, as_tool
 
-__all__ = ["TargetError", "injected", "load", "registry_of", "tool_of"]
+__all__ = ["TargetError", "injected", "load", "registry_of", "registry_of_tool", "tool_of"]
 
 
 class TargetError(Exception):
@@ -31,7 +31,11 @@ def load(target: str) -> Any:
     if not path:
         return _only_registry(module, target)
     found: Any = module
-    for step in path.split("."):
+    steps = path.split(".")
+    for number, step in enumerate(steps):
+        rest = ".".join(steps[number:])
+        if isinstance(found, Registry) and rest in found:  # a tool's name may hold dots
+            return found[rest]
         if isinstance(found, Registry) and step in found:
             found = found[step]
         elif isinstance(found, Registry):
@@ -60,7 +64,7 @@ def _no_such(name: str, names: Iterable[str], kind: str) -> str:
 def _module(place: str, target: str) -> ModuleType:
     if place.endswith(".py") or "/" in place or "\\" in place:
         return _of_file(Path(place))
-    if not place:
+    if not place.replace(".", "").isidentifier() or place.startswith("."):
         raise TargetError(f"{target!r} is not of the form MODULE:NAME or PATH.py:NAME")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
@@ -68,9 +72,15 @@ def _module(place: str, target: str) -> ModuleType:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{place}.".startswith(f"{error.name}."):
-            raise TargetError(f"there is no module {error.name!r} here or on the path") from error
+            before, dot, name = place.rpartition(".")
+            hint = (
+                f"; for {name} of a module write {before}:{name}"
+                if dot and before != error.name and ":" not in target
+                else ""
+            )
+            raise TargetError(f"there is no module {error.name!r} here or on the path{hint}") from error
         raise _failed(place, error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failed(place, error) from error
 
 
@@ -78,17 +88,17 @@ def _of_file(path: Path) -> ModuleType:
     """The module in a file; what is beside it can be imported by it, as when Python runs a script."""
     if not path.is_file():
         raise TargetError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_as_target"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} is not a Python file")
     sys.path.insert(0, str(path.resolve().parent))
     module = importlib.util.module_from_spec(spec)
-    is_new = sys.modules.setdefault(path.stem, module) is module  # annotations and pickles look for its classes there
+    sys.modules[name] = module  # annotations and pickles look for its classes there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        if is_new:
-            del sys.modules[path.stem]
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
         raise _failed(str(path), error) from error
     return module
 
@@ -106,6 +116,7 @@ def _failed(place: str, error: BaseException) -> TargetError:
 def _only_registry(module: ModuleType, target: str) -> Registry:
     found = {name: one for name, one in vars(module).items() if isinstance(one, Registry)}
     if len(found) != 1:
+        target = target.rstrip(":")
         names = ", ".join(f"{target}:{name}" for name in found)
         raise TargetError(
             f"name one of {names}" if found else f"{target} has no registry: name a tool, as {target}:NAME"
@@ -121,6 +132,19 @@ def registry_of(target: str) -> Registry:
     """
     found = load(target)
     return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
+
+
+def registry_of_tool(target: str) -> tuple[Registry, str]:
+    """The registry of the tool that a target names, and the tool's name; one of its own where it stands alone.
+
+    Raises:
+        TargetError: It names no single tool.
+    """
+    made = tool_of(target)
+    before, dot, _ = target.rpartition(f".{made.name}")
+    if dot and _has_name(target) and isinstance(found := load(before), Registry) and made in found:
+        return found, made.name
+    return Registry([made]), made.name
 
 
 def tool_of(target: str) -> Tool[..., Any]:
@@ -157,10 +181,10 @@ def injected(given: Iterable[str]) -> dict[str, Any]:
     for one in given:
         name, _, target = one.partition("=")
         if not (name.isidentifier() and target):
-            raise TargetError(f"--inject {one!r} is not of the form NAME=MODULE:FACTORY")
+            raise TargetError(f"--inject {one!r} is not of the form NAME=MODULE:FACTORY or NAME=PATH.py:VALUE")
         found = load(target)
         try:
             values[name] = found() if callable(found) else found
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TargetError(f"--inject {name}: {target} raised {type(error).__name__}: {error}") from error
     return values

@@ -23,14 +23,36 @@ class Handler:
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
     ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
     ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop,
-    and nothing takes part in its calls. ``is_apart``: it is not called like a plain tool; ``is_last``: ``run`` calls it
-    after those that are not. ``takes_part``: hooks, a limit or a ``CallContext`` do. ``check_output`` refuses a result that its schema does not admit.
+    and nothing takes part in its calls. ``is_indirect``: it is not called like a plain tool; ``runs_last``: ``run`` calls it
+    after those that are not. ``is_controlled``: hooks, a limit or a ``CallContext`` do. ``check_output`` refuses a result that its schema does not admit.
     """
 
     __slots__ = (
-        "back", "check_output", "contexts", "has_needs", "hooks", "invoke", "is_apart", "is_async", "is_awaited",
-        "is_last", "is_looked_at", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "says_text", "takes_part",
-        "timeout", "tool", "validate", "wire_name", "write", "written",
+        "back",
+        "check_output",
+        "contexts",
+        "has_needs",
+        "hooks",
+        "invoke",
+        "is_async",
+        "is_awaited",
+        "is_controlled",
+        "is_indirect",
+        "is_looked_at",
+        "is_plain",
+        "is_untrusted",
+        "kind",
+        "limit",
+        "longest_result",
+        "name",
+        "runs_last",
+        "says_text",
+        "timeout",
+        "tool",
+        "validate",
+        "wire_name",
+        "write",
+        "written",
     )  # fmt: skip
     kind: Kind
 
@@ -47,10 +69,10 @@ class Handler:
         self.hooks = hooks
         self.limit = record.limit
         self.contexts = definition.layout.contexts
-        self.takes_part = bool(hooks or self.contexts or self.limit)
-        self.is_apart = self.is_async or self.takes_part
-        self.is_last = self.is_async or bool(hooks)
-        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None and not self.takes_part
+        self.is_controlled = bool(hooks or self.contexts or self.limit)
+        self.is_indirect = self.is_async or self.is_controlled
+        self.runs_last = self.is_async or bool(hooks)
+        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None and not self.is_controlled
         self.validate = record.compile_validation(shape.settings)
         self.invoke = record.invoke
         self.written = record.source.written
@@ -61,7 +83,7 @@ class Handler:
         self.is_looked_at = self.is_untrusted or self.longest_result is not None or self.check_output is not None
         self.says_text = not self.is_looked_at and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
-        self.is_plain = not (self.has_needs or self.is_apart)
+        self.is_plain = not (self.has_needs or self.is_indirect)
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""

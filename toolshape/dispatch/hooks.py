@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.calls import Call, Coercion, JsonObject
-from toolshape.context import CallContext, CallState, Progress
+from toolshape.context import CallContext, CallState, Cancellation, Progress, with_contexts
 from toolshape.dispatch.handler import Handler
 from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.errors import CallError, UsageError
-from toolshape.execution.failures import OwnCancellationError, is_cancellation
+from toolshape.execution.failures import OwnCancellationError, TimedOutError, hidden, is_cancellation
+from toolshape.execution.returned import collected
 from toolshape.execution.run import final_value
 from toolshape.results import Result
 
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["Hook", "Work", "answer", "answer_in_loop", "check_hooks", "is_async_hook"]
+__all__ = ["Hook", "Work", "answer", "answer_in_loop", "check_hooks", "is_async_hook", "refuse_no_hook"]
 
 Hook: TypeAlias = (
     Callable[[CallContext, Callable[[], Result]], Result | None]
@@ -47,11 +48,29 @@ class _Running(NamedTuple):
     work: Work
     arguments: JsonObject
     state: CallState
+    cancellation: Cancellation
 
 
 def is_async_hook(hook: Hook) -> bool:
     """Whether a hook is ``async def``, or an object whose call is."""
     return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
+
+
+def refuse_no_hook(hook: Any) -> None:
+    """Check that something can be called as a hook.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    name = getattr(hook, "__qualname__", repr(hook)[:60])
+    if not callable(hook):
+        raise UsageError(f"around takes a function of a context and proceed, not {type(hook).__name__}")
+    try:
+        inspect.signature(hook).bind(None, None)
+    except TypeError as error:
+        raise UsageError(f"{name} cannot be a hook: write def {name}(context, proceed) ({error})") from error
+    except ValueError:  # it has no signature to look at
+        return
 
 
 def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
@@ -86,7 +105,7 @@ async def answer_in_loop(work: Work) -> Result:
     try:
         return await _answered(running, work.handler.hooks, in_loop=True)
     except BaseException:
-        running.state.is_cancelled = True
+        running.cancellation.cancel()
         raise
 
 
@@ -94,11 +113,11 @@ def _begun(work: Work) -> _Running:
     handler, started = work.handler, perf_counter()
 
     def to_result(value: Any) -> Result:
-        made = succeeded(work.call, handler, work.coercions, value, perf_counter() - started)
+        made = succeeded(work.call, handler, work.coercions, collected(value), perf_counter() - started)
         return made._replace(received=arguments)
 
     arguments = handler.written(work.model)
-    return _Running(work, arguments, CallState(work.on_progress, to_result))
+    return _Running(work, arguments, CallState(work.on_progress, to_result), Cancellation())
 
 
 def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
@@ -117,13 +136,14 @@ def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
     raise AssertionError("nothing of it waits")
 
 
-def _context(running: _Running, hooked: bool) -> CallContext:
+def _context(running: _Running, *, attempt: int) -> CallContext:
     return CallContext(
         call=running.work.call,
         tool=running.work.handler.tool,
         arguments=copy.deepcopy(running.arguments),
-        attempt=running.state.attempts + hooked,
+        attempt=attempt,
         _state=running.state,
+        _cancellation=running.cancellation,
     )
 
 
@@ -143,7 +163,8 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
         given.append(await _answered(running, rest, in_loop=True))
         return given[-1]
 
-    context = _context(running, hooked=True)
+    context = _context(running, attempt=running.state.attempts + 1)
+    running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may give up on the rest
     try:
         if is_async_hook(hook):
             made: Any = await hook(context, proceed_in_loop)
@@ -154,6 +175,7 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
         else:
             made = hook(context, proceed)
     except BaseException as error:
+        running.cancellation.cancel()
         return _of_error(running, error, in_loop=in_loop)
     return _settled(running, hook, made, given)
 
@@ -163,36 +185,50 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
     work, state = running.work, running.state
     handler = work.handler
     state.attempts += 1
-    inject = work.inject
-    if handler.contexts:
-        inject = {**dict.fromkeys(handler.contexts, _context(running, hooked=False)), **inject}
+    running = running._replace(cancellation=Cancellation(running.cancellation))
     started = perf_counter()
     try:
-        if in_loop:
-            value = await _value_in_loop(work, inject)
-        elif handler.limit is None:
-            value = final_value(handler.invoke(work.model, inject))
-        else:
-            with handler.limit.turn():
-                value = final_value(handler.invoke(work.model, inject))
+        if state.attempts > 1:  # the run before may have changed what it was given
+            work = work._replace(model=handler.validate(work.call.arguments_raw)[0])
+        if handler.contexts:
+            context = _context(running, attempt=state.attempts)
+            work = work._replace(inject=with_contexts(handler.contexts, context, work.inject))
+        value = await _value_in_loop(work, running.cancellation) if in_loop else _value_here(work, running.cancellation)
     except BaseException as error:
+        if isinstance(error, TimedOutError) or is_cancellation(error):
+            running.cancellation.cancel()
         if in_loop and is_cancellation(error):
             raise
         cause = OwnCancellationError() if is_cancellation(error) else error
         result = failed(work.call, handler, work.coercions, cause, started)
-        state.is_cancelled |= result.error is not None and result.error.code == "tool_timeout"
     else:
         result = succeeded(work.call, handler, work.coercions, value, perf_counter() - started)
     return result._replace(received=running.arguments)
 
 
-async def _value_in_loop(work: Work, inject: Mapping[str, Any]) -> Any:
+def _value_here(work: Work, cancellation: Cancellation) -> Any:
+    handler = work.handler
+    if handler.limit is None:
+        return final_value(handler.invoke(work.model, work.inject))
+    with handler.limit.turn():
+        if cancellation.is_cancelled:  # a hook gave up meanwhile
+            raise OwnCancellationError
+        return final_value(handler.invoke(work.model, work.inject))
+
+
+async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
     handler = work.handler
-    given = handler.kind, handler.invoke, work.model, inject, handler.timeout, work.thread_limit
-    running = aio.run_async(*given) if handler.limit is None else aio.run_limited(handler.limit, *given)
-    return await aio.alone(running)  # in a task of its own: what it cancels is itself
+    given_up = cancellation.cancel
+    given = handler.kind, handler.invoke, work.model, work.inject, handler.timeout, work.thread_limit, given_up
+    if handler.limit is None:
+        running = aio.run_async(*given)
+    else:
+        from toolshape.execution import limited  # noqa: PLC0415 - with asyncio
+
+        running = limited.run_limited(handler.limit, *given)
+    return await aio.alone(running, given_up)  # in a task of its own: what it cancels is itself
 
 
 def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
@@ -209,11 +245,35 @@ def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Resu
 
 def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
     """The one answer: what the hook returned, as the result of this call; the last that it was given if it returned nothing."""
+    work = running.work
     if isinstance(made, Result):
-        return made if made.call is running.work.call else made._replace(call=running.work.call)
+        return made if any(made is one for one in given) else _of_this_call(running, made)
     if made is None and given:
         return given[-1]
     name = getattr(hook, "__qualname__", type(hook).__name__)
-    returned = "nothing, and did not call proceed()" if made is None else type(made).__name__
-    message = f"the hook {name} returned {returned}: return what proceed() gives, or context.result(value)"
-    return _of_error(running, UsageError(message), in_loop=False)
+    returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
+    way_out = "return what proceed() gives, or context.result(value)"
+    if inspect.iscoroutine(made):
+        made.close()
+        returned = "what has to be awaited"
+    if is_async_hook(hook):
+        way_out = "return what await proceed() gives, or context.result(value)"
+    message = f"the hook {name} returned {returned}: {way_out}"
+    return failed(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
+        received=running.arguments
+    )
+
+
+def _of_this_call(running: _Running, made: Result) -> Result:
+    """A result that a hook made, or kept from another call, held against the schema that results must fit."""
+    work = running.work
+    check = work.handler.check_output
+    made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)
+    if check is None or made.error is not None or made.is_text is None:
+        return made
+    try:
+        check(made.text, made.is_text)
+    except ValueError as error:
+        refused = hidden("unserialisable_result", error, tool=work.call.wire_name)
+        return made._replace(error=refused, text=str(refused), parts=(), is_text=None)
+    return made

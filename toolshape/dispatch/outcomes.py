@@ -1,13 +1,15 @@
 """What a tool returned or raised in, the ``Result`` of its call out."""
 
+import json
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 from toolshape.calls import Call, Coercion, new_record
 from toolshape.dispatch.handler import Handler
 from toolshape.errors import ToolError, UsageError
-from toolshape.execution.failures import as_call_error, hidden
-from toolshape.parts import Part, parts_of
+from toolshape.execution.failures import RemoteError, as_call_error, hidden
+from toolshape.parts import Part, mcp_structured, parts_of
 from toolshape.results import Result
 
 __all__ = ["failed", "succeeded"]
@@ -23,6 +25,8 @@ def failed(
     Raises:
         BaseException: An interrupt or a cancellation from outside answers no call.
     """
+    if isinstance(error, RemoteError):
+        error.text = handler.framed(error.text)
     answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
     return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
@@ -34,6 +38,8 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
     try:
         parts = () if type(value) in _PLAIN else parts_of(value)
         if parts:
+            if handler.check_output is not None:
+                _check_structured(handler.check_output, value)
             text, parts = handler.framed_parts(parts)
             text.encode()  # half a surrogate pair cannot be sent
         else:
@@ -48,3 +54,11 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
         answer = hidden("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text, None))
+
+
+def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:
+    """Hold what an MCP client gave against the schema of the results; images and files alone fit none."""
+    structured = mcp_structured(value)
+    if structured is None:
+        raise TypeError("texts, images and files were returned where a schema was sent that describes a value")
+    check(json.dumps(structured), False)

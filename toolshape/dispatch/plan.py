@@ -1,6 +1,7 @@
 """The calls of a response in; validated calls that have not run yet, and their results once they have, out."""
 
 import functools
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
@@ -97,6 +98,9 @@ class Plan:
         results.carries, results.waiting, plan._is_plain = provider.carries, ready, is_plain
         return plan
 
+    def __repr__(self) -> str:
+        return f"Plan({self.results!r})"
+
     def __reduce__(self) -> Any:
         raise TypeError(
             "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
@@ -124,7 +128,7 @@ class Plan:
         """
         return self._run(None if only is None else _listed(only), inject, limit, on_progress)
 
-    def _run(  # noqa: C901 - a frame of its own for a step would be a twentieth of a scalar dispatch
+    def _run(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
         self,
         only: list[Call | str] | None,
         inject: Mapping[str, Any],
@@ -138,29 +142,34 @@ class Plan:
         else:
             ready = self._claimed(only, inject, limit, is_async=False)
         answers = results.answers
-        for one in ready:
-            position, call, handler, model, coercions = one
-            if handler.is_apart:
-                if not handler.is_last:
-                    answers[position] = hooks.answer(self._work(one, inject, on_progress))
-                continue
-            started = perf_counter()
-            try:
-                value = handler.invoke(model, inject)
-                if type(value) is not str and type(value) not in SETTLED:
-                    value = final_value(value)
-            except BaseException as error:
-                if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
-                    answers[position] = failed(call, handler, coercions, error, started)
-            else:
-                elapsed = perf_counter() - started
-                if type(value) is str and handler.says_text and value.isascii():
-                    answers[position] = new_record(
-                        Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
-                    )
+        position = -1
+        try:
+            for one in ready:
+                position, call, handler, model, coercions = one
+                if handler.is_indirect:
+                    if not handler.runs_last:
+                        answers[position] = hooks.answer(self._work(one, inject, on_progress))
+                    continue
+                started = perf_counter()
+                try:
+                    value = handler.invoke(model, inject)
+                    if type(value) is not str and type(value) not in SETTLED:
+                        value = final_value(value)
+                except BaseException as error:
+                    if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
+                        answers[position] = failed(call, handler, coercions, error, started)
                 else:
-                    answers[position] = succeeded(call, handler, coercions, value, elapsed)
-        if not is_plain and (last := [one for one in ready if one[2].is_last]):
+                    elapsed = perf_counter() - started
+                    if type(value) is str and handler.says_text and value.isascii():
+                        answers[position] = new_record(
+                            Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
+                        )
+                    else:
+                        answers[position] = succeeded(call, handler, coercions, value, elapsed)
+        except BaseException:  # an interrupt: what has not begun can be run later
+            results.waiting = [*results.waiting, *(one for one in ready if one[0] > position)]
+            raise
+        if not is_plain and (last := [one for one in ready if one[2].runs_last]):
             self._run_last(last, inject, limit, on_progress)
         return results
 
@@ -177,8 +186,8 @@ class Plan:
 
         async def run_all() -> None:
             for one in ready:
-                if not one[2].is_async:
-                    await self._answer(one, inject, on_progress=on_progress)
+                if not one[2].is_async:  # in a task of its own: what it cancels is itself
+                    await aio.all_of([self._answer(one, inject, on_progress=on_progress)])
             await self._drive([one for one in ready if one[2].is_async], inject, limit, on_progress)
 
         aio.run(run_all())
@@ -241,8 +250,10 @@ class Plan:
                     raise UsageError(message)
             chosen = [ready for ready in chosen if any(one is ready[1] or one == ready[1].id for one in only)]
         self._check(chosen, inject, is_async=is_async)
-        positions = {ready[0] for ready in chosen} & {ready[0] for ready in results.waiting}
-        results.waiting = [ready for ready in results.waiting if ready[0] not in positions]
+        with _CLAIMING:
+            waiting = results.waiting
+            positions = {ready[0] for ready in chosen} & {ready[0] for ready in waiting}
+            results.waiting = [ready for ready in waiting if ready[0] not in positions]
         return [ready for ready in chosen if ready[0] in positions]
 
     def _check(self, ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
@@ -271,7 +282,22 @@ class Plan:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         thread_limit = aio.thread_limit()
-        await aio.within(limit, [self._answer(one, inject, thread_limit, on_progress) for one in ready])
+        if limit is None:
+            await aio.all_of([self._answer(one, inject, thread_limit, on_progress) for one in ready])
+            return
+        from toolshape.execution import limited  # noqa: PLC0415 - with asyncio
+
+        begun: set[int] = set()
+
+        async def begin(one: Ready) -> None:
+            begun.add(one[0])
+            await self._answer(one, inject, thread_limit, on_progress)
+
+        try:
+            await limited.within(limit, [begin(one) for one in ready])
+        finally:
+            results = self.results
+            results.waiting = [*results.waiting, *(one for one in ready if one[0] not in begun)]
 
     async def _answer(
         self,
@@ -288,7 +314,7 @@ class Plan:
                 value = await (value if type(value) is CoroutineType else _finished(value))
                 if type(value) not in SETTLED:
                     value = collected(value)
-            elif handler.takes_part:
+            elif handler.is_controlled:
                 self.results.answers[position] = await hooks.answer_in_loop(
                     self._work(ready, inject, on_progress, thread_limit)
                 )
@@ -308,8 +334,16 @@ class Plan:
                 self.results.answers[position] = succeeded(call, handler, coercions, value, elapsed)
 
 
+_CLAIMING = threading.Lock()  # held for a moment, by whoever takes calls to run
+
+
 def _listed(only: Iterable[Call | str]) -> list[Call | str]:
-    return [only] if isinstance(only, (str, Call)) else [*only]
+    given: Any = only
+    if isinstance(given, (str, Call)):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, dict)):
+        raise UsageError(f"only= takes calls of plan.calls or their ids, not {type(given).__name__}")
+    return [*given]
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from toolshape.execution.failures import OwnCancellationError, TimedOutError
-from toolshape.execution.limits import Limit, Turn
 from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
@@ -25,11 +24,9 @@ __all__ = [
     "is_running",
     "run",
     "run_async",
-    "run_limited",
     "start_task",
     "thread_limit",
     "wait_until_done",
-    "within",
 ]
 
 _MOST_THREADS = 32
@@ -52,8 +49,12 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
         work.close()
 
 
-async def alone(work: Coroutine[Any, Any, Any]) -> Any:
+async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
     """Run it in a task of its own, as parallel calls are, so that its context and cancellations stay its own.
+
+    Args:
+        work: The work.
+        given_up: Called before the task is cancelled because we were.
 
     Raises:
         OwnCancellationError: It cancelled itself.
@@ -61,14 +62,14 @@ async def alone(work: Coroutine[Any, Any, Any]) -> Any:
     """
     task = start_task(work)
     if not task.done():
-        await wait_until_done(task)
+        await wait_until_done(task, given_up)
     if task.cancelled():
         raise OwnCancellationError
     return task.result()
 
 
-async def wait_until_done(task: asyncio.Task[Any]) -> None:
-    """Wait until a task is done; cancel it if the caller is cancelled.
+async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] | None = None) -> None:
+    """Wait until a task is done; cancel it if the caller is cancelled, once ``given_up`` was called.
 
     Raises:
         CancelledError: The caller was cancelled.
@@ -76,6 +77,8 @@ async def wait_until_done(task: asyncio.Task[Any]) -> None:
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
+        if given_up is not None:
+            given_up()
         task.cancel()
         await asyncio.wait({task})
         raise
@@ -108,6 +111,7 @@ async def run_async(
     inject: Mapping[str, Any],
     timeout: float | None,
     thread_limit: asyncio.Semaphore | None = None,
+    given_up: Callable[[], None] | None = None,
 ) -> Any:
     """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
 
@@ -118,80 +122,13 @@ async def run_async(
     if timeout is None:
         return await _work(kind, invoke, model, inject)
     if is_async(kind):
-        return await _within(timeout, _work(kind, invoke, model, inject))
+        return await _within(timeout, _work(kind, invoke, model, inject), given_up)
     turns = thread_limit or asyncio.Semaphore(1)
     try:
         await asyncio.wait_for(turns.acquire(), timeout)
     except asyncio.TimeoutError:
         raise TimedOutError from None
-    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release))
-
-
-async def run_limited(
-    limit: Limit,
-    kind: Kind,
-    invoke: Invoke,
-    model: BaseModel,
-    inject: Mapping[str, Any],
-    timeout: float | None,
-    thread_limit: asyncio.Semaphore | None = None,
-) -> Any:
-    """The same as ``run_async`` once it is the call's turn; a thread that was left behind keeps its turn until it ends."""
-    await _turn(limit)
-    if is_async(kind):
-        try:
-            return await run_async(kind, invoke, model, inject, timeout, thread_limit)
-        finally:
-            limit.release()
-    turn = Turn(limit.release)
-
-    def in_turn(model: BaseModel, inject: Mapping[str, Any]) -> Any:
-        if not turn.begin():
-            raise TimedOutError
-        try:
-            value = invoke(model, inject)
-            return value if is_asynchronous(value) else collected(value)
-        finally:
-            turn.end()
-
-    try:
-        return await run_async(kind, in_turn, model, inject, timeout, thread_limit)
-    finally:
-        turn.give_up()
-
-
-async def _turn(limit: Limit) -> None:
-    """Wait for one's turn; whoever is cancelled meanwhile has none."""
-    future = limit.ask()
-    if future.done():
-        return
-    try:
-        await asyncio.wrap_future(future)
-    except asyncio.CancelledError:
-        if not future.cancel():  # it had come
-            limit.release()
-        raise
-
-
-async def within(most: int | None, works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all of them, of which so many run at once; see ``all_of``."""
-    if most is None or len(works) <= most:
-        return await all_of(works)
-    turns = asyncio.Semaphore(most)
-    begun: set[int] = set()
-
-    async def in_turn(position: int) -> None:
-        async with turns:
-            begun.add(position)
-            await works[position]
-
-    try:
-        await all_of([in_turn(position) for position in range(len(works))])
-    finally:
-        for position, work in enumerate(works):
-            if position not in begun:
-                work.close()
-    return None
+    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release), given_up)
 
 
 async def _work(
@@ -222,7 +159,7 @@ async def awaited_value(value: Any) -> Any:
     return [item async for item in value]
 
 
-async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
     """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
     task = asyncio.ensure_future(_captured_async(work))
     try:
@@ -231,6 +168,8 @@ async def _within(seconds: float, work: Awaitable[Any]) -> Any:
         task.cancel()
         raise
     if not done:
+        if given_up is not None:
+            given_up()
         task.cancel()
         raise TimedOutError
     return _released(task.result())

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from toolshape.errors import ToolError
+from toolshape.execution.failures import RemoteError
 from toolshape.function.signature import Kind
 from toolshape.parts import mcp_error
 
@@ -28,10 +28,10 @@ def collected(value: Any) -> Any:
     """The list of what a generator or another iterator yields; any other value as it is.
 
     Raises:
-        ToolError: It is what an MCP client gave of a call that failed at its server.
+        RemoteError: It is what an MCP client gave of a call that failed at its server.
     """
     if type(value) in SETTLED:
         return value
     if (said := mcp_error(value)) is not None:
-        raise ToolError(said)
+        raise RemoteError(said)
     return list(value) if isinstance(value, Iterator) else value

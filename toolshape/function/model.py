@@ -82,7 +82,9 @@ def define_model(signature: Signature) -> FunctionDefinition:
     try:
         model, schema, skipped = _model(signature, base, fields)
     except (NameError, PydanticUndefinedAnnotation) as error:
-        raise NameNotDefinedError(str(error), tool=signature.name, location=signature.location) from error
+        raise NameNotDefinedError(
+            str(error).partition("\n")[0], tool=signature.name, location=signature.location
+        ) from error
     except Exception as error:  # pydantic and the hooks of users' types raise anything from TypeError on
         whole = Problem(path="", rule="no_schema", message=_line(error))
         problems = _problem_of_each(signature, base, fields) or [whole]

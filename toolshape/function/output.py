@@ -83,7 +83,8 @@ def undescribed() -> Output:
 
 def _holds_parts(annotation: Any) -> bool:
     """Whether these are parts for a model to look at, which no schema of a result describes."""
-    return annotation in (Text, Image, File) or any(map(_holds_parts, typing.get_args(annotation)))
+    is_mcp_result = getattr(annotation, "__name__", "") == "CallToolResult"
+    return annotation in (Text, Image, File) or is_mcp_result or any(map(_holds_parts, typing.get_args(annotation)))
 
 
 def _value_type(annotation: Any) -> Any:

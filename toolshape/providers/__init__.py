@@ -141,6 +141,8 @@ def _not_a_response(response: Any) -> str:
         return f"not a response, but a stream ({kind}): feed it to bind(...).collector()"
     if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
         return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
+    if isinstance(response, (list, tuple)) and response:
+        return f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
     known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
     form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
     return f"not a response of a known family ({known}): {form}"

@@ -36,7 +36,7 @@ JSON_SCHEMA = (
     inlined(rewrites.recursion_as_json_text),
     everywhere(each(structure.describe_constraints, structure.patterns_as_map, structure.require_what_is_there)),
     KEYS,
-    everywhere(rewrites.all_of_merged_or_told),
+    everywhere(rewrites.all_of_merged_or_described),
     everywhere(rewrites.one_of_as_any_of),
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.boolean_enum_as_strings),

@@ -99,7 +99,6 @@ HUGGINGFACE = replace(
     ),
     strict=None,
     most_tools=None,
-    advertises_output=True,
     envelope=envelope,
     request=request,
     recognises=recognises,

@@ -78,7 +78,6 @@ JSON_SCHEMA = Provider(
     lenient=(),
     strict=None,
     examples="schema",
-    advertises_output=True,
     envelope=envelope,
     request=request,
     recognises=recognises,

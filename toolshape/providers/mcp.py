@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from toolshape.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.parts import File, Image, Part, Text, encoded, mcp_structured
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -122,10 +122,22 @@ def _is_params(body: Any) -> bool:
     return type(body).__name__ == "CallToolRequestParams"
 
 
+def _is_plain_params(body: Any) -> bool:
+    """The parameters of a request as a dict: other families have calls of this form, so only who asks us takes it."""
+    return isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
+
+
+_PARAMS = frozenset(
+    {"name", "arguments", "_meta", "meta", "task", "input_responses", "request_state", "inputResponses", "requestState"}
+)
+"""CallToolRequestParams of the official SDK 2.3.0 and of the specification until 2026-07-28."""
+
+
 def read(body: Any) -> Reading | None:
-    if not recognises(body):
+    is_plain = _is_plain_params(body)
+    if not (is_plain or recognises(body)):
         return None
-    params = body if _is_params(body) else member(body, "params")
+    params = body if is_plain or _is_params(body) else member(body, "params")
     number = member(body, "id")
     call = WireCall("" if number is None else str(number), member(params, "name"), member(params, "arguments"), body)
     return Reading([], [call], None)
@@ -170,6 +182,8 @@ def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]
+        if (structured := mcp_structured(result.value)) is not None and result.error is None:
+            message["structuredContent"] = structured
         return message
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
     if result.error is None and is_told:

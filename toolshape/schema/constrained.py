@@ -10,7 +10,7 @@ from toolshape.calls import JsonSchema, Loss
 from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
 from toolshape.schema.references import resolver
 from toolshape.schema.rewrites import (
-    all_of_merged_or_told,
+    all_of_merged_or_described,
     annotations_of,
     any_as_json_text,
     extras_as_pairs,
@@ -214,7 +214,7 @@ STRUCTURE: tuple[Pass, ...] = tuple(
         everywhere,
         (
             each(type_list_apart, describe_constraints, patterns_as_map, possible_enum, require_what_is_there),
-            all_of_merged_or_told,
+            all_of_merged_or_described,
             require_what_is_there,  # what was merged may require more than it names
             branches_whole,
             one_of_as_any_of,

@@ -6,12 +6,13 @@ from typing import Any
 from toolshape.calls import JsonSchema
 from toolshape.schema.lens import UnsupportedError
 from toolshape.schema.references import Resolve
+from toolshape.schema.values import is_equal_json
 
 __all__ = ["intersected"]
 
 _DEEPEST = 20  # levels of schemas that differ: one that contains itself would never end
-_LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
-_SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
+_LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
+_SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
 
 def intersected(
@@ -36,15 +37,40 @@ def intersected(
     def both(ours: Any, theirs: Any) -> Any:
         return _schemas(ours, theirs, resolve, annotations, path, depth)
 
+    _refuse_neighbours(one, other, path)
     merged = dict(one)
     for key, value in other.items():
-        if key in annotations or key not in merged or merged[key] == value:
+        if key in annotations or key not in merged or is_equal_json(merged[key], value):
             merged[key] = value
         else:
             merged[key] = _keyword(key, merged[key], value, both, path)
     if "additionalProperties" in one or "additionalProperties" in other:
         return _closed(merged, one, other, both, path)
     return merged
+
+
+def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
+    """Refuse keywords whose meaning depends on what stands beside them, where the parts say different things with them."""
+    for group in _TOGETHER:
+        ours, theirs = ({key: part[key] for key in group & part.keys()} for part in (one, other))
+        if ours and theirs and not is_equal_json(ours, theirs) and {*ours, *theirs} != {"items"}:
+            raise UnsupportedError(
+                f"allOf whose parts differ in {min(ours)!r}: merge them by hand", path=path, rule="allOf"
+            )
+    for ours, theirs in ((one, other), (other, one)):
+        if "unevaluatedProperties" in ours and theirs.keys() & _FIELDS:
+            raise UnsupportedError("allOf with unevaluatedProperties: merge it by hand", path=path, rule="allOf")
+        if "patternProperties" in theirs and ours.get("additionalProperties", True) not in (True, {}):
+            raise UnsupportedError(
+                "allOf of objects with patternProperties: merge them by hand", path=path, rule="allOf"
+            )
+
+
+_TOGETHER = (
+    frozenset({"items", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"}),
+    frozenset({"if", "then", "else"}),
+)
+_FIELDS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 
 def _keyword(  # noqa: PLR0911 - a line a keyword
@@ -61,7 +87,7 @@ def _keyword(  # noqa: PLR0911 - a line a keyword
         return True
     if key == "type" and (kinds := _common_types(ours, theirs)):
         return kinds if len(kinds) > 1 else kinds[0]
-    if key == "enum" and (choices := [choice for choice in ours if choice in theirs]):
+    if key == "enum" and (choices := [choice for choice in ours if any(is_equal_json(choice, one) for one in theirs)]):
         return choices
     if key == "not":
         return {"anyOf": [ours, theirs]}
@@ -92,9 +118,6 @@ def _closed(
         further = ours.get("additionalProperties", True)
         if further is True or further == {}:
             continue
-        if "patternProperties" in ours:
-            message = "allOf of objects with patternProperties: merge them by hand"
-            raise UnsupportedError(message, path=path, rule="allOf")
         for name in theirs.get("properties", {}).keys() - ours.get("properties", {}).keys():
             properties[name] = both(further, properties[name])
     impossible = [name for name, inner in properties.items() if inner is False]

@@ -570,7 +570,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     return Change(node=merged)
 
 
-def all_of_merged_or_told(node: JsonSchema, at: Place) -> Change | None:
+def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
     """``allOf`` as one schema; what cannot be one is described beside named fields, else sent as JSON text."""
     try:
         return merge_all_of(node, at)

@@ -42,6 +42,7 @@ _PLAIN_WORDS = {
     "EOF while parsing a string": "it ends in the middle of a string",
     "EOF while parsing an object": "it ends in the middle of an object",
     "EOF while parsing a list": "it ends in the middle of an array",
+    "expected value": "no JSON value",
     "expected ident": "expected true, false or null",
     "key must be a string": "a key must be in double quotes",
     "invalid number": "not a number of JSON",

@@ -144,7 +144,7 @@ class Provider:
         longest_description: How many characters a tool's description may have.
         examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
         lacks: Keys of an entry that others of the family have and this one does not know.
-        advertises_output: Whether an entry holds the schema of the results, which are then held against it.
+        advertises_output: Whether its clients hold results against the schema in an entry, so that we do before.
         envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
         gather: The entries of all tools as what the SDK takes as its tools.
         request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.

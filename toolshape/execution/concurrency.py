@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
-__all__ = ["Limit", "Turn"]
+__all__ = ["Limit", "Slot"]
 
 
 class Limit:
@@ -33,25 +33,37 @@ class Limit:
     def release(self) -> None:
         """End a turn: the next that still waits has its own."""
         with self._lock:
-            while self._waiting:
-                future = self._waiting.popleft()
-                if future.set_running_or_notify_cancel():
-                    future.set_result(None)
-                    return
-            self._free += 1
+            future = self._next()
+            if future is None:
+                self._free += 1
+        if future is not None:  # without the lock: where nobody is left to take the turn, it is released again
+            future.set_result(None)
+
+    def _next(self) -> "Future[None] | None":
+        while self._waiting:
+            future = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                return future
+        return None
 
     @contextmanager
     def turn(self) -> Generator[None]:
         """Wait in this thread for one's turn, and end it."""
-        self.ask().result()
+        future = self.ask()
+        try:
+            future.result()
+        except BaseException:  # an interrupt while waiting
+            if not future.cancel():  # our turn had come
+                self.release()
+            raise
         try:
             yield
         finally:
             self.release()
 
 
-class Turn:
-    """A turn that ends once: by the thread that has begun the work, else by whoever gives up waiting for the thread."""
+class Slot:
+    """A turn under a limit that ends once: with the work that has begun, else by whoever gives up waiting for it to begin."""
 
     __slots__ = ("_end", "_lock", "_state")
 
