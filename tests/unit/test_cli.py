@@ -1,6 +1,7 @@
 """The commands, as a user types them."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -271,3 +272,78 @@ def test_diff(run, tmp_path):
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
     assert all(row["told"]["openai"] == row["told"]["azure"] for row in same)
     assert run("diff", "shop:tools", "--to", "openai").exit_code != 0
+
+
+REGISTRY = """
+import sys
+from toolshape import Registry, ToolError, tool
+
+@tool(strict=True)
+def guarded(on: bool = False) -> str:
+    print("printed")
+    return f"ran {on}"
+
+@tool(name="files.read")
+def read() -> str:
+    return "read"
+
+tools = Registry([guarded, read], coerce={"bool_text": True})
+
+@tools.around
+def deny(context, proceed):
+    if context.arguments.get("on"):
+        raise ToolError("not you")
+    return proceed()
+
+def leave():
+    sys.exit(0)
+"""
+
+
+def test_a_tool_of_a_registry_keeps_its_settings_and_hooks(run, tmp_path):
+    """As a model would meet it."""
+    (tmp_path / "guards.py").write_text(REGISTRY, encoding="utf-8")
+    done = run("call", "guards:tools.guarded", '{"on": "true"}')
+    assert (done.exit_code, done.stderr) == (1, "coerced on by bool_text: 'true' -> True\nError: not you\n")
+    done = run("call", "./guards.py:tools.guarded", '{"on": "false"}', "--json")
+    assert json.loads(done.stdout)["value"] == "ran False"
+    assert "printed" in done.stderr
+    assert run("call", "guards:tools.files.read").stdout == "read\n"
+    done = run("call", "guards:tools.guarded", "--inject", "db=guards:tools")
+    assert (done.exit_code, done.stderr) == (2, "Error: --inject db: guarded injects nothing\n")
+
+
+def test_a_program_that_ends_itself_is_no_success(run, tmp_path):
+    """Whoever checks in CI must not be told that all is well."""
+    (tmp_path / "exits.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    for command in (("check", "exits:tools", "--to", "openai"), ("export", "./exits.py", "--to", "openai")):
+        done = run(*command)
+        assert done.exit_code == 2
+        assert "SystemExit: 0" in done.stderr
+    (tmp_path / "guards.py").write_text(REGISTRY, encoding="utf-8")
+    assert run("call", "shop:needy", "--inject", "db=guards:leave").exit_code == 2
+
+
+def test_a_file_with_the_name_of_a_module(run, tmp_path):
+    """Annotations are looked up in it, not in the module."""
+    text = (
+        "from __future__ import annotations\nclass Item(dict): ...\ndef f(x: Kind) -> str:\n    return x\nKind = str\n"
+    )
+    (tmp_path / "json.py").write_text(text, encoding="utf-8")
+    assert run("call", "./json.py:f", '{"x": "a"}').stdout == "a\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("shop.tools", "write shop:tools"),
+        (".", "is not of the form MODULE:NAME"),
+        ("shop.py::tools", "is not of the form"),
+    ],
+)
+def test_targets_that_are_nearly_right(run, target, said):
+    """What to write stands in the error."""
+    done = run("export", target, "--to", "openai")
+    assert done.exit_code == 2
+    shown = " ".join(done.stderr.split())
+    assert re.sub(r"shop_\w+", "shop", said) in re.sub(r"shop_\w+?(?=[:.]| |$)", "shop", shown), shown

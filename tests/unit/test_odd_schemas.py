@@ -1,12 +1,16 @@
 """Definitions that are odd and mean something: read, sent to every provider in both forms, and held to what they mean."""
 
 import json
+from random import Random
 
 import pytest
+from jsonschema import Draft202012Validator
 from odd_schemas import ODD, TEXT
 
 from toolshape import CallError, DefinitionError, Registry, Tool
 from toolshape.providers import available, get
+from toolshape.schema.intersect import intersected
+from toolshape.schema.lens import UnsupportedError
 
 
 def definition(schema):
@@ -76,3 +80,77 @@ def test_other_places_for_a_definition():
     text = {"toolSpec": {"name": "odd", "inputSchema": {"json": '{"type": "object", "properties": {"a": {}}}'}}}
     assert list(Tool.from_definition(text).input_schema["properties"]) == ["a"]
     assert Tool.from_definition({}, name="odd").input_schema["type"] == "object"
+
+
+UNSOUND = [
+    # two parts, and a value that only one of them admits
+    ({"prefixItems": [{"type": "integer"}], "items": {}}, {"items": {"type": "string"}}, [1, "a"]),
+    ({"properties": {"a": {}}}, {"properties": {"b": {}}, "unevaluatedProperties": False}, {"a": 1}),
+    ({"properties": {"a": {}}, "additionalProperties": False}, {"patternProperties": {"^x": {}}}, {"x1": "s"}),
+    ({"contains": {"type": "integer"}}, {"minContains": 2}, None),
+    ({"if": {"type": "integer"}}, {"then": False}, None),
+    ({"enum": [1, 2]}, {"enum": [True, "a"]}, 1),
+    ({"const": 1}, {"const": True}, 1),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "value"), UNSOUND, ids=range(len(UNSOUND)))
+def test_what_cannot_be_intersected_is_not(one, other, value):
+    """Whatever is sent, both parts are held."""
+    with pytest.raises(UnsupportedError):
+        intersected(one, other, lambda node: node, frozenset(), path="")
+    schema = {"type": "object", "properties": {"x": {"allOf": [one, other]}}, "required": ["x"]}
+    made = Tool.from_definition(definition(schema), lambda **given: given)
+    for provider in available():
+        assert json.dumps(made.export(provider, strict=False))
+    if value is not None:
+        with pytest.raises(CallError):
+            made.call({"x": value})
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_an_intersection_admits_what_both_admit(seed):
+    """Against the validator, for schemas and values put together at random."""
+    random = Random(seed)
+    one, other = _schema(random, 2), _schema(random, 2)
+    try:
+        both = intersected(one, other, lambda node: node, frozenset(), path="")
+    except UnsupportedError:
+        return
+    for _ in range(60):
+        value = _value(random, 2)
+        wanted = all(Draft202012Validator(part).is_valid(value) for part in (one, other))
+        assert Draft202012Validator(both).is_valid(value) is wanted, (one, other, both, value)
+
+
+def _schema(random, depth):
+    """A schema of a few keywords, which often meet."""
+    made = {}
+    for keyword in random.sample(["type", "enum", "minimum", "maximum", "minLength", "not", "required", "const"], 2):
+        made[keyword] = {
+            "type": lambda: random.choice(["string", "integer", "number", "object", "array", ["string", "null"]]),
+            "enum": lambda: random.sample([1, True, "a", "ab", None, 2.0], 3),
+            "minimum": lambda: random.choice([0, 1, 2]),
+            "maximum": lambda: random.choice([0, 1, 2]),
+            "minLength": lambda: random.choice([0, 1, 2]),
+            "not": lambda: {"type": random.choice(["string", "integer"])},
+            "required": lambda: random.sample(["a", "b"], 1),
+            "const": lambda: random.choice([1, True, "a"]),
+        }[keyword]()
+    if depth and random.random() < 0.6:
+        made["properties"] = {name: _schema(random, depth - 1) for name in random.sample(["a", "b"], 1)}
+        if random.random() < 0.4:
+            made["additionalProperties"] = random.choice([False, True, {"type": "integer"}])
+    if depth and random.random() < 0.3:
+        made["items"] = _schema(random, depth - 1)
+    return made
+
+
+def _value(random, depth):
+    kinds = [lambda: random.choice([0, 1, 2, 2.0, 1.5, True, None, "", "a", "ab"])]
+    if depth:
+        kinds += [
+            lambda: {name: _value(random, depth - 1) for name in random.sample(["a", "b", "c"], random.randint(0, 2))},
+            lambda: [_value(random, depth - 1) for _ in range(random.randint(0, 2))],
+        ]
+    return random.choice(kinds)()

@@ -26,24 +26,28 @@ def load(target: str) -> Any:
     Raises:
         TargetError: There is nothing of this name.
     """
+    return _way_to(target)[-1]
+
+
+def _way_to(target: str) -> list[Any]:
+    """The module, and what each part of the name leads to."""
     place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
-    module = _module(place, target)
+    found: list[Any] = [_module(place, target)]
     if not path:
-        return _only_registry(module, target)
-    found: Any = module
+        return [*found, _only_registry(found[0], target)]
     steps = path.split(".")
     for number, step in enumerate(steps):
-        rest = ".".join(steps[number:])
-        if isinstance(found, Registry) and rest in found:  # a tool's name may hold dots
-            return found[rest]
-        if isinstance(found, Registry) and step in found:
-            found = found[step]
-        elif isinstance(found, Registry):
-            raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in found], 'tool')}")
-        elif hasattr(found, step):
-            found = getattr(found, step)
+        last, rest = found[-1], ".".join(steps[number:])
+        if isinstance(last, Registry) and rest in last:  # a tool's name may hold dots
+            return [*found, last[rest]]
+        if isinstance(last, Registry):
+            if step not in last:
+                raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in last], 'tool')}")
+            found.append(last[step])
+        elif hasattr(last, step):
+            found.append(getattr(last, step))
         else:
-            names = [name for name, one in vars(found).items() if isinstance(one, (Registry, Tool))]
+            names = [name for name, one in vars(last).items() if isinstance(one, (Registry, Tool))]
             raise TargetError(f"{target}: {place} has no {_no_such(step, names, '')}")
     return found
 
@@ -140,11 +144,10 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
     Raises:
         TargetError: It names no single tool.
     """
-    made = tool_of(target)
-    before, dot, _ = target.rpartition(f".{made.name}")
-    if dot and _has_name(target) and isinstance(found := load(before), Registry) and made in found:
-        return found, made.name
-    return Registry([made]), made.name
+    way = _way_to(target)
+    made = _tool(way[-1], target)
+    registry = next((one for one in (way[-1], way[-2]) if isinstance(one, Registry)), None)
+    return registry or Registry([made]), made.name
 
 
 def tool_of(target: str) -> Tool[..., Any]:
@@ -153,7 +156,10 @@ def tool_of(target: str) -> Tool[..., Any]:
     Raises:
         TargetError: It names no single tool.
     """
-    found = load(target)
+    return _tool(load(target), target)
+
+
+def _tool(found: Any, target: str) -> Tool[..., Any]:
     if isinstance(found, Registry):
         if len(found) == 1:
             return next(iter(found))
