@@ -1,6 +1,9 @@
 """The laws over definitions that are odd, for every provider in both forms."""
 
+import contextlib
+
 import pytest
+from hypothesis.errors import Unsatisfiable
 from odd_schemas import ODD
 
 from toolshape import Tool
@@ -8,20 +11,20 @@ from toolshape.providers import available, get
 from toolshape.testing.laws import check_shape
 from toolshape.wire.export import to_wire
 
-# Values are drawn part by part, and hardly one that is drawn for one part of these fits the other.
-NOT_DRAWN = {"bounds in several parts", "choices in several parts", "patterns in several parts"}
 
-
-@pytest.mark.parametrize(
-    "case", [name for name, (_, right, _) in ODD.items() if right is not None and name not in NOT_DRAWN]
-)
+@pytest.mark.parametrize("case", [name for name, (_, right, _) in ODD.items() if right is not None])
 def test_the_laws_hold(case):
     """What the provider is sent, and what comes back."""
     made = Tool.from_definition({"name": "odd", "inputSchema": ODD[case][0]})
-    seen = set()
+    seen, checked = set(), 0
     for provider in map(get, available()):
         for strict in (False, *([True] if provider.strict is not None else [])):
             shown = to_wire(provider, made.spec, strict)
-            if repr(shown.lens.schema) not in seen:
-                seen.add(repr(shown.lens.schema))
+            if repr(shown.lens.schema) in seen:
+                continue
+            seen.add(repr(shown.lens.schema))
+            # Values are drawn part by part: of some schemas hardly one that is drawn for one part fits the other.
+            with contextlib.suppress(Unsatisfiable):
                 check_shape(made, shown, to_wire(provider, made.spec, strict), examples=20)
+                checked += 1
+    assert checked or "in several parts" in case
