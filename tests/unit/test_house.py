@@ -66,7 +66,7 @@ LONG_MODULES = {
     "toolshape.schema.normalise": 370,
     "toolshape.testing.laws": 455,
     "toolshape.registry": 365,
-    "toolshape.dispatch.plan": 365,
+    "toolshape.dispatch.plan": 370,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,
 }

@@ -1,8 +1,9 @@
 """The calls of a response in; validated calls that have not run yet, and their results once they have, out."""
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -128,7 +129,7 @@ class Plan:
         """
         return self._run(None if only is None else _listed(only), inject, limit, on_progress)
 
-    def _run(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
+    def _run(  # noqa: C901 - a frame of its own for a step would be a twentieth of a scalar dispatch
         self,
         only: list[Call | str] | None,
         inject: Mapping[str, Any],
@@ -142,36 +143,43 @@ class Plan:
         else:
             ready = self._claimed(only, inject, limit, is_async=False)
         answers = results.answers
-        position = -1
-        try:
-            for one in ready:
-                position, call, handler, model, coercions = one
-                if handler.is_indirect:
-                    if not handler.runs_last:
+        for one in ready:
+            position, call, handler, model, coercions = one
+            if handler.is_indirect:
+                if not handler.runs_last:
+                    with self._put_back(ready, position):
                         answers[position] = hooks.answer(self._work(one, inject, on_progress))
-                    continue
-                started = perf_counter()
-                try:
-                    value = handler.invoke(model, inject)
-                    if type(value) is not str and type(value) not in SETTLED:
-                        value = final_value(value)
-                except BaseException as error:
-                    if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
+                continue
+            started = perf_counter()
+            try:
+                value = handler.invoke(model, inject)
+                if type(value) is not str and type(value) not in SETTLED:
+                    value = final_value(value)
+            except BaseException as error:
+                if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
+                    with self._put_back(ready, position):
                         answers[position] = failed(call, handler, coercions, error, started)
+            else:
+                elapsed = perf_counter() - started
+                if type(value) is str and handler.says_text and value.isascii():
+                    answers[position] = new_record(
+                        Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
+                    )
                 else:
-                    elapsed = perf_counter() - started
-                    if type(value) is str and handler.says_text and value.isascii():
-                        answers[position] = new_record(
-                            Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
-                        )
-                    else:
-                        answers[position] = succeeded(call, handler, coercions, value, elapsed)
-        except BaseException:  # an interrupt: what has not begun can be run later
-            results.waiting = [*results.waiting, *(one for one in ready if one[0] > position)]
-            raise
+                    answers[position] = succeeded(call, handler, coercions, value, elapsed)
         if not is_plain and (last := [one for one in ready if one[2].runs_last]):
             self._run_last(last, inject, limit, on_progress)
         return results
+
+    @contextlib.contextmanager
+    def _put_back(self, ready: Sequence[Ready], position: int) -> Generator[None]:
+        """Where an interrupt ends the run, let the calls after this one wait again; a ``try`` of the whole costs more."""
+        try:
+            yield
+        except BaseException:
+            results = self.results
+            results.waiting = [*results.waiting, *(one for one in ready if one[0] > position)]
+            raise
 
     def _run_last(
         self, ready: Sequence[Ready], inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
