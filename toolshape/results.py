@@ -141,7 +141,7 @@ class Results(Sequence[Result]):
     @property
     def messages(self) -> list[Any]:
         """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
-        answers: Sequence[Any] = self.answers
+        answers: Any = self.answers
         if not answers:
             return []
         return self.encode(list(self) if None in answers else answers)

@@ -20,11 +20,11 @@ from toolshape import DefinitionError, Tool, tool
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpora" / "real_functions.jsonl"
 FORMS = [
+    (r"CallableSchema|no form for callable", "a parameter is a callback"),
     (
         r"JSON Schema has no form for|unable to generate|PydanticSchemaGenerationError",
         "a parameter is an object that JSON cannot say (a class of the package)",
     ),
-    (r"CallableSchema", "a parameter is a callback"),
     (r"subclass", "a parameter is a class"),
     (r"is not defined", "an annotation names what only a type checker imports"),
     (r"a class is not a tool", "it is a class"),
