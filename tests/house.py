@@ -16,7 +16,7 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 
 # A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
 ROOMS = (
-    "errors", "parts", "calls", "results", "context", "schema", "wire", "providers", "core_schema", "function", "validation",
+    "errors", "parts", "mcp_results", "calls", "results", "context", "schema", "wire", "providers", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "compatibility",
     "testing", "commands", "cli", "provider", "__main__",
 )  # fmt: skip

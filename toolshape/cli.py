@@ -144,14 +144,14 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
 def diff(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
     """Compare how providers are sent one tool: the whole of it, and each parameter that differs.
 
-    JSON: a list of objects with `path` (empty for the whole) and `told`, an object from provider to what is different.
+    JSON: a list of objects with `path` (empty for the whole) and `sent`, an object from provider to what is different.
     """
     tool = tool_of(target)
     found = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
     if as_json:
         _print_json([one._asdict() for one in found])
         return
-    rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.told.items()]
+    rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.sent.items()]
     show_table(("path", "provider", "sent"), rows)
     if len(found) == 1:
         say("no parameter differs")

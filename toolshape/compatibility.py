@@ -55,10 +55,10 @@ def _refusals(registry: Registry, provider: Provider, strict: Strictness | None)
 
 
 class Difference(NamedTuple):
-    """How one parameter is sent: ``told`` holds, by target, the differences from the canonical schema."""
+    """How one parameter is sent: ``sent`` holds, by target, the differences from the canonical schema."""
 
     path: str
-    told: dict[str, str]
+    sent: dict[str, str]
 
 
 def differences(

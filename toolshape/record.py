@@ -18,7 +18,7 @@ from toolshape.function.invoke import Invoke
 from toolshape.function.output import Output
 from toolshape.options import Options
 from toolshape.source import Definition, DefinitionSource, FunctionSource
-from toolshape.validation.coercion import chosen_rules
+from toolshape.validation.coercion import chosen_rules, is_installed
 from toolshape.validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
@@ -209,21 +209,12 @@ def check_validation_of_results(record: Record) -> None:
     output = record.output
     if output.schema is None and not any(one.rule == "unresolved_return" for one in output.findings):
         message = "the return annotation describes no result: annotate it, or leave this out"
-    elif not _is_installed("jsonschema"):
+    elif not is_installed("jsonschema"):
         message = "it needs jsonschema: pip install 'toolshape[schema]'"
     else:
         return
     problem = Problem(path="validate_result", rule="option", message=message)
     raise DefinitionError(tool=record.name, location=record.definition.location, problems=[problem])
-
-
-def _is_installed(library: str) -> bool:
-    import importlib.util  # noqa: PLC0415 - a thirtieth of the cost of importing us, for what few ask
-
-    try:
-        return importlib.util.find_spec(library) is not None
-    except ValueError:  # as where a test has put None in its place
-        return False
 
 
 def check_examples(record: Record, definition: Definition) -> None:

@@ -28,6 +28,7 @@ from toolshape.execution.failures import as_call_error, validation_error
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function import signature as signatures
 from toolshape.function.annotations import calling_frame, signature
+from toolshape.function.invoke import Invoke
 from toolshape.options import Options, ToolOptions, given_in, options_of, refuse_wrong
 from toolshape.record import Binding, Record, check_examples, check_validation_of_results, require, with_context
 from toolshape.schema.values import copied
@@ -349,9 +350,13 @@ class Tool(Generic[P, R]):
         cancellation = Cancellation()
         try:
             inject = with_context(record, self, validated, inject, cancellation)
-            given = record.definition.kind, record.invoke, validated, inject, self.timeout, None, cancellation.cancel
-            work = aio.run_async(*given) if record.limit is None else limited.run_limited(record.limit, *given)
-            return await aio.alone(work, cancellation.cancel)
+            kind, invoke, limit, given_up = record.definition.kind, record.invoke, record.limit, cancellation.cancel
+
+            def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
+                return aio.run_async(kind, invoke, validated, inject, self.timeout, None, given_up)
+
+            work = run(invoke) if limit is None else limited.in_turn(limit, kind, invoke, run)
+            return await aio.alone(work, given_up)
         except BaseException as error:
             cancellation.cancel()
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error

@@ -1,9 +1,6 @@
 """The laws over definitions that are odd, for every provider in both forms."""
 
-import contextlib
-
 import pytest
-from hypothesis.errors import Unsatisfiable
 from odd_schemas import ODD
 
 from toolshape import Tool
@@ -11,21 +8,20 @@ from toolshape.providers import available, get
 from toolshape.testing.laws import check_shape
 from toolshape.wire.export import to_wire
 
+# A value that is drawn for one pattern hardly ever fits another. Where a part contains itself, Hugging Face
+# is sent a recursion that is cut in one part of an `allOf` and not in the other (docs/limits.md).
+NOT_DRAWN = {"patterns in several parts", "a part that contains itself"}
+DRAWN = [name for name, (_, right, _) in ODD.items() if right is not None and name not in NOT_DRAWN]
 
-@pytest.mark.parametrize("case", [name for name, (_, right, _) in ODD.items() if right is not None])
+
+@pytest.mark.parametrize("case", DRAWN)
 def test_the_laws_hold(case):
     """What the provider is sent, and what comes back."""
     made = Tool.from_definition({"name": "odd", "inputSchema": ODD[case][0]})
-    seen, checked = set(), 0
+    seen = set()
     for provider in map(get, available()):
         for strict in (False, *([True] if provider.strict is not None else [])):
             shown = to_wire(provider, made.spec, strict)
-            if repr(shown.lens.schema) in seen:
-                continue
-            seen.add(repr(shown.lens.schema))
-            # Values are drawn part by part: of some schemas hardly one that is drawn for one part fits the other.
-            with contextlib.suppress(Unsatisfiable):
+            if repr(shown.lens.schema) not in seen:
+                seen.add(repr(shown.lens.schema))
                 check_shape(made, shown, to_wire(provider, made.spec, strict), examples=20)
-                checked += 1
-    if not checked:
-        pytest.skip("no value was drawn that fits all parts")

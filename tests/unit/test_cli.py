@@ -264,13 +264,13 @@ def test_diff(run, tmp_path):
     assert told["a", "mcp"] == told["b", "mcp"] == "as written"
     rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--to", "openai", "--to", "mcp", "--json").stdout)
     assert rows[0]["path"] == ""
-    assert rows[0]["told"]["openai"].startswith("strict; name: sent as ")
-    assert rows[0]["told"]["mcp"] == "lenient"
+    assert rows[0]["sent"]["openai"].startswith("strict; name: sent as ")
+    assert rows[0]["sent"]["mcp"] == "lenient"
     same = json.loads(
         run("diff", "shop:tools.many", "--to", "openai", "--to", "azure", "--strict", "false", "--json").stdout
     )
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
-    assert all(row["told"]["openai"] == row["told"]["azure"] for row in same)
+    assert all(row["sent"]["openai"] == row["sent"]["azure"] for row in same)
     assert run("diff", "shop:tools", "--to", "openai").exit_code != 0
 
 

@@ -737,8 +737,7 @@ def test_an_attempt_after_a_timeout_is_not_cancelled():
     bound = registry.bind("openai")
     results = asyncio.run(bound.adispatch(body(("slow", "{}")), on_progress=lambda one: heard.append(one.done)))
     assert codes(results) == ["done"]
-    assert sorted(seen[:1] + seen[-1:]) == [False, False] or seen == [False, False, True]
-    assert True in seen
+    assert sorted(seen) == [False, False, True]  # at the beginning of each, and where the first was given up
     assert heard == [1, 2]
 
 
@@ -853,6 +852,31 @@ def test_what_is_claimed_is_run_once():
     assert len(seen) == 20
 
 
+@pytest.mark.parametrize("is_hooked", [True, False])
+def test_an_interrupt_leaves_what_has_not_begun(is_hooked):
+    """Async calls, too, which come after the plain ones; and it can be run later."""
+
+    @tool
+    def stop(context: CallContext) -> None:
+        if not stopped:
+            stopped.append(1)
+            raise KeyboardInterrupt
+
+    stopped = []
+    registry = Registry([stop, later, double])
+    if is_hooked:
+        registry.around(sync_hook([]))
+    calls = body(("stop", "{}"), ("later", '{"n": 1}'), ("double", '{"n": 1}'))
+    plan = registry.bind("openai").plan(
+        calls if is_hooked else body(("later", '{"n": 1}'), ("stop", "{}"), ("double", '{"n": 1}'))
+    )
+    with pytest.raises(KeyboardInterrupt):
+        plan.run()
+    assert sorted(codes(plan.results)) == ["cancelled", "not_run", "not_run"]
+    plan.run()
+    assert sorted(map(str, codes(plan.results))) == ["1", "2", "cancelled"]
+
+
 def test_what_has_not_begun_was_not_run():
     """Where a limited dispatch is cancelled."""
 
@@ -892,12 +916,10 @@ def test_what_cannot_be_a_hook_is_refused_at_once(hook):
 
 def test_a_hook_that_forgets_to_await_is_told_so(caplog):
     """In the log: the model reads nothing of it."""
-    for hook, said in ((forgets, "returned what has to be awaited: return what await proceed()"),):
-        registry = Registry([double])
-        registry.around(hook)
-        caplog.clear()
-        assert codes(asyncio.run(registry.bind("openai").adispatch(body(("double", '{"n": 1}'))))) == ["tool_crashed"]
-        assert said in caplog.text
+    registry = Registry([double])
+    registry.around(forgets)
+    assert codes(asyncio.run(registry.bind("openai").adispatch(body(("double", '{"n": 1}'))))) == ["tool_crashed"]
+    assert "returned what has to be awaited: return what await proceed()" in caplog.text
 
 
 async def forgets(context, proceed):

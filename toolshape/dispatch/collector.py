@@ -101,7 +101,7 @@ class Collector:
     def _is_of_this_provider(self) -> bool:
         """Whether what came may be a stream of this provider's: not if it left no trace, and does at another's."""
         event = self._last
-        if not isinstance(event, dict) or self._response != _after(self._provider, {}):
+        if self._complete or not isinstance(event, dict) or self._response != _after(self._provider, {}):
             return True
         if event.get("error") or event.get("type") == "error":
             return False

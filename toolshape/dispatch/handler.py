@@ -22,37 +22,16 @@ class Handler:
 
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
     ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
-    ``has_needs``: a call may need injected values or lacks a function; ``is_plain``: neither that nor an event loop,
-    and nothing takes part in its calls. ``is_indirect``: it is not called like a plain tool; ``runs_last``: ``run`` calls it
-    after those that are not. ``is_controlled``: hooks, a limit or a ``CallContext`` do. ``check_output`` refuses a result that its schema does not admit.
+    ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
+    ``CallContext`` take part. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
+    that are neither async nor under hooks. ``is_plain``: it has no needs, and is called directly. ``check_output``
+    refuses a result that its schema does not admit.
     """
 
     __slots__ = (
-        "back",
-        "check_output",
-        "contexts",
-        "has_needs",
-        "hooks",
-        "invoke",
-        "is_async",
-        "is_awaited",
-        "is_controlled",
-        "is_indirect",
-        "is_looked_at",
-        "is_plain",
-        "is_untrusted",
-        "kind",
-        "limit",
-        "longest_result",
-        "name",
-        "runs_last",
-        "says_text",
-        "timeout",
-        "tool",
-        "validate",
-        "wire_name",
-        "write",
-        "written",
+        "back", "check_output", "contexts", "has_needs", "hooks", "invoke", "is_async", "is_awaited", "is_controlled",
+        "is_indirect", "is_looked_at", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "runs_last",
+        "says_text", "timeout", "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
 

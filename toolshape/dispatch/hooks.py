@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ from toolshape.errors import CallError, UsageError
 from toolshape.execution.failures import OwnCancellationError, TimedOutError, hidden, is_cancellation
 from toolshape.execution.returned import collected
 from toolshape.execution.run import final_value
+from toolshape.function.invoke import Invoke
 from toolshape.results import Result
 
 if TYPE_CHECKING:
@@ -56,13 +57,17 @@ def is_async_hook(hook: Hook) -> bool:
     return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
 
 
+def _name(hook: Any) -> str:
+    return str(getattr(hook, "__qualname__", type(hook).__name__))
+
+
 def refuse_no_hook(hook: Any) -> None:
     """Check that something can be called as a hook.
 
     Raises:
         UsageError: It cannot.
     """
-    name = getattr(hook, "__qualname__", repr(hook)[:60])
+    name = _name(hook)
     if not callable(hook):
         raise UsageError(f"around takes a function of a context and proceed, not {type(hook).__name__}")
     try:
@@ -80,7 +85,7 @@ def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
         UsageError: One is ``def`` where calls are awaited, or ``async def`` where a loop runs that cannot wait for it.
     """
     for hook in hooks:
-        name = getattr(hook, "__qualname__", type(hook).__name__)
+        name = _name(hook)
         if is_async and not is_async_hook(hook):
             raise UsageError(f"the hook {name} is def, which cannot be awaited: make it async def, or call dispatch")
         if not is_async and is_async_hook(hook):
@@ -219,15 +224,18 @@ def _value_here(work: Work, cancellation: Cancellation) -> Any:
 async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-    handler = work.handler
-    given_up = cancellation.cancel
-    given = handler.kind, handler.invoke, work.model, work.inject, handler.timeout, work.thread_limit, given_up
+    handler, given_up = work.handler, cancellation.cancel
+
+    def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
+        given = handler.kind, invoke, work.model, work.inject, handler.timeout, work.thread_limit, given_up
+        return aio.run_async(*given)
+
     if handler.limit is None:
-        running = aio.run_async(*given)
+        running = run(handler.invoke)
     else:
         from toolshape.execution import limited  # noqa: PLC0415 - with asyncio
 
-        running = limited.run_limited(handler.limit, *given)
+        running = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
     return await aio.alone(running, given_up)  # in a task of its own: what it cancels is itself
 
 
@@ -250,7 +258,7 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
         return made if any(made is one for one in given) else _of_this_call(running, made)
     if made is None and given:
         return given[-1]
-    name = getattr(hook, "__qualname__", type(hook).__name__)
+    name = _name(hook)
     returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
     way_out = "return what proceed() gives, or context.result(value)"
     if inspect.iscoroutine(made):

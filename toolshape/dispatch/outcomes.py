@@ -9,7 +9,8 @@ from toolshape.calls import Call, Coercion, new_record
 from toolshape.dispatch.handler import Handler
 from toolshape.errors import ToolError, UsageError
 from toolshape.execution.failures import RemoteError, as_call_error, hidden
-from toolshape.parts import Part, mcp_structured, parts_of
+from toolshape.mcp_results import is_mcp_result, mcp_parts, mcp_structured
+from toolshape.parts import Part, parts_of
 from toolshape.results import Result
 
 __all__ = ["failed", "succeeded"]
@@ -36,7 +37,7 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
-        parts = () if type(value) in _PLAIN else parts_of(value)
+        parts = () if type(value) in _PLAIN else mcp_parts(value) if is_mcp_result(value) else parts_of(value)
         if parts:
             if handler.check_output is not None:
                 _check_structured(handler.check_output, value)

@@ -147,7 +147,7 @@ class Plan:
             position, call, handler, model, coercions = one
             if handler.is_indirect:
                 if not handler.runs_last:
-                    with self._put_back(ready, position):
+                    with self._put_back(_not_begun(ready, position)):
                         answers[position] = hooks.answer(self._work(one, inject, on_progress))
                 continue
             started = perf_counter()
@@ -157,7 +157,7 @@ class Plan:
                     value = final_value(value)
             except BaseException as error:
                 if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
-                    with self._put_back(ready, position):
+                    with self._put_back(_not_begun(ready, position)):
                         answers[position] = failed(call, handler, coercions, error, started)
             else:
                 elapsed = perf_counter() - started
@@ -172,13 +172,12 @@ class Plan:
         return results
 
     @contextlib.contextmanager
-    def _put_back(self, ready: Sequence[Ready], position: int) -> Generator[None]:
-        """Where an interrupt ends the run, let the calls after this one wait again; a ``try`` of the whole costs more."""
+    def _put_back(self, not_begun: Iterable[Ready]) -> Generator[None]:
+        """Where the run is broken off, let these calls wait again; a ``try`` around the whole of it costs more."""
         try:
             yield
         except BaseException:
-            results = self.results
-            results.waiting = [*results.waiting, *(one for one in ready if one[0] > position)]
+            self.results.waiting = [*self.results.waiting, *not_begun]
             raise
 
     def _run_last(
@@ -188,8 +187,9 @@ class Plan:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         if not all(hooks.is_async_hook(hook) for hook in ready[0][2].hooks):
-            for one in ready:
-                self.results.answers[one[0]] = hooks.answer(self._work(one, inject, on_progress))
+            for number, one in enumerate(ready):
+                with self._put_back(ready[number + 1 :]):
+                    self.results.answers[one[0]] = hooks.answer(self._work(one, inject, on_progress))
             return
 
         async def run_all() -> None:
@@ -295,17 +295,14 @@ class Plan:
             return
         from toolshape.execution import limited  # noqa: PLC0415 - with asyncio
 
-        begun: set[int] = set()
+        not_begun = list(ready)
 
         async def begin(one: Ready) -> None:
-            begun.add(one[0])
+            not_begun.remove(one)
             await self._answer(one, inject, thread_limit, on_progress)
 
-        try:
-            await limited.within(limit, [begin(one) for one in ready])
-        finally:
-            results = self.results
-            results.waiting = [*results.waiting, *(one for one in ready if one[0] not in begun)]
+        with self._put_back(not_begun):
+            await limited.within(limit, ready, begin)
 
     async def _answer(
         self,
@@ -343,6 +340,11 @@ class Plan:
 
 
 _CLAIMING = threading.Lock()  # held for a moment, by whoever takes calls to run
+
+
+def _not_begun(ready: Sequence[Ready], position: int) -> list[Ready]:
+    """The calls that come after the one at a position: those that run last do, wherever they stand."""
+    return [one for one in ready if one[0] > position or one[2].runs_last]
 
 
 def _listed(only: Iterable[Call | str]) -> list[Call | str]:

@@ -2,31 +2,31 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from toolshape.execution.aio import all_of, finished, run_async
+from toolshape.execution.aio import all_of, finished
 from toolshape.execution.concurrency import Limit, Slot
 from toolshape.execution.failures import TimedOutError
 from toolshape.execution.returned import collected, is_async, is_asynchronous
 from toolshape.function.invoke import Invoke
 from toolshape.function.signature import Kind
 
-__all__ = ["run_limited", "within"]
+__all__ = ["in_turn", "within"]
+
+T = TypeVar("T")
 
 
-async def run_limited(
-    limit: Limit,
-    kind: Kind,
-    invoke: Invoke,
-    model: BaseModel,
-    inject: Mapping[str, Any],
-    timeout: float | None,
-    thread_limit: asyncio.Semaphore | None = None,
-    given_up: Callable[[], None] | None = None,
-) -> Any:
-    """The same as ``run_async`` once it is the call's turn; a thread that was left behind keeps its turn until it ends."""
+async def in_turn(limit: Limit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]) -> Any:
+    """Run a tool once it is the call's turn; work that was left behind keeps its turn until it ends.
+
+    Args:
+        limit: The limit of the tool.
+        kind: What calling the tool gives.
+        invoke: Calls the tool.
+        run: Runs what it is given in place of ``invoke``, as ``aio.run_async`` does.
+    """
     await _turn(limit)
     slot = Slot(limit.release)
 
@@ -51,8 +51,7 @@ async def run_limited(
         return in_slot_async(invoke(model, inject))
 
     try:
-        begin = begin_async if is_async(kind) else in_slot
-        return await run_async(kind, begin, model, inject, timeout, thread_limit, given_up)
+        return await run(begin_async if is_async(kind) else in_slot)
     finally:
         slot.give_up()
 
@@ -86,22 +85,12 @@ async def _turn(limit: Limit) -> None:
         raise
 
 
-async def within(most: int | None, works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all of them, of which so many run at once; see ``all_of``."""
-    if most is None or len(works) <= most:
-        return await all_of(works)
+async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
+    """Do the work for each item, for so many at once; see ``all_of``."""
     turns = asyncio.Semaphore(most)
-    begun: set[int] = set()
 
-    async def in_turn(position: int) -> None:
+    async def in_its_turn(item: T) -> None:
         async with turns:
-            begun.add(position)
-            await works[position]
+            await work(item)
 
-    try:
-        await all_of([in_turn(position) for position in range(len(works))])
-    finally:
-        for position, work in enumerate(works):
-            if position not in begun:
-                work.close()
-    return None
+    await all_of([in_its_turn(item) for item in items])

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape.execution.failures import RemoteError
 from toolshape.function.signature import Kind
-from toolshape.parts import mcp_error
+from toolshape.mcp_results import mcp_error
 
 __all__ = ["SETTLED", "collected", "is_async", "is_asynchronous"]
 

@@ -67,7 +67,7 @@ def _written(value: Any) -> Any:  # noqa: PLR0911 - a line a type
 
 def _key(key: Any) -> str:
     written = _written(key)
-    return written if isinstance(written, str) else str(_leaf({key: None})).partition("'")[2].partition("'")[0]
+    return written if isinstance(written, str) else str(next(iter(_leaf({key: None}))))
 
 
 def _leaf(value: Any) -> Any:

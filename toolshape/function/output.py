@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from toolshape.calls import Finding, JsonSchema
 from toolshape.function.json_schema import generate
 from toolshape.function.signature import Signature
+from toolshape.mcp_results import is_mcp_result_type
 from toolshape.parts import File, Image, Text
 
 __all__ = ["Output", "describe", "undescribed"]
@@ -83,8 +84,11 @@ def undescribed() -> Output:
 
 def _holds_parts(annotation: Any) -> bool:
     """Whether these are parts for a model to look at, which no schema of a result describes."""
-    is_mcp_result = getattr(annotation, "__name__", "") == "CallToolResult"
-    return annotation in (Text, Image, File) or is_mcp_result or any(map(_holds_parts, typing.get_args(annotation)))
+    return (
+        annotation in (Text, Image, File)
+        or is_mcp_result_type(annotation)
+        or any(map(_holds_parts, typing.get_args(annotation)))
+    )
 
 
 def _value_type(annotation: Any) -> Any:

@@ -1,17 +1,19 @@
 """MCP tools, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from toolshape.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape.parts import File, Image, Part, Text, encoded, mcp_structured
+from toolshape.mcp_results import mcp_structured
+from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema.checks import cited
 from toolshape.schema.references import resolver
+from toolshape.schema.union_branches import are_disjoint
 from toolshape.schema.walk import compose, inlined_but_recursion
 from toolshape.wire.bodies import member, result_json
 from toolshape.wire.provider import (
@@ -30,6 +32,7 @@ from toolshape.wire.provider import (
 INLINED = (inlined_but_recursion,)
 _RESULT = "result"
 """Holds a value that is no object, in the output schema and in structured content."""
+_NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -47,36 +50,19 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
     """A schema whose root is an object: the same for values that are, a field ``result`` for those that are not."""
-    kinds = _kinds(resolver(schema), schema, ())
-    if kinds == {"object"}:
+    resolve = resolver(schema)
+    if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
     field = {"properties": {_RESULT: value}, "required": [_RESULT]}
-    if "object" not in kinds:
+    if are_disjoint(schema, {"type": "object"}, resolve):
         return {"type": "object", **field, **definitions}
     return {
         "type": "object",
         "anyOf": [{**value, "type": "object"} if "type" in value else value, field],
         **definitions,
     }
-
-
-def _kinds(resolve: Callable[[Any], Any], node: Any, seen: tuple[str, ...]) -> set[str]:
-    """The types that a value of a schema may have, as far as its root says; all of them where it says nothing."""
-    every = {"object", "other"}
-    if not isinstance(node, dict) or node.get("$ref") in seen:
-        return every
-    if "$ref" in node:
-        return _kinds(resolve, resolve(node), (*seen, node["$ref"]))
-    if "type" in node:
-        kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
-        return {"object" if kind == "object" else "other" for kind in kinds}
-    values = node["enum"] if "enum" in node else [node["const"]] if "const" in node else []
-    if values:
-        return {"object" if isinstance(value, dict) else "other" for value in values}
-    branches = node.get("anyOf") or node.get("oneOf") or ()
-    return set[str]().union(*(_kinds(resolve, branch, seen) for branch in branches)) if branches else every
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form

@@ -3,6 +3,7 @@
 Needs the extra ``testing``.
 """
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -13,8 +14,9 @@ from typing import Any, Literal, cast
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import CallError
 from toolshape.providers import get
-from toolshape.schema.lens import Change, Lens, Place
-from toolshape.schema.references import definition_name
+from toolshape.schema.lens import Change, Lens, Place, UnsupportedError
+from toolshape.schema.references import definition_name, resolver
+from toolshape.schema.rewrites import merge_all_of
 from toolshape.schema.walk import everywhere
 from toolshape.testing.mistakes import Outcome, SlipKind, check_slip, slips
 from toolshape.testing.values import values_for
@@ -95,6 +97,10 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
         return st.just(node["const"])
     if "enum" in node:
         return st.sampled_from(node["enum"]) | (st.none() if node.get("nullable") else st.nothing())
+    if node.get("allOf") and depth < _DEEPEST:
+        with contextlib.suppress(UnsupportedError):  # what is drawn for one part is filtered by the others
+            merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
+            return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
         if keyword in node:
             branches = [branch for branch in node[keyword] if depth < _DEEPEST or not _is_deep(branch)]
@@ -119,7 +125,9 @@ def _without(node: JsonSchema, *keys: str) -> JsonSchema:
 def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
     properties = node.get("properties", {})
     required = set(node.get("required", ()))
-    given_fields = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name in required}
+    unnamed = {name: node.get("additionalProperties", True) for name in sorted(required - properties.keys())}
+    fields = {**unnamed, **properties}
+    given_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
     optional = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name not in required}
     named = st.fixed_dictionaries(given_fields, optional={} if depth > _DEEPEST else optional)
     others = node.get("additionalProperties", not properties)

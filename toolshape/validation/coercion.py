@@ -22,7 +22,7 @@ __all__ = [
     "ExpectedAt",
     "Parse",
     "chosen_rules",
-    "is_misspelt",
+    "is_installed", "is_misspelt",
     "proposal",
 ]  # fmt: skip
 
@@ -156,17 +156,20 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
         elif layer is not None:
             message = f"coercion rules must be a dict of names to True or False, or False for none, not {layer!r}"
             raise ValueError(message)
-    if chosen["repair_json"]:
-        _require_json5()
+    if chosen["repair_json"] and not is_installed("json5"):
+        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
     made = frozenset(rule for rule, on in chosen.items() if on)
     return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
 
 
-def _require_json5() -> None:
-    import importlib.util  # noqa: PLC0415 - only a rule that is off by default asks
+def is_installed(library: str) -> bool:
+    """Whether a library that an extra brings is here."""
+    import importlib.util  # noqa: PLC0415 - a thirtieth of the cost of importing us, for what few ask
 
-    if importlib.util.find_spec("json5") is None:
-        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
+    try:
+        return importlib.util.find_spec(library) is not None
+    except ValueError:  # it was put out of the way: ``sys.modules`` holds None
+        return False
 
 
 def is_misspelt(name: str, known: Iterable[str]) -> bool:

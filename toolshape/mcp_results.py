@@ -1,0 +1,64 @@
+"""What an MCP client gave of a call, a ``CallToolResult`` of any of its SDKs, in; its parts, value or failure out.
+
+Read by its form, under the names of the official SDK 2.3.0 and those that it had until 1.x (both read 2026-11-22).
+"""
+
+import base64
+import json
+from typing import Any
+
+from toolshape.parts import File, Image, Part, Text, as_text
+
+__all__ = ["is_mcp_result", "is_mcp_result_type", "mcp_error", "mcp_parts", "mcp_structured"]
+
+_NAME = "CallToolResult"
+
+
+def is_mcp_result_type(annotation: Any) -> bool:
+    """Whether a return annotation says that the function gives one."""
+    return getattr(annotation, "__name__", "") == _NAME
+
+
+def is_mcp_result(value: Any) -> bool:
+    """Whether a function returned one."""
+    return is_mcp_result_type(type(value))
+
+
+def mcp_error(value: Any) -> str | None:
+    """What the server said of a failed call; ``None`` for anything else."""
+    if not is_mcp_result(value):
+        return None
+    is_error = getattr(value, "is_error", False) or getattr(value, "isError", False)
+    return as_text(mcp_parts(value)) if is_error is True else None
+
+
+def mcp_structured(value: Any) -> Any:
+    """The structured content; ``None`` where there is none, and for anything else."""
+    if not is_mcp_result(value):
+        return None
+    return getattr(value, "structured_content", getattr(value, "structuredContent", None))
+
+
+def mcp_parts(value: Any) -> tuple[Part, ...]:
+    """The content, or the structured content as text where there is no other."""
+    blocks, structured = getattr(value, "content", None), mcp_structured(value)
+    parts = tuple(_part(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
+    return parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)
+
+
+def _part(block: Any) -> Part:
+    """A block of content: text, image, audio, a resource or a link to one (specification 2026-07-28, ContentBlock)."""
+    inner = getattr(block, "resource", None) or block
+    media_type = str(getattr(inner, "mime_type", getattr(inner, "mimeType", None)) or "application/octet-stream")
+    text, data = getattr(inner, "text", None), getattr(inner, "data", getattr(inner, "blob", None))
+    url = str(getattr(inner, "uri", None) or "")
+    name = str(getattr(inner, "name", None) or url.rpartition("/")[2] or "file")
+    if isinstance(text, str):
+        return Text(text)
+    if not isinstance(data, str):
+        return File(media_type=media_type, name=name, url=url)
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        return Text(f"[{name}, {media_type}, not readable]")
+    return Image(content, media_type) if media_type.startswith("image/") else File(content, media_type, name)
