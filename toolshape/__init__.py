@@ -1,5 +1,8 @@
 """Describe a function once; send it to every model provider, and read every call back as the function's own arguments."""
 
+import importlib
+import typing
+
 from toolshape.bound import Bound
 from toolshape.calls import Call, Coercion, Finding, Spec
 from toolshape.context import CallContext, Progress
@@ -9,6 +12,7 @@ from toolshape.errors import (
     CallError,
     DefinitionError,
     ExportError,
+    HistoryError,
     Problem,
     ResponseError,
     ToolError,
@@ -22,6 +26,10 @@ from toolshape.results import Result, Results
 from toolshape.tool import Tool, tool
 from toolshape.validation.coercion import Coerce
 
+if typing.TYPE_CHECKING:
+    from toolshape.conversation import Conversation
+    from toolshape.failures.explain import Failure, explain
+
 __all__ = [
     "Bound",
     "Call",
@@ -30,10 +38,13 @@ __all__ = [
     "Coerce",
     "Coercion",
     "Collector",
+    "Conversation",
     "DefinitionError",
     "ExportError",
+    "Failure",
     "File",
     "Finding",
+    "HistoryError",
     "Image",
     "Injected",
     "Plan",
@@ -49,5 +60,23 @@ __all__ = [
     "ToolError",
     "ToolshapeError",
     "UsageError",
+    "explain",
     "tool",
 ]
+
+_LATER = {
+    "Conversation": "toolshape.conversation",
+    "Failure": "toolshape.failures.explain",
+    "explain": "toolshape.failures.explain",
+}
+"""What stands in rooms that importing us does not load, and where."""
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,9 @@
 """``Bound``: a registry's tools in the form that one provider is sent, immutable; exports, requests and dispatches them."""
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import from_json
 
@@ -14,14 +15,16 @@ from toolshape.dispatch.plan import OnProgress, Plan
 from toolshape.dispatch.receive import reading_of
 from toolshape.dispatch.resolve import call_of
 from toolshape.dispatch.shape import Shape, shapes
-from toolshape.errors import ExportError, Problem, UsageError, did_you_mean
+from toolshape.errors import ExportError, Problem, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
 from toolshape.results import Result, Results
 from toolshape.schema.values import copied
 from toolshape.tool import Tool
-from toolshape.wire.ids import generated_id, id_seed
-from toolshape.wire.provider import Choice, OutboundCall, Provider, Strictness
+from toolshape.wire.provider import Choice, Provider, Strictness
+
+if TYPE_CHECKING:
+    from toolshape.messages import Message, Repaired
 
 __all__ = ["Bound", "canonical_calls"]
 
@@ -47,7 +50,7 @@ def _unpickle_bound(
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_handlers", "_made_of", "_shapes", "provider")
+    __slots__ = ("_fingerprint", "_handlers", "_made_of", "_shapes", "provider")
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Bound:
         self._made_of = (tools, provider, strict, rules, annotates, hooks)
         self._shapes: dict[str, Shape] = {}
         self._handlers = Handlers(self._shapes, hooks)
+        self._fingerprint = ""
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
                 message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
@@ -103,12 +107,12 @@ class Bound:
         self._refuse_too_many()
         return self._gathered(self._shapes) if self._shapes else []
 
-    def _refuse_too_many(self) -> None:
+    def _refuse_too_many(self, native: int = 0) -> None:
         most = self.provider.most_tools
-        if most is None or len(self._shapes) <= most:
+        if most is None or len(self._shapes) + native <= most:
             return
-        too_many = [one.name for one in self._shapes.values()][most:]
-        message = f"{len(self._shapes)} tools, at most {most} are taken in a request: send a subset without "
+        too_many = [one.name for one in self._shapes.values()][max(most - native, 0) :]
+        message = f"{len(self._shapes) + native} tools, at most {most} are taken in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 
@@ -124,6 +128,10 @@ class Bound:
         """
         return {one.name: one.is_strict for one in self._shapes.values()}[name]
 
+    def wire_names(self) -> list[tuple[str, str]]:
+        """The name that each tool is sent under, and its own, in the order of the export."""
+        return [(one.wire_name, one.name) for one in self._shapes.values()]
+
     def report(self) -> Report:
         """The differences between the tools and what this provider is sent, and the findings of each tool."""
         differences: list[tuple[str, Loss | Finding]] = []
@@ -132,8 +140,21 @@ class Bound:
             differences += [(one.name, finding) for finding in one.tool.findings]
         return Report(differences)
 
+    @property
+    def fingerprint(self) -> str:
+        """A name for what the provider is sent of these tools: the same bytes have the same, in every process."""
+        if not self._fingerprint:
+            entries = b",".join(shape.entry for shape in self._shapes.values())
+            self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
+        return self._fingerprint
+
     def request(
-        self, *, choice: str | Collection[str] | None = None, parallel: bool | None = None, model: str | None = None
+        self,
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool | None = None,
+        model: str | None = None,
+        native: Sequence[Any] = (),
     ) -> JsonObject:
         """The keywords of a request: ``tools``, and the choice in the provider's words. Empty without tools.
 
@@ -142,11 +163,12 @@ class Bound:
                 which one is to be called. Where a provider has no choice among several, only these are sent.
             parallel: Whether several calls may come in one response.
             model: The model that is asked, for choices that a provider takes at some of its models only.
+            native: The provider's own tools, as its SDK takes them, to be sent beside these.
 
         Raises:
             ExportError: There is no such tool, the provider cannot say this, or a request holds fewer tools.
         """
-        if not self._shapes and choice in (None, "auto", "none"):
+        if not self._shapes and not native and choice in (None, "auto", "none"):
             return {}
         if not (parallel is None or parallel is True or parallel is False):
             raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
@@ -162,16 +184,16 @@ class Bound:
             model=None if model is None else str(model),
             mode=mode,
             names=names,
-            chosen=tuple(self._gathered(names)) if names else (),
+            chosen=(*self._gathered(names), *copied(list(native))) if names else (),
             parallel=parallel,
             is_strict=any(one.is_strict for one in self._shapes.values()),
         )
-        tools = self._gathered(self._shapes)
+        tools = [*(self._gathered(self._shapes) if self._shapes else ()), *copied(list(native))]
         request = self.provider.request(tools, chosen)
         # Where only some are sent, only these count.
         inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
         if any(value is tools for value in inner):
-            self._refuse_too_many()
+            self._refuse_too_many(len(native))
         return request
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
@@ -232,27 +254,77 @@ class Bound:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
 
         Args:
-            calls: Calls of this or of any other provider, or pairs of a tool's name and arguments, in canonical form.
+            calls: Calls of this or of any other provider, or pairs of a tool's name and arguments, in canonical form. A
+                call of an unknown tool, and one whose arguments cannot be read, is written so that it can be sent.
 
         Raises:
-            UsageError: There is no such tool, or a call's arguments cannot be read.
+            UsageError: A pair names no tool.
         """
-        shapes = {one.name: one for one in self._shapes.values()}
-        outbound: list[OutboundCall] = []
-        for position, one in enumerate(calls):
-            name, arguments = (one.name, one.arguments) if isinstance(one, Call) else one
-            if name not in shapes or arguments is None:
-                message = f"there is no tool {name!r}" if arguments is not None else f"malformed arguments of {name}"
-                raise UsageError(message)
-            shape = shapes[name]
-            written = arguments if shape.out is None else shape.out(arguments)
-            call_id = one.id if isinstance(one, Call) else generated_id(id_seed([name, arguments]), position)
-            outbound.append(OutboundCall(call_id, shape.wire_name, copied(written)))
-        return self.provider.say(outbound)
+        from toolshape.dispatch import messages  # noqa: PLC0415 - a tenth of importing us, for what few programs do
+
+        return self.provider.say(messages.outbound_calls(self.provider, self._handlers, calls))
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
-        """Results as the provider's messages, in the order given."""
-        return self.provider.encode(results) if results else []
+        """Results as the provider's messages, in the order given; those of other providers' calls as answers to ``say``."""
+        if all(one.call.provider == self.provider.name for one in results) or self.provider.histories is None:
+            return self.provider.encode(results) if results else []
+        from toolshape.dispatch import messages  # noqa: PLC0415 - the same
+
+        return messages.written_results(self.provider, self._handlers, results)
+
+    def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
+        """Read stored messages of this provider as records, with each call resolved to its tool.
+
+        Args:
+            messages: Messages, or a request that holds them with its system prompt: dicts, SDK objects, or JSON text.
+            model: The model that they are of.
+
+        Raises:
+            ResponseError: They are no messages.
+            UsageError: This provider has no histories.
+        """
+        from toolshape.dispatch import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.read_messages(self.provider, self._handlers, messages, model, None, self.fingerprint)
+
+    def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
+        """Find what this provider would refuse of messages, were they sent now; nothing is changed.
+
+        Args:
+            messages: As for ``read_messages``.
+            model: The model that is asked: some rules hold for some models alone.
+
+        Returns:
+            What was found, each with its path, its rule, and the evidence for that with its date.
+
+        Raises:
+            ResponseError: They are no messages.
+            UsageError: This provider has no histories.
+        """
+        from toolshape.dispatch import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.checked(self.provider, messages, model)
+
+    def repair_messages(
+        self, messages: Any, *, model: str | None = None, repairs: Mapping[str, bool] | bool | None = None
+    ) -> "Repaired":
+        """Change messages of this provider so that it takes them, by named rules, each change on record.
+
+        Calls of the last turn that wait for their results still do, and a message that nothing is wrong with is the
+        object that was given.
+
+        Args:
+            messages: As for ``read_messages``.
+            model: The model that is asked: some rules hold for some models alone.
+            repairs: Rules that are to be left alone, as ``{"blank_text": False}``.
+
+        Raises:
+            ResponseError: They are no messages.
+            UsageError: This provider has no histories, or there is no such rule.
+        """
+        from toolshape.dispatch import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.repaired_messages(self.provider, messages, model, repairs)
 
 
 def canonical_calls(bound: Bound, body: Any) -> list[tuple[str | None, JsonObject | None]]:

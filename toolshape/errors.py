@@ -3,6 +3,7 @@
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: every problem of the function at once
 |- ExportError       the developer, at export: this provider cannot be sent this tool
+|- HistoryError      the developer, at a request: a conversation that this provider cannot be sent
 |- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
@@ -20,6 +21,7 @@ __all__ = [
     "CallErrorCode",
     "DefinitionError",
     "ExportError",
+    "HistoryError",
     "Problem",
     "ResponseError",
     "ToolError",
@@ -118,6 +120,19 @@ class ExportError(ToolshapeError):
             (),
             {"provider": self.provider, "tool": self.tool, "problems": self.problems},
         )
+
+
+class HistoryError(ToolshapeError):
+    """A conversation cannot be sent to this provider. Each of ``problems`` has a path, a rule, its evidence, and what to do."""
+
+    def __init__(self, *, provider: str, problems: Sequence[Problem]) -> None:
+        self.provider = provider
+        self.problems = tuple(problems)
+        reasons = "\n".join(f"  - {problem}" for problem in self.problems)
+        super().__init__(f"this conversation cannot be sent to {provider}:\n{reasons}")
+
+    def __reduce__(self) -> Any:
+        return _unpickle_error, (type(self), (), {"provider": self.provider, "problems": self.problems})
 
 
 class UsageError(ToolshapeError):

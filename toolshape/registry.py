@@ -1,7 +1,7 @@
 """``Registry``: the tools of an application, and the verbs that bind, export, request and dispatch them."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
@@ -281,10 +281,11 @@ class Registry:
         parallel: bool | None = None,
         model: str | None = None,
         strict: Strictness | None = None,
+        native: Sequence[Any] = (),
     ) -> JsonObject:
         """The keywords of a request; see ``bind`` and ``Bound.request``. A response of the family is read by these shapes."""
         bound = self.bind(provider, strict)
-        request = bound.request(choice=choice, parallel=parallel, model=model)
+        request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
         key = (bound.provider.name, str(self._strict if strict is None else strict))
         with self._lock:
             self._used[key] = self._used.pop(key, bound.provider)

@@ -3,13 +3,13 @@
 import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
 from toolshape.errors import CallError
 from toolshape.parts import Part, Text
 
-__all__ = ["Result", "Results"]
+__all__ = ["Answered", "Result", "Results", "sendable"]
 
 _MOST_SHOWN = 20
 _REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
@@ -71,6 +71,25 @@ class Result(NamedTuple):
         return self.value
 
 
+class Answered(Protocol):
+    """The provider whose response is answered."""
+
+    @property
+    def name(self) -> str:
+        """What users write."""
+        ...
+
+    @property
+    def encode(self) -> Callable[[Sequence[Result]], list[WireMessage]]:
+        """Writes the messages that answer calls."""
+        ...
+
+    @property
+    def carries(self) -> frozenset[str]:
+        """The kinds of parts that these can hold."""
+        ...
+
+
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
@@ -81,17 +100,15 @@ class Results(Sequence[Result]):
     There is no constructor, and ``Plan.of`` sets the attributes: a constructor was measured at 2.9 % of the dispatch of
     a scalar call. ``answers`` has ``None`` for a call without an answer yet, ``waiting`` begins with the position
     of each call that has not been started, ``assistant`` are the response's own messages;
-    ``encode`` writes the messages that answer them, and ``carries`` names the kinds of parts that these can hold.
-    Pickled results keep the answers that were there at that time.
+    ``provider`` is whose response it was. Pickled results keep the answers that were there at that time.
     """
 
-    __slots__ = ("answers", "assistant", "calls", "carries", "encode", "finish", "finish_raw", "waiting")
+    __slots__ = ("answers", "assistant", "calls", "finish", "finish_raw", "provider", "waiting")
     calls: Sequence[Call]
     answers: list[Result | None]
     waiting: Sequence[tuple[Any, ...]]
     assistant: Sequence[WireMessage]
-    encode: Callable[[Sequence[Result]], list[WireMessage]]
-    carries: frozenset[str]
+    provider: Answered
     finish: Finish | None
     finish_raw: str | None
 
@@ -144,7 +161,7 @@ class Results(Sequence[Result]):
         answers: Any = self.answers
         if not answers:
             return []
-        return self.encode(list(self) if None in answers else answers)
+        return self.provider.encode(list(self) if None in answers else answers)
 
     @property
     def losses(self) -> list[Loss]:
@@ -153,7 +170,7 @@ class Results(Sequence[Result]):
         for result in self:
             for part in result.parts:
                 kind = type(part).__name__.lower()
-                if kind != "text" and kind not in self.carries:
+                if kind != "text" and kind not in self.provider.carries:
                     note = f"{part.media_type} is named in the text, not sent" if not isinstance(part, Text) else ""
                     lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
         return lost
@@ -161,10 +178,10 @@ class Results(Sequence[Result]):
     @property
     def turn(self) -> list[Any]:
         """What to append to the conversation: the assistant's message as it came, then ``messages``."""
-        return [*_sendable(self.assistant), *self.messages]
+        return [*sendable(self.assistant), *self.messages]
 
 
-def _sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
+def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     """The messages as received; a lone surrogate, which no client could send, is replaced by ``?``."""
     try:
         json.dumps(messages, ensure_ascii=False).encode()

@@ -9,7 +9,7 @@ from house import BEGIN, CONTRIBUTING, END, MODULES, ROOMS, TREES, graph, import
 
 import toolshape
 
-STANDARD_LIBRARY_ONLY = ROOMS[: ROOMS.index("providers") + 1]
+STANDARD_LIBRARY_ONLY = ROOMS[: ROOMS.index("history") + 1]
 # Who may import what besides the standard library, and besides pydantic after the providers.
 LIBRARIES = {
     "toolshape.function.docstrings": {"docstring_parser"},
@@ -23,6 +23,7 @@ LIBRARIES = {
     "toolshape.tool": {"typing_extensions"},
     "toolshape.registry": {"typing_extensions"},
     "toolshape.schema.values": {"typing_extensions"},
+    "toolshape.conversation": {"typing_extensions"},
 }
 # Imports inside functions: extras, what most programs never need, and what every import of the package would pay for:
 # asyncio (a sixth of what importing pydantic costs), importlib.metadata (as much), logging, difflib, pkgutil and
@@ -51,8 +52,9 @@ LAZY = {
     ("toolshape.function.model", "logging"),
     ("toolshape.record", "toolshape.execution.concurrency"),
     ("toolshape.registry", "toolshape.definitions.build"),
+    ("toolshape.bound", "toolshape.dispatch.messages"),
 }
-# Docstrings and overloads of public verbs; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
+# Docstrings and overloads of public verbs, and of each error; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
 LONG_MODULES = {
     "toolshape.tool": 540,
@@ -65,6 +67,9 @@ LONG_MODULES = {
     "toolshape.schema.normalise": 370,
     "toolshape.testing.laws": 460,
     "toolshape.registry": 365,
+    "toolshape.bound": 340,
+    "toolshape.conversation": 395,
+    "toolshape.errors": 310,
     "toolshape.dispatch.plan": 375,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,

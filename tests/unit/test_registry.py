@@ -341,4 +341,9 @@ def test_the_public_face():
     assert sorted(toolshape.__all__) == toolshape.__all__
     public = {name for name in vars(toolshape) if not name.startswith("_")}
     modules = {name for name in public if type(vars(toolshape)[name]).__name__ == "module"}
-    assert public - modules == set(toolshape.__all__)
+    later = set(toolshape._LATER)
+    assert (public - modules) | later == set(toolshape.__all__) <= set(dir(toolshape))
+    for name in later:
+        assert getattr(toolshape, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'Conversatoin'"):
+        toolshape.Conversatoin

@@ -95,8 +95,8 @@ class Plan:
         plan, results = Plan(), Results()
         plan.calls, plan.results = calls, results
         results.calls, results.answers, results.assistant = calls, answers, assistant
-        results.finish, results.finish_raw, results.encode = finish, finish_raw, provider.encode
-        results.carries, results.waiting, plan._is_plain = provider.carries, ready, is_plain
+        results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
+        results.waiting, plan._is_plain = ready, is_plain
         return plan
 
     def __repr__(self) -> str:

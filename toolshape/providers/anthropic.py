@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape.parts import Image, Part, Text, encoded
+from toolshape.message_forms import anthropic as messages
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -206,7 +206,7 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 def _block(result: Result) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.text}
     if result.parts:
-        block["content"] = [_piece(one) for one in result.parts]
+        block["content"] = [messages.piece(one) for one in result.parts]
     if result.error is not None:
         block["is_error"] = True
     return block
@@ -222,19 +222,6 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
-
-
-def _piece(part: Part) -> JsonObject:
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
-    if part.url:
-        source = {"type": "url", "url": part.url}
-    if isinstance(part, Image):
-        return {"type": "image", "source": source}
-    if part.media_type.startswith("text/") and part.data:  # a document of text is said as text
-        source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
-    return {"type": "document", "source": source, "title": part.name}
 
 
 FINISHES: Mapping[str, Finish] = {
@@ -285,6 +272,7 @@ ANTHROPIC = Provider(
     carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="an object",
         malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may",

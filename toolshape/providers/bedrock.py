@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
-from toolshape.parts import Image, Part, Text, named
+from toolshape.message_forms import bedrock as messages
 from toolshape.providers import anthropic
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -174,25 +174,11 @@ def _result(result: Result) -> JsonObject:
     is_object = isinstance(value, dict) and '"__type"' not in result.text
     content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
     if result.parts:
-        content = [_piece(one) for one in result.parts]
+        content = [messages.piece(one) for one in result.parts]
     tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
     if result.error is not None:
         tool_result["status"] = "error"
     return tool_result
-
-
-_FORMATS = {"image/jpeg": "jpeg", "text/plain": "txt", "text/markdown": "md"}
-
-
-def _piece(part: Part) -> JsonObject:
-    """Bytes are bytes: the SDK encodes them. There are no URLs."""
-    if isinstance(part, Text) or not part.data:
-        return {"text": part.text if isinstance(part, Text) else named(part)}
-    kind = _FORMATS.get(part.media_type, part.media_type.partition("/")[2])
-    if isinstance(part, Image):
-        return {"image": {"format": kind, "source": {"bytes": part.data}}}
-    name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)  # the characters that DocumentBlock.name takes
-    return {"document": {"format": kind, "name": name, "source": {"bytes": part.data}}}
 
 
 FINISHES: Mapping[str, Finish] = {
@@ -231,6 +217,7 @@ BEDROCK = Provider(
     carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="an object",
         malformed="no call: `stopReason` `malformed_tool_use`",

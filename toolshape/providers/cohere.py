@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import Finish, JsonObject, Spec, WireMessage
+from toolshape.message_forms import openai as messages
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -14,6 +15,7 @@ from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, copied
 from toolshape.schema.walk import everywhere, inlined
 from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape.wire.histories import Histories, history_rules
 from toolshape.wire.provider import (
     Budget,
     Choice,
@@ -132,6 +134,11 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     return [{key: value for key, value in message.items() if key != "content"}]
 
 
+def _without_null(message: WireMessage) -> WireMessage:
+    """A message without content has no such key."""
+    return {key: value for key, value in message.items() if key != "content" or value is not None}
+
+
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """One message a call. There is no error flag."""
     return [{"role": "tool", "tool_call_id": result.call.id, "content": openai.content(result)} for result in results]
@@ -145,6 +152,22 @@ FINISHES: Mapping[str, Finish] = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
+HISTORIES = Histories(
+    key="messages",
+    read=messages.read,
+    write=lambda message, encode: [_without_null(one) for one in messages.write(message, encode)],
+    carries=frozenset({"image", "image_url"}),
+    rules=history_rules(
+        "oracle/langchain-oracle#10, 2025-08",
+        "unanswered_call",
+        "open_turn",
+        "orphan_result",
+        "duplicate_result",
+        "late_result",
+    ),
+)
+
+
 COHERE = Provider(
     name="cohere",
     family="cohere",
@@ -174,6 +197,7 @@ COHERE = Provider(
     fold=fold,
     say=say,
     encode=encode,
+    histories=HISTORIES,
     facts=Facts(
         arguments="JSON text",
         malformed="the text as the model wrote it",

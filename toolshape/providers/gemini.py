@@ -7,7 +7,8 @@ from typing import Any
 
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.errors import ResponseError
-from toolshape.parts import File, Image, Text, encoded
+from toolshape.message_forms import gemini as messages
+from toolshape.parts import Text
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -275,16 +276,10 @@ def _response(result: Result) -> JsonObject:
         response["response"] = {"output": result.text}
     else:
         response["response"] = {"output": result_json(result)}
-    if pieces := [_piece(one) for one in result.parts if not isinstance(one, Text)]:
+    if pieces := [messages.piece(one) for one in result.parts if not isinstance(one, Text)]:
         response["response"] = {"output": result.text}
         response["parts"] = pieces
     return response
-
-
-def _piece(part: Image | File) -> JsonObject:
-    if part.url:
-        return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
-    return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}
 
 
 _EVIDENCE = "a letter or _, then A-Z a-z 0-9 _ . : -, at most 64; cline#7339, 2025-11"
@@ -320,6 +315,7 @@ GEMINI = Provider(
     carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="an object, or nothing",
         malformed="no call: `finishReason` `MALFORMED_FUNCTION_CALL`",
@@ -357,6 +353,6 @@ PROVIDERS = (
     GEMINI,
     _with(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
     GEMINI_OPENAPI,
-    replace(GEMINI, name="vertex"),
+    replace(GEMINI, name="vertex", histories=messages.VERTEX_HISTORIES),
     _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )

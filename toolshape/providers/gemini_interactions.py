@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
-from toolshape.parts import Image, Part, Text, encoded
+from toolshape.message_forms import gemini_interactions as messages
 from toolshape.providers import gemini
 from toolshape.results import Result
 from toolshape.schema.values import append_text, as_json
@@ -130,18 +130,10 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 
 def _step(result: Result) -> JsonObject:
     step: JsonObject = {"type": "function_result", "call_id": result.call.id, "name": result.call.wire_name}
-    step["result"] = [_piece(one) for one in result.parts] or result.text
+    step["result"] = [messages.piece(one) for one in result.parts] or result.text
     if result.error is not None:
         step["is_error"] = True
     return step
-
-
-def _piece(part: Part) -> JsonObject:
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    kind = "image" if isinstance(part, Image) else "document"
-    where = {"uri": part.url} if part.url else {"data": encoded(part)}
-    return {"type": kind, "mime_type": part.media_type, **where}
 
 
 FINISHES: Mapping[str, Finish] = {
@@ -170,6 +162,7 @@ GEMINI_INTERACTIONS = Provider(
     carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="an object",
         malformed="no call: `status` `failed` or `incomplete`",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, Spec, WireMessage
+from toolshape.message_forms import openai as messages
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema import rewrites
@@ -106,6 +107,7 @@ HUGGINGFACE = replace(
     say=say,
     carries=frozenset(),
     encode=encode,
+    histories=messages.OBJECT_ARGUMENTS,
     facts=Facts(
         arguments="an object; JSON text from the hosted router",
         malformed="text: what the tokenizer cannot parse is no call",

@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms import openai as messages
 from toolshape.providers import openai, openai_vendors
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
+from toolshape.wire.histories import history_rules
 from toolshape.wire.provider import Completed, Facts, NameRule, Read
 
 
@@ -38,6 +40,39 @@ def _message(result: Result) -> JsonObject:
     return {**message, "tool_call_id": result.call.id, "name": result.call.wire_name}
 
 
+HISTORIES = replace(
+    messages.HISTORIES,
+    carries=frozenset({"image", "image_url"}),
+    rules=(
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV11, 2026-11-22",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+            "duplicate_id",
+        ),
+        *history_rules(
+            "zed-industries/zed#53034, 2026-04: nine letters and digits, until tokenizer V13",
+            "call_id",
+            pattern=r"[a-zA-Z0-9]{9}",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV3, 2026-11-22: before V5 no content beside calls",
+            "content_beside_calls",
+            models=r"7b|8x7b|8x22b|codestral-22b",
+        ),
+        *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
+        *history_rules("mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant"),
+        *history_rules(
+            "NousResearch/hermes-agent#20154, 2026-05; not seen again in aaif-goose/goose#5998", "user_after_result"
+        ),
+        *history_rules("OpenMinis/OpenMinis#87, 2026-07", "refused_reasoning", pattern="reasoning_content|reasoning"),
+        *history_rules("mistral-common 1.13.1: no images in results before V15, 2026-11-22", "media_in_result"),
+    ),
+)
 MISTRAL = replace(
     openai_vendors.VENDOR,
     name="mistral",
@@ -54,6 +89,7 @@ MISTRAL = replace(
     fold=fold,
     carries=frozenset(),
     encode=encode,
+    histories=HISTORIES,
     facts=Facts(
         arguments="JSON text or an object",
         malformed="the text as the model wrote it",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape.message_forms import ollama as messages
 from toolshape.parts import Image, encoded
 from toolshape.providers import openai
 from toolshape.results import Result
@@ -181,6 +182,7 @@ OLLAMA = Provider(
     carries=frozenset({"image"}),
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="an object",
         malformed="text: what does not parse is no call",

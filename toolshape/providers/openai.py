@@ -8,6 +8,7 @@ from typing import Any
 
 from toolshape.calls import EARLY, Finish, JsonObject, Spec, WireCall, WireMessage, new_record
 from toolshape.errors import ResponseError
+from toolshape.message_forms import openai as messages
 from toolshape.parts import Image, Text, data_url
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -381,6 +382,7 @@ OPENAI = Provider(
     fold=fold,
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, Spec, WireCall, WireMessage
-from toolshape.parts import Image, Part, Text, data_url
+from toolshape.message_forms import openai_responses as messages
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema.values import append_text
@@ -122,22 +122,12 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
     ]
 
 
-def _piece(part: Part) -> JsonObject:
-    if isinstance(part, Text):
-        return {"type": "input_text", "text": part.text}
-    if isinstance(part, Image):
-        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
-    if part.data:
-        return {"type": "input_file", "filename": part.name, "file_data": data_url(part)}
-    return {"type": "input_file", "file_url": part.url}
-
-
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [
         {
             "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
             "call_id": result.call.id,
-            "output": [_piece(one) for one in result.parts] or openai.content(result),
+            "output": [messages.piece(one) for one in result.parts] or openai.content(result),
         }
         for result in results
     ]
@@ -162,6 +152,7 @@ OPENAI_RESPONSES = replace(
     fold=fold,
     say=say,
     encode=encode,
+    histories=messages.HISTORIES,
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

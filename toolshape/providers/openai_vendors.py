@@ -3,20 +3,33 @@
 from dataclasses import replace
 
 from toolshape.calls import JsonObject
+from toolshape.message_forms import openai as messages
 from toolshape.providers import openai
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.wire.histories import Histories, HistoryRule, history_rules
 from toolshape.wire.provider import Budget, Choice, unsupported
 
 _FACTS = openai.OPENAI.facts
 # Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
 # unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
-    openai.OPENAI, request=openai.request_without_subsets, refuses_strict=(), is_strict_by_auto=False, most_tools=None
+    openai.OPENAI,
+    request=openai.request_without_subsets,
+    refuses_strict=(),
+    is_strict_by_auto=False,
+    most_tools=None,
+    histories=messages.VENDOR_HISTORIES,
 )
+
+
+def _histories(*rules: HistoryRule) -> Histories:
+    return replace(messages.VENDOR_HISTORIES, rules=(*messages.VENDOR_HISTORIES.rules, *rules))
+
+
 _NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
 
 
@@ -60,6 +73,13 @@ DEEPSEEK = replace(
     # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
     strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
     budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
+    histories=_histories(
+        *history_rules(
+            "DeepSeek's thinking mode guide, 2026; earendil-works/pi#3636, 2026-04",
+            "missing_reasoning",
+            models=r"reasoner|v4",
+        )
+    ),
     facts=_FACTS._replace(
         strict="`function.strict` of every tool, on the beta base URL",
         needs="`reasoning_content` is replayed; in thinking mode no tool can be forced",
@@ -70,6 +90,9 @@ GROQ = replace(
     VENDOR,
     name="groq",
     most_tools=128,  # types of groq 1.7.0
+    histories=_histories(
+        *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
+    ),
     facts=_FACTS._replace(
         malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
@@ -94,7 +117,14 @@ TOGETHER = replace(_NO_STRICT, name="together")
 FIREWORKS = replace(
     VENDOR, name="fireworks", facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented")
 )
-CEREBRAS = replace(VENDOR, name="cerebras", facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"))
+CEREBRAS = replace(
+    VENDOR,
+    name="cerebras",
+    histories=_histories(
+        *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
+    ),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
+)
 VLLM = replace(
     VENDOR,
     name="vllm",
@@ -115,6 +145,9 @@ LLAMA_CPP = replace(
 MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
+    histories=_histories(
+        *history_rules("continuedev/continue#11600, 2026-03", "missing_reasoning", models=r"thinking|k2\.[5-9]")
+    ),
     refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
     lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import JsonObject, Spec, WireMessage
+from toolshape.message_forms import xai_grpc as messages
 from toolshape.providers import openai, openai_vendors
 from toolshape.results import Result
 from toolshape.schema.values import append_text
@@ -132,6 +133,7 @@ XAI_GRPC = replace(
     say=say,
     carries=frozenset(),
     encode=encode,
+    histories=messages.HISTORIES,
 )
 
 PROVIDERS = (XAI_GRPC,)

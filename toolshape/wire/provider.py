@@ -10,6 +10,7 @@ from toolshape.errors import ExportError, Problem, ResponseError
 from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
+from toolshape.wire.histories import Histories
 
 __all__ = [
     "Budget",
@@ -156,6 +157,7 @@ class Provider:
         say: Writes calls as the message of an assistant that made them.
         carries: Which of ``"image"`` and ``"file"`` its results can hold.
         encode: Results as the messages that answer them.
+        histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
         facts: For the documentation.
     """
 
@@ -185,6 +187,7 @@ class Provider:
     say: Callable[[Sequence[OutboundCall]], list[WireMessage]]
     carries: frozenset[str] = frozenset()
     encode: Callable[[Sequence[Result]], list[WireMessage]]
+    histories: Histories | None = None
     facts: Facts
 
 

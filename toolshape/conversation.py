@@ -1,0 +1,391 @@
+"""``Conversation``: what was said so far, by whomever, and the request that goes on with it at any provider."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from toolshape.bound import Bound
+from toolshape.calls import Call, JsonObject
+from toolshape.dispatch.collector import Collector
+from toolshape.dispatch.messages import conversion_to, histories_of, read_messages, result_part_of
+from toolshape.dispatch.plan import OnProgress, Plan
+from toolshape.errors import HistoryError, Problem, UsageError
+from toolshape.execution.run import NOTHING_INJECTED
+from toolshape.history.conversion import Conversion
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    Repair,
+    TextPart,
+    ToolCallPart,
+    message_from_json,
+    message_to_json,
+)
+from toolshape.parts import File, Image, Text
+from toolshape.providers import family_of, get
+from toolshape.registry import Registry
+from toolshape.results import Results, sendable
+from toolshape.wire.bodies import member, parsed_body, plain
+from toolshape.wire.provider import AnyProvider, Strictness
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Conversation"]
+
+_VERSION = 1
+
+
+class Conversation:
+    """A conversation with one model after another, which only grows.
+
+    ``messages`` are its records, ``repairs`` what the last ``request`` changed of them for its provider. A message goes
+    back to the provider and model that wrote it as it came; for any other it is written anew, once.
+    """
+
+    __slots__ = ("_asked", "_conversions", "_last", "_messages", "repairs", "tools")
+
+    def __init__(self, tools: Registry | None = None, messages: Iterable[Message] = ()) -> None:
+        """Begin with nothing, or with messages that were read before.
+
+        Args:
+            tools: The tools of the calls in it; a tool that is added later can be called from then on.
+            messages: Records, as ``Bound.read_messages`` gives them.
+        """
+        self.tools = Registry() if tools is None else tools
+        self.repairs: tuple[Repair, ...] = ()
+        self._messages: list[Message] = []
+        self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
+        self._asked: tuple[Bound, str | None] | None = None
+        self._last: Results | None = None
+        self._append(messages)
+
+    def __repr__(self) -> str:
+        return f"Conversation({len(self._messages)} messages)"
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(tuple(self._messages))
+
+    def __reduce__(self) -> Any:
+        return Conversation, (self.tools, tuple(self._messages))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages so far."""
+        return tuple(self._messages)
+
+    def _append(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self._messages.append(replace(message, path=f"messages[{len(self._messages)}]"))
+
+    def system(self, text: str) -> None:
+        """Append a system prompt; each provider is sent it where it wants it."""
+        self._append([Message(role="system", parts=(TextPart(text=text),))])
+
+    def user(self, *content: str | Text | Image | File) -> None:
+        """Append a message of the user: texts, images and files.
+
+        Raises:
+            UsageError: There is no content, or it is of another type.
+        """
+        if not content:
+            raise UsageError("a message of the user needs content: a text, an image or a file")
+        self._append([Message(role="user", parts=tuple(_part_of(one) for one in content))])
+
+    def read(self, messages: Any, provider: AnyProvider, *, model: str | None = None) -> None:
+        """Append stored messages of a provider.
+
+        Args:
+            messages: Its messages, or a request that holds them with its system prompt: dicts, SDK objects, JSON text.
+            provider: Whose they are.
+            model: The model that wrote them, for which alone signatures and reasoning are kept.
+
+        Raises:
+            ResponseError: They are no messages of this provider; nothing was appended.
+            UsageError: The provider has no histories.
+        """
+        bound = self.tools.bind(provider)
+        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        found = read_messages(bound.provider, handlers, messages, model, None, bound.fingerprint, self._messages)
+        self._append(found)
+
+    def __iadd__(self, results: Results) -> "Self":
+        """Append the response that these results answer, and the results."""
+        self._add(results, None)
+        return self
+
+    def _add(self, results: Results, model: str | None) -> None:
+        if results is self._last:
+            raise UsageError("these results are in the conversation already: dispatch appends them")
+        provider = get(results.provider.name)
+        bound = self._bound_of(provider.name)
+        if model is None and self._asked is not None and self._asked[0].provider is provider:
+            model = self._asked[1]
+        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        given = list(sendable(results.assistant))
+        sent = bound.fingerprint
+        spoken = read_messages(provider, handlers, given, model, sent, sent, self._messages) if given else []
+        calls = iter(results.calls)
+        self._append(_as_called(message, calls, results.finish) for message in spoken)
+        if len(results):
+            self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
+        self._last = results
+
+    def _bound_of(self, name: str) -> Bound:
+        """The shapes that were sent to a provider last."""
+        if self._asked is not None and self._asked[0].provider.name == name:
+            return self._asked[0]
+        return self.tools.bind(name)
+
+    def _bound_for(self, response: Any, provider: AnyProvider | None) -> Bound:
+        if provider is not None:
+            return self._bound_of(get(provider).name)
+        if self._asked is not None:
+            return self._asked[0]
+        return self._bound_of(family_of(response).name)
+
+    def request(
+        self,
+        provider: AnyProvider,
+        *,
+        model: str | None = None,
+        choice: str | Collection[str] | None = None,
+        parallel: bool | None = None,
+        strict: Strictness | None = None,
+        native: Sequence[Any] = (),
+        repairs: Mapping[str, bool] | bool | None = None,
+        **keywords: Any,
+    ) -> JsonObject:
+        """All keywords of the SDK's call that goes on with this conversation.
+
+        The lists in it are yours, what is in them is shared with later requests.
+
+        Args:
+            provider: Whom it goes to.
+            model: The model that is asked; it stands in the request, and decides which rules hold.
+            choice: As for ``Bound.request``.
+            parallel: As for ``Bound.request``.
+            strict: As for ``Registry.bind``.
+            native: The provider's own tools, sent beside these and counted with them.
+            repairs: Rules of histories to be left alone, as ``{"blank_text": False}``.
+            **keywords: More keywords of the call, as ``max_tokens=1024``; a dict, or Gemini's ``config``, is merged with
+                what stands there.
+
+        Raises:
+            HistoryError: The conversation cannot be sent as it is: calls wait for their results, say.
+            ExportError: As for ``Bound.request``.
+            UsageError: The provider has no histories, there is no such repair, or a keyword is one that is made here.
+        """
+        request = self.tools.request(
+            provider, choice=choice, parallel=parallel, model=model, strict=strict, native=native
+        )
+        bound = self.tools.bind(provider, strict)
+        histories = histories_of(bound.provider)
+        converted = self._conversion(bound, model, repairs).of(self._messages)
+        self.repairs = tuple(converted.repairs)
+        problems = list(converted.problems)
+        if histories.rule("tools_missing", model) and not request and any(map(_has_call, self._messages)):
+            hint = "give the conversation its tools"
+            message = "calls are in the history, and the request has no tools"
+            problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint))
+        if problems:
+            raise HistoryError(provider=bound.provider.name, problems=problems)
+        self._asked = bound, model
+        made: JsonObject = {} if model is None else {histories.model_key: model}
+        if converted.system and histories.system is not None:
+            made.update(histories.system(converted.system))
+        made[histories.key] = list(converted.messages)
+        return _merged(_merged(made, request), {key: plain(value) for key, value in keywords.items()})
+
+    def _conversion(self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None) -> Conversion:
+        switches = tuple(sorted(repairs.items())) if isinstance(repairs, Mapping) else repairs
+        key = (bound.provider.name, bound.fingerprint, model, switches)
+        known = self._conversions.get(key)
+        if known is not None and known[0] is bound:
+            return known[1]
+        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        made = conversion_to(bound.provider, handlers, bound.fingerprint, model, repairs)
+        self._conversions[key] = bound, made
+        return made
+
+    def collector(self, provider: AnyProvider | None = None) -> Collector:
+        """A collector for a stream, as of ``Bound.collector``; pass it to ``dispatch`` when the stream is over.
+
+        Args:
+            provider: Whose stream it is; that of the last request by default.
+
+        Raises:
+            UsageError: There was no request, and no provider is named.
+        """
+        if provider is None and self._asked is None:
+            raise UsageError("whose stream is it? pass provider=, or make a request first")
+        return self._bound_for(None, provider).collector()
+
+    def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
+        """Read a response, or what a collector has collected, and run nothing; append its ``results`` once they are there.
+
+        Raises:
+            ResponseError: It is not a response of the provider's family.
+        """
+        if isinstance(response, Collector):
+            return response.plan()
+        body = parsed_body(response)
+        return self._bound_for(body, provider).plan(body)
+
+    def dispatch(
+        self,
+        response: Any,
+        *,
+        provider: AnyProvider | None = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
+        """Run every call of a response, and append the response and the results, whatever became of the calls.
+
+        Args:
+            response: The response to the last request: SDK object, dict, JSON text or bytes, or a ``Collector``.
+            provider: Whose it is, where it is not that of the last request.
+            inject: The values of injected parameters, by name.
+            limit: How many async calls run at once.
+            on_progress: Takes each ``Progress`` that a tool reports.
+
+        Raises:
+            ResponseError: It is not a response of the provider's family; nothing was appended.
+            UsageError: As for ``Plan.run``; nothing was run or appended.
+        """
+        plan = self.plan(response, provider=provider)
+        try:
+            results = plan.run(inject=inject, limit=limit, on_progress=on_progress)
+        except UsageError:
+            raise
+        except BaseException:
+            self._add(plan.results, _model_of(response))
+            raise
+        self._add(results, _model_of(response))
+        return results
+
+    async def adispatch(
+        self,
+        response: Any,
+        *,
+        provider: AnyProvider | None = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
+        """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
+        plan = self.plan(response, provider=provider)
+        try:
+            results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
+        except UsageError:
+            raise
+        except BaseException:
+            self._add(plan.results, _model_of(response))
+            raise
+        self._add(results, _model_of(response))
+        return results
+
+    def trimmed(self, keep: int) -> "Conversation":
+        """A conversation of the last turns of this one, with its system prompts.
+
+        Args:
+            keep: How many turns; each begins with a message of the user and ends before the next.
+
+        Raises:
+            UsageError: ``keep`` is not a number from 1 on.
+        """
+        if not (type(keep) is int and keep > 0):
+            raise UsageError(f"keep= is how many turns are kept, 1 or more, not {keep!r}")
+        begins = [at for at, message in enumerate(self._messages) if _begins_turn(message)]
+        start = begins[-keep] if len(begins) >= keep else 0
+        kept = [one for at, one in enumerate(self._messages) if at >= start or one.role == "system"]
+        made = Conversation(self.tools, kept)
+        made._asked = self._asked
+        return made
+
+    def to_json(self) -> str:
+        """The conversation as JSON text: what was read as it came, results with their values, images and files."""
+        messages = [message_to_json(message) for message in self._messages]
+        return json.dumps({"version": _VERSION, "messages": messages}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, given: str | bytes | JsonObject, tools: Registry | None = None) -> "Conversation":
+        """A conversation that ``to_json`` wrote.
+
+        Raises:
+            UsageError: It is none, or one of a later version.
+        """
+        body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
+        if not isinstance(body, dict) or body.get("version") != _VERSION or not isinstance(body.get("messages"), list):
+            raise UsageError(f"no conversation of version {_VERSION}: pass what to_json gave")
+        try:
+            return cls(tools, [message_from_json(one) for one in body["messages"]])
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"a conversation with a message that cannot be read: {error!r}") from error
+
+
+def _part_of(content: Any) -> MessagePart:
+    match content:
+        case str():
+            return TextPart(text=content)
+        case Text():
+            return TextPart(text=content.text)
+        case Image() | File():
+            return MediaPart(media=content)
+        case _:
+            raise UsageError(f"a message of the user holds texts, images and files, not {type(content).__name__}")
+
+
+def _as_called(message: Message, calls: Iterator[Call], finish: str | None) -> Message:
+    """A message that was read of a response, its calls as they were dispatched."""
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        call = next(calls, None) if isinstance(part, ToolCallPart) else None
+        if call is None or not isinstance(part, ToolCallPart):
+            parts.append(part)
+            continue
+        arguments = None if call.name is None else call.arguments
+        fault: Any = "unknown_tool" if call.name is None else "malformed_arguments" if arguments is None else None
+        parts.append(replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault))
+    return replace(message, parts=tuple(parts), finish=finish)
+
+
+def _has_call(message: Message) -> bool:
+    return any(isinstance(part, ToolCallPart) for part in message.parts)
+
+
+def _begins_turn(message: Message) -> bool:
+    return message.role == "user" and any(isinstance(part, (TextPart, MediaPart)) for part in message.parts)
+
+
+def _model_of(response: Any) -> str | None:
+    """The model that a response names."""
+    for name in ("model", "modelVersion", "model_version"):
+        given = member(response, name)
+        if isinstance(given, str) and given:
+            return given
+    return None
+
+
+def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:
+    """The keywords of both, objects in them merged.
+
+    Raises:
+        UsageError: Both say the same thing.
+    """
+    found = dict(one)
+    for key, value in other.items():
+        if key not in found:
+            found[key] = value
+        elif isinstance(found[key], dict) and isinstance(value, dict):
+            found[key] = _merged(found[key], value, f"{path}{key}.")
+        else:
+            way_out = "pass native= for the provider's own tools" if key == "tools" else "leave it out"
+            raise UsageError(f"{path}{key} is made from the conversation: {way_out}")
+    return found

@@ -1,0 +1,261 @@
+"""An SDK's exception, an HTTP response or an error body in; what it says, in one form for all, out.
+
+Read by form and by the names that the SDKs have in common, in openai 3.54, anthropic 2.12, google-genai 3.4, mistralai
+3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc, on 2026-11-22.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Facts", "facts_of"]
+
+_DEEPEST = 8
+_LONGEST = 4_000  # characters of a message that are looked into: it may quote a whole schema
+_TRANSPORT = (
+    "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
+    "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
+)  # fmt: skip
+_GRPC = {
+    "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400, "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "ABORTED": 409, "ALREADY_EXISTS": 409, "RESOURCE_EXHAUSTED": 429,
+    "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "DATA_LOSS": 500, "UNIMPLEMENTED": 501, "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}  # fmt: skip
+"""HTTP's status for gRPC's codes (google/rpc/code.proto)."""
+_REQUEST_IDS = (
+    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id", "x-ds-trace-id", "cf-ray",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What is known of a failure.
+
+    ``codes`` are the provider's words for it, ``param`` what it names as the place, ``details`` what stands beside.
+    ``request`` is the body that was sent, where the error holds it.
+    """
+
+    status: int | None
+    codes: tuple[str, ...]
+    message: str
+    param: str
+    details: str
+    headers: Mapping[str, str]
+    request_id: str | None
+    request: Any
+    is_transport: bool
+    is_timeout: bool
+
+
+def facts_of(error: Any) -> Facts:
+    """Collect what an error says; nothing that it does when it is asked can raise."""
+    chain = _chain(error)
+    bodies = [body for one in chain if (body := _body(one)) is not None]
+    unwrapped = [inner for body in bodies for inner in _unwrapped(body)]
+    headers = _first(_headers(one) for one in chain) or {}
+    status = _first(_status_in(body) for body in unwrapped) or _first(_status(one) for one in chain)
+    names = [name for one in chain for name in _class_names(one)]
+    message = _first(_message(body) for body in unwrapped) or _first(_said(one) for one in chain) or ""
+    return Facts(
+        status=status if status is not None and status > 0 else None,
+        codes=tuple(dict.fromkeys([code for one in (*unwrapped, *chain) for code in _codes(one)])),
+        message=message[:_LONGEST],
+        param=_first(_text(body, "param") for body in unwrapped) or "",
+        details="\n".join(json.dumps(one, default=str)[:_LONGEST] for body in unwrapped for one in _details(body)),
+        headers=headers,
+        request_id=_request_id(chain, unwrapped, headers),
+        request=_first(_request(one) for one in chain),
+        is_transport=any(name in _TRANSPORT or name.endswith(("ConnectError", "NetworkError")) for name in names),
+        is_timeout=any("Timeout" in name for name in names),
+    )
+
+
+def _first(found: Iterable[Any]) -> Any:
+    return next((one for one in found if one), None)
+
+
+def _get(node: Any, name: str) -> Any:
+    """A member or attribute; ``None`` where there is none, or asking for it raises."""
+    if isinstance(node, Mapping):
+        return node.get(name)
+    try:
+        return getattr(node, name, None)
+    except Exception:  # a property of somebody's object
+        return None
+
+
+def _chain(error: Any) -> list[Any]:
+    """The error, and those that caused it."""
+    found: list[Any] = []
+    while error is not None and not any(error is one for one in found) and len(found) < _DEEPEST:
+        found.append(error)
+        error = (error.__cause__ or error.__context__) if isinstance(error, BaseException) else None
+    return found
+
+
+def _class_names(one: Any) -> list[str]:
+    return [base.__name__ for base in type(one).__mro__]
+
+
+def _response(one: Any) -> Any:
+    """The HTTP response of an error, or the error itself where it is one."""
+    if isinstance(one, (str, bytes, Mapping)):
+        return None
+    if not isinstance(one, BaseException):
+        return one if _get(one, "headers") is not None else None
+    for name in ("response", "raw_response", "http_response"):
+        held = _get(one, name)
+        if held is not None and not isinstance(held, Mapping):
+            return held
+    return None
+
+
+def _body(one: Any) -> Any:
+    """The body of an error: parsed, or text."""
+    if isinstance(one, (str, bytes, bytearray, Mapping)):
+        return _parsed(one)
+    aws = _get(one, "response")
+    if isinstance(aws, Mapping) and isinstance(aws.get("Error"), Mapping):
+        return {"code": aws["Error"].get("Code"), "message": aws["Error"].get("Message")}
+    if callable(_get(one, "code")) and callable(_get(one, "details")):  # gRPC
+        with contextlib.suppress(Exception):
+            return {"code": one.code().name, "message": str(one.details() or "")}
+    for name in ("body", "details", "error"):
+        held = _get(one, name)
+        if isinstance(held, (str, bytes, Mapping, list)) and held:
+            return _parsed(held)
+        if name == "body" and held is not None and not callable(held) and (dump := _get(held, "model_dump")):
+            with contextlib.suppress(Exception):
+                return dump()
+    return _read(_response(one))
+
+
+def _read(response: Any) -> Any:
+    if response is None:
+        return None
+    for name in ("text", "content"):
+        held = _get(response, name)
+        if isinstance(held, (str, bytes)) and held:
+            return _parsed(held)
+    return None
+
+
+def _parsed(given: Any) -> Any:
+    if isinstance(given, (bytes, bytearray)):
+        given = bytes(given).decode(errors="replace")
+    if not isinstance(given, str) or given.lstrip()[:1] not in ("{", "["):
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+
+
+def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
+    """A body and those inside it, the innermost first: a router's holds the provider's, a text may be JSON."""
+    if isinstance(body, list):
+        return [one for inner in body[:_DEEPEST] for one in _unwrapped(inner, depth + 1)] if depth < _DEEPEST else []
+    if not isinstance(body, Mapping):
+        return [body] if isinstance(body, str) else []
+    inner: list[Any] = []
+    for held in (_get(_get(body, "metadata"), "raw"), *(body.get(name) for name in ("error", "response", "data"))):
+        parsed = _parsed(held)
+        if isinstance(parsed, (Mapping, list)) and depth < _DEEPEST:
+            inner += _unwrapped(parsed, depth + 1)
+        elif isinstance(held, str) and _get(body, "metadata") is not None:
+            inner.append({"message": held})
+    message = _parsed(body.get("message"))
+    if isinstance(message, (Mapping, list)) and depth < _DEEPEST:
+        inner += _unwrapped(message, depth + 1)
+    return [*inner, body]
+
+
+def _status_in(body: Any) -> int | None:
+    for name in ("status_code", "statusCode", "status", "code"):
+        given = _get(body, name)
+        if isinstance(given, str) and given.isdigit():
+            given = int(given)
+        if isinstance(given, int) and not isinstance(given, bool) and 400 <= given <= 599:  # noqa: PLR2004 - HTTP's errors
+            return given
+    code = str(_get(body, "code") or "")
+    return _GRPC.get(code)
+
+
+def _status(one: Any) -> int | None:
+    metadata = _get(_get(one, "response"), "ResponseMetadata")
+    holders = (one, _response(one))
+    given = [_get(holder, name) for holder in holders for name in ("status_code", "http_status", "status", "code")]
+    found = [_get(metadata, "HTTPStatusCode"), *given]
+    return next((code for code in found if isinstance(code, int) and not isinstance(code, bool) and code > 0), None)
+
+
+def _codes(one: Any) -> list[str]:
+    found = []
+    for name in ("code", "type", "status", "error_code", "__type", "reason", "error_type", "finish_reason"):
+        given = _get(one, name)
+        if isinstance(given, str) and given and given != "error":
+            found.append(given.rpartition("#")[2])
+    held = _get(one, "error")
+    return found + ([] if not isinstance(held, Mapping) else _codes(held))
+
+
+def _text(body: Any, name: str) -> str:
+    given = _get(body, name)
+    return given if isinstance(given, str) else ""
+
+
+def _message(body: Any) -> str:
+    if isinstance(body, str):
+        return "" if body.lstrip()[:5].lower() in ("<html", "<!doc") else body
+    for name in ("message", "Message", "error", "detail", "error_message"):
+        given = _get(body, name)
+        if isinstance(given, str) and given:
+            failed = _text(body, "failed_generation")
+            return f"{given}\n{failed}" if failed else given
+    detail = _get(body, "detail")
+    if isinstance(detail, list):
+        return "; ".join(f"{_get(one, 'loc')}: {_get(one, 'msg')}" for one in detail[:_DEEPEST])
+    return ""
+
+
+def _said(one: Any) -> str:
+    if isinstance(one, BaseException):
+        with contextlib.suppress(Exception):
+            return str(one) or type(one).__name__
+    reason = _get(one, "reason_phrase") or _get(one, "reason")
+    return reason if isinstance(reason, str) else ""
+
+
+def _details(body: Any) -> list[Any]:
+    given = _get(body, "details")
+    return list(given) if isinstance(given, list) else [given] if given else []
+
+
+def _headers(one: Any) -> dict[str, str]:
+    metadata = _get(_get(one, "response"), "ResponseMetadata")
+    for held in (_get(_response(one), "headers"), _get(one, "headers"), _get(metadata, "HTTPHeaders")):
+        items: Any = _get(held, "items")
+        if items is not None:
+            with contextlib.suppress(Exception):
+                return {str(key).lower(): str(value) for key, value in items()}
+    return {}
+
+
+def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str]) -> str | None:
+    given = [_get(one, "request_id") for one in (*chain, *bodies)]
+    given += [_get(_get(_get(one, "response"), "ResponseMetadata"), "RequestId") for one in chain]
+    given += [headers.get(name) for name in _REQUEST_IDS]
+    return next((one for one in given if isinstance(one, str) and one), None)
+
+
+def _request(one: Any) -> Any:
+    """The body of the request, from which the names of tools are taken."""
+    for holder in (one, _response(one)):
+        content = _get(_get(holder, "request"), "content")
+        if isinstance(content, (bytes, str)) and content:
+            parsed = _parsed(content)
+            return parsed if isinstance(parsed, Mapping) else None
+    return None

@@ -1,0 +1,180 @@
+"""A message of any provider in; the same for another one out, each change on record.
+
+Text stays. Calls are written anew in the form that the other provider is sent, results as it wants them. What only its
+author can read does not go along: reasoning, signatures, calls that the provider ran itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from toolshape.history.log import Log
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    Origin,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from toolshape.parts import File, Image, Text, named
+from toolshape.wire.histories import Histories
+
+__all__ = ["Carrier", "carried", "joined"]
+
+_OPAQUE = ("thoughtSignature", "thought_signature", "signature", "encrypted_content")
+_FAULTS: Mapping[str, str] = {
+    "unknown_tool": "calls a tool that is not here: it is sent as it was",
+    "malformed_arguments": "has arguments that are no JSON object: they are sent inside one",
+    "ambiguous_arguments": "may have been written for other schemas: its arguments are sent as they are read now",
+    "invalid_arguments": "has arguments that the tool refuses: they are sent as they are",
+}
+
+
+class Carrier(NamedTuple):
+    """Whom messages are written for.
+
+    ``tools`` is the fingerprint of what it is sent. ``write`` gives a call the name and arguments that this provider is
+    sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it was meant.
+    ``names`` are the names that calls were given, by their ids.
+    """
+
+    provider: str
+    model: str | None
+    tools: str | None
+    histories: Histories
+    carries: frozenset[str]
+    write: Callable[[ToolCallPart], tuple[ToolCallPart, str | None]]
+    fits: Callable[[ToolCallPart], bool]
+    names: dict[str, str]
+
+
+def carried(message: Message, to: Carrier, log: Log) -> Message:
+    """A message as this provider may be sent it; its own as it came.
+
+    Its own messages go back as they came, to another model without what only the model that wrote them can read.
+    """
+    origin = message.origin
+    if origin is not None and origin.provider == to.provider and message.raw is not None:
+        for one in message.parts:
+            if isinstance(one, ToolCallPart):
+                to.names[one.id] = one.wire_name
+        if not _is_same_model(origin, to.model):
+            message = _without_opaque(message, to, log)
+        return message if origin.tools in (None, to.tools) else _with_these_tools(message, to, log)
+    parts: list[MessagePart] = []
+    for one in message.parts:
+        parts += _part(one, message, to, log)
+    return replace(message, parts=tuple(parts), raw=None)
+
+
+def _is_same_model(origin: Origin, model: str | None) -> bool:
+    """Whether two names may be one model's: one is the other with a date."""
+    if origin.model is None or model is None:
+        return True
+    short, long = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
+    rest = long.removeprefix(short)
+    return rest == "" or (rest != long and rest.strip("-@").replace("-", "").isdigit()) or rest == "-latest"
+
+
+def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
+    """A message of another model of this provider: without its reasoning and signatures."""
+    if "foreign_reasoning" in log.rules.off:
+        return message
+    opaque = [one for one in message.parts if isinstance(one, ReasoningPart) or _is_signed(one.raw)]
+    if not opaque:
+        return message
+    for one in opaque:
+        path = f"{message.path}.{one.path}" if one.path else message.path
+        note = f"what {message.origin.model if message.origin else ''} alone can read does not go to {to.model}"
+        log.repaired("foreign_reasoning", path, note)
+    kept = [one for one in message.parts if not isinstance(one, ReasoningPart)]
+    unsigned = tuple(replace(one, raw=_unsigned(one.raw)) if _is_signed(one.raw) else one for one in kept)
+    return replace(message, parts=unsigned, raw=None)
+
+
+def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
+    """A message that was written with other tools, its calls in the form of these where that is another."""
+    changed: list[MessagePart] = []
+    for one in message.parts:
+        if not isinstance(one, ToolCallPart) or one.arguments is None or to.fits(one):
+            changed.append(one)
+            continue
+        path = f"{message.path}.{one.path}" if one.path else message.path
+        log.repaired(
+            "other_tools", path, f"the call of {one.wire_name} was made with other tools: it is written for these"
+        )
+        call, _ = to.write(one)
+        to.names[one.id] = call.wire_name
+        changed.append(replace(call, raw=None))
+    is_same = all(new is old for new, old in zip(changed, message.parts, strict=True))
+    return message if is_same else replace(message, parts=tuple(changed), raw=None)
+
+
+def _is_signed(raw: Any) -> bool:
+    return isinstance(raw, dict) and any(raw.get(key) for key in _OPAQUE)
+
+
+def _unsigned(raw: Any) -> Any:
+    return {key: value for key, value in raw.items() if key not in _OPAQUE}
+
+
+def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
+    path = f"{message.path}.{part.path}" if part.path else message.path
+    match part:
+        case TextPart():
+            return [part if part.raw is None else replace(part, raw=None)]
+        case ReasoningPart():
+            log.repaired("foreign_reasoning", path, "reasoning goes back to the model that wrote it alone")
+            return []
+        case ProviderPart():
+            what = f"{part.kind!r} of {message.origin.provider}" if message.origin else repr(part.kind)
+            log.repaired("foreign_part", path, f"{what} is known there alone, and left out")
+            return []
+        case MediaPart():
+            return [_media(part, message, to, log, path)]
+        case ToolCallPart():
+            call, fault = to.write(part)
+            to.names[call.id] = call.wire_name
+            if fault is not None:
+                rule: Any = fault
+                log.repaired(rule, path, f"the call of {part.wire_name} ({part.id!r}) {_FAULTS[fault]}")
+            return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
+        case ToolResultPart():
+            name = to.names.get(part.id, part.wire_name)
+            lost = [one for one in part.parts if not isinstance(one, Text) and _kind(one) not in to.carries]
+            for one in lost:
+                log.repaired("media_as_text", path, f"{one.media_type} is named in the result, not sent")
+            return [replace(part, wire_name=name, raw=None, has_id=to.histories.has_call_ids)]
+
+
+def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
+    """An image or file; its name where the provider, or the role, has no place for it."""
+    if message.role == "user" and _kind_of_input(part.media) in to.histories.carries:
+        return replace(part, raw=None)
+    log.repaired("media_as_text", path, f"{part.media.media_type} is named, not sent")
+    return TextPart(text=named(part.media), path=part.path)
+
+
+def _kind(media: Image | File) -> str:
+    return "image" if isinstance(media, Image) else "file"
+
+
+def _kind_of_input(media: Image | File) -> str:
+    return f"{_kind(media)}_url" if media.url else _kind(media)
+
+
+def joined(messages: Sequence[Message]) -> list[Message]:
+    """Put what was written for a provider that sends each part, or each result, by itself into one message a turn."""
+    found: list[Message] = []
+    for message in messages:
+        last = found[-1] if found else None
+        is_made = last is not None and last.raw is None and message.raw is None
+        if last is not None and is_made and last.role == message.role and message.role in ("assistant", "tool"):
+            found[-1] = replace(last, parts=(*last.parts, *message.parts), finish=message.finish)
+        else:
+            found.append(message)
+    return found

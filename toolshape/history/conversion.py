@@ -1,0 +1,147 @@
+"""A conversation that grows in; the messages of a request to one provider, each converted once, out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape.calls import WireMessage
+from toolshape.errors import Problem
+from toolshape.history.carry import Carrier, carried, joined
+from toolshape.history.log import Log, Rules
+from toolshape.history.pairing import LateResultError
+from toolshape.history.repair import Progress, invalidated, repaired
+from toolshape.messages import Message, Repair, ToolCallPart, ToolResultPart
+from toolshape.wire.histories import Encode
+
+__all__ = ["Conversion", "Converted"]
+
+
+class Converted:
+    """The messages of a request: ``system`` are those that stand beside the others."""
+
+    __slots__ = ("messages", "problems", "repairs", "system")
+
+    def __init__(
+        self, messages: list[WireMessage], system: list[Message], repairs: list[Repair], problems: list[Problem]
+    ) -> None:
+        self.messages = messages
+        self.system = system
+        self.repairs = repairs
+        self.problems = problems
+
+
+class Conversion:
+    """What has been made of a conversation for one provider so far.
+
+    Up to ``done``, nothing that follows changes it: every call before is answered, and what comes next begins a message
+    of its own. A late result changes it all the same: then all is made anew.
+    """
+
+    __slots__ = ("carrier", "done", "encode", "progress", "repairs", "rules", "sources", "system", "wires")
+
+    def __init__(self, rules: Rules, carrier: Carrier, encode: Encode) -> None:
+        self.rules = rules
+        self.carrier = carrier
+        self.encode = encode
+        self._begin()
+
+    def _begin(self) -> None:
+        self.done = 0
+        self.wires: list[WireMessage] = []
+        self.system: list[Message] = []
+        self.sources: list[Message] = []
+        self.repairs: list[Repair] = []
+        self.progress = Progress()
+        self.carrier.names.clear()
+
+    def of(self, messages: Sequence[Message]) -> Converted:
+        """The conversation as the messages of a request."""
+        try:
+            return self._of(messages)
+        except LateResultError:
+            self._begin()
+            return self._of(messages)
+
+    def _of(self, messages: Sequence[Message]) -> Converted:
+        end = _settled(messages, self.done)
+        if end > self.done:
+            log = Log(self.rules)
+            wires, system = self._converted(messages[self.done : end], log, self.progress, is_end=False)
+            self.wires = _appended(self.wires, wires, self.rules)
+            self.system += system
+            self.repairs += log.repairs
+            self.done = end
+        log = Log(self.rules)
+        wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
+        repairs = [*self.repairs, *log.repairs]
+        if repairs and "signed_prefix" in self.rules:
+            repairs = invalidated(messages, repairs)
+        return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
+
+    def _converted(
+        self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
+    ) -> tuple[list[WireMessage], list[Message]]:
+        histories = self.rules.histories
+        own = [carried(message, self.carrier, log) for message in messages]
+        system: list[Message] = []
+        if histories.system is not None:
+            own, system = self._without_system(own, log, is_begun=bool(self.wires or progress.previous))
+        found = repaired(joined(own), log, progress, is_end=is_end)
+        wires: list[WireMessage] = []
+        for message in found:
+            wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
+        return wires, system
+
+    def _without_system(
+        self, messages: list[Message], log: Log, *, is_begun: bool
+    ) -> tuple[list[Message], list[Message]]:
+        """The messages but for the system prompts that stand beside them."""
+        others: list[Message] = []
+        system: list[Message] = []
+        for message in messages:
+            is_between = is_begun or bool(others)
+            if (
+                message.role != "system"
+                or (message.raw is not None and message.origin is not None and _has_role(message))
+                or (is_between and self.rules.histories.is_system_first)
+            ):
+                others.append(message)
+            else:
+                if is_between:
+                    note = "a system prompt between other messages is put to the one at the beginning"
+                    log.repaired("system_moved", message.path, note)
+                system.append(message)
+        return others, system
+
+
+def _has_role(message: Message) -> bool:
+    """Whether a system prompt came among the messages, and not beside them."""
+    raw: Any = message.raw
+    return isinstance(raw, dict) and "role" in raw
+
+
+def _settled(messages: Sequence[Message], done: int) -> int:
+    """How far nothing that follows changes what is made of the messages."""
+    found = done
+    waiting: set[str] = set()
+    for at in range(done, len(messages)):
+        message = messages[at]
+        is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
+        if at > done and not is_answer and (message.role != "assistant" or messages[at - 1].role != "assistant"):
+            if message.role != "assistant":
+                waiting.clear()
+            if not waiting:
+                found = at
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                waiting.add(part.id)
+            elif isinstance(part, ToolResultPart):
+                waiting.discard(part.id)
+    return found
+
+
+def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
+    """One list after another; where roles must alternate, the neighbours of one role become one message."""
+    if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
+        return [*before, *wires]
+    last, first = before[-1], wires[0]
+    return [*before[:-1], {**last, "content": [*last["content"], *first["content"]]}, *wires[1:]]

@@ -1,0 +1,192 @@
+"""A history in; each call with its one result, directly after it where the provider wants it there, out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape.history.log import Log
+from toolshape.messages import Message, MessagePart, Role, ToolCallPart, ToolResultPart
+
+__all__ = ["LateResultError", "Pairs", "paired"]
+
+NO_ANSWER = "The call was not answered."
+
+
+class LateResultError(Exception):
+    """A result has come for a call that was taken for unanswered: what was made of the history has to be made anew."""
+
+
+class Pairs:
+    """What is known of the calls before the messages at hand: those that were answered, and those answered for them."""
+
+    __slots__ = ("answered", "filled_in")
+
+    def __init__(self, answered: set[str] | None = None, filled_in: set[str] | None = None) -> None:
+        self.answered = set[str]() if answered is None else answered
+        self.filled_in = set[str]() if filled_in is None else filled_in
+
+    def copy(self) -> "Pairs":
+        """The same, to be changed on its own."""
+        return Pairs(set(self.answered), set(self.filled_in))
+
+
+class _Call:
+    __slots__ = ("answer", "at", "is_late", "part")
+
+    def __init__(self, at: int, part: ToolCallPart) -> None:
+        self.at = at
+        self.part = part
+        self.answer: ToolResultPart | None = None
+        self.is_late = False
+
+
+def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
+    """Pair calls and results.
+
+    Args:
+        messages: The messages, each call and result with an id.
+        log: Takes what is repaired.
+        pairs: What is known of the calls before; changed in place.
+        is_end: Whether nothing follows: calls of the last turn may still be answered.
+
+    Raises:
+        LateResultError: A result answers a call that ``pairs`` says was answered for it.
+    """
+    calls, dropped, last_content, last_other = _looked_through(messages, log, pairs)
+    inserted: dict[int, list[ToolResultPart]] = {}
+    moved: set[int] = set()
+    for call in calls:
+        if call.answer is not None:
+            if call.is_late:
+                where = _path(messages[call.at], call.part)
+                log.repaired(
+                    "late_result", where, f"the result of {call.part.id!r} came later and is moved to its call"
+                )
+                inserted.setdefault(call.at, []).append(call.answer)
+                moved.add(id(call.answer))
+            pairs.answered.add(call.part.id)
+            continue
+        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_content)
+        _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
+    if dropped or inserted:
+        messages = _rebuilt(messages, dropped | moved, inserted)
+    if log.rules.histories.joins:
+        messages = _joined(messages, log)
+    return list(messages)
+
+
+def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
+    """The calls with their answers, the results to drop, and the last messages with content, of anyone and of others."""
+    calls: list[_Call] = []
+    by_id: dict[str, list[_Call]] = {}
+    dropped: set[int] = set()
+    last_content = last_other = -1
+    minds_place = "late_result" in log.rules
+    for at, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                call = _answered_by(part, by_id)
+                if call is None:
+                    _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
+                    continue
+                call.answer = part
+                call.is_late = minds_place and last_content != call.at
+                continue
+            last_content = at
+            if message.role != "assistant":
+                last_other = at
+            if isinstance(part, ToolCallPart):
+                calls.append(_Call(at, part))
+                by_id.setdefault(part.id, []).append(calls[-1])
+    return calls, dropped, last_content, last_other
+
+
+def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Call]]) -> _Call | None:
+    """The call that a result answers: of those that wait, the first of the last message that has one."""
+    waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
+    return next((call for call in waiting if call.at == waiting[-1].at), None)
+
+
+def _unasked(
+    part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
+) -> None:
+    """A result that answers no call that waits."""
+    if part.id in pairs.filled_in:
+        raise LateResultError
+    is_known = is_known or part.id in pairs.answered
+    rule: Any = "duplicate_result" if is_known else "orphan_result"
+    if rule in log.rules:
+        what = "is one more for a call that has its result" if is_known else "answers no call"
+        log.repaired(rule, _path(message, part), f"the result of {part.id!r} {what}: it is left out")
+        dropped.add(id(part))
+
+
+def _unanswered(
+    call: _Call, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
+) -> None:
+    part, path = call.part, _path(message, call.part)
+    if is_open:
+        if "open_turn" in log.rules:
+            hint = "dispatch it, and append the results"
+            log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
+        return
+    if "unanswered_call" in log.rules:
+        log.repaired("unanswered_call", path, f"the call {part.id!r} has no result: it is answered as not run")
+        answer = ToolResultPart(
+            id=part.id, wire_name=part.wire_name, text=NO_ANSWER, code="not_run", has_id=part.has_id
+        )
+        inserted.setdefault(call.at, []).append(answer)
+        pairs.filled_in.add(part.id)
+
+
+def _rebuilt(
+    messages: Sequence[Message], dropped: set[int], inserted: dict[int, list[ToolResultPart]]
+) -> list[Message]:
+    """The messages without some results, and with others after those that follow their calls already."""
+    found: list[Message] = []
+    pending: list[Message] = []
+    for at, message in enumerate(messages):
+        parts = tuple(part for part in message.parts if id(part) not in dropped)
+        kept = message if len(parts) == len(message.parts) else replace(message, parts=parts, raw=None)
+        if pending and not _is_results(message):
+            found += pending
+            pending = []
+        if kept.parts or not message.parts:
+            found.append(kept)
+        if at in inserted:
+            pending.append(Message(role="tool", parts=tuple(inserted[at]), path=message.path))
+    return found + pending
+
+
+def _is_results(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ToolResultPart) for part in message.parts)
+
+
+def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
+    """Put the results of one message's calls into one message, in the order of the calls."""
+    found: list[Message] = []
+    order: dict[str, int] = {}
+    for message in messages:
+        last = found[-1] if found else None
+        if last is not None and _is_results(last) and any(isinstance(one, ToolResultPart) for one in message.parts):
+            if last.raw is not None and message.raw is not None and "split_results" in log.rules:
+                log.repaired("split_results", message.path, "the results of one turn are put into one message")
+            if "split_results" in log.rules or last.raw is None or message.raw is None:
+                found[-1] = _merged(last, message, order)
+                continue
+        order = {part.id: at for at, part in enumerate(message.parts) if isinstance(part, ToolCallPart)} or order
+        found.append(message)
+    return found
+
+
+def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
+    parts: list[MessagePart] = [*first.parts, *second.parts]
+    results = [part for part in parts if isinstance(part, ToolResultPart)]
+    results.sort(key=lambda part: order.get(part.id, len(order)))
+    others = [part for part in parts if not isinstance(part, ToolResultPart)]
+    role: Role = "user" if others else "tool"
+    return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)
+
+
+def _path(message: Message, part: MessagePart) -> str:
+    return f"{message.path}.{part.path}" if part.path else message.path

@@ -1,0 +1,73 @@
+"""Messages of one provider in; the same as it takes them, with what was changed and what cannot be, out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolshape.history.contents import CONTENT_RULES
+from toolshape.history.ids import Ids, with_ids
+from toolshape.history.log import Log
+from toolshape.history.order import in_order
+from toolshape.history.pairing import Pairs, paired
+from toolshape.messages import Message, ReasoningPart, Repair
+
+__all__ = ["Progress", "invalidated", "repaired"]
+
+
+class Progress:
+    """How far a history is: what the messages before the next ones have used up."""
+
+    __slots__ = ("ids", "pairs", "previous")
+
+    def __init__(self) -> None:
+        self.ids = Ids()
+        self.pairs = Pairs()
+        self.previous: Message | None = None
+
+    def copy(self) -> "Progress":
+        """The same, to be changed on its own."""
+        made = Progress()
+        made.ids, made.pairs, made.previous = self.ids.copy(), self.pairs.copy(), self.previous
+        return made
+
+
+def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool) -> list[Message]:
+    """Repair messages that follow others.
+
+    Args:
+        messages: The messages, each call and result with an id.
+        log: Takes what is repaired, and what cannot be.
+        progress: Where the messages before them ended; changed in place.
+        is_end: Whether nothing follows.
+
+    Raises:
+        LateResultError: A result answers a call that was answered for it before.
+    """
+    found = paired(messages, log, progress.pairs, is_end=is_end)
+    found = with_ids(found, log, progress.ids)
+    rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
+    for at, message in enumerate(found):
+        for rule in rules:
+            message = rule(message, log)  # noqa: PLW2901 - one rule after another
+        found[at] = message
+    found = in_order(found, log, progress.previous, is_end=is_end)
+    if found:
+        progress.previous = found[-1]
+    return found
+
+
+def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
+    """Repairs with the signed reasoning that stands after each, and no longer holds where it is bound to what it follows."""
+    signed = [
+        (at, f"{message.path}.{part.path}" if part.path else message.path)
+        for at, message in enumerate(messages)
+        for part in message.parts
+        if isinstance(part, ReasoningPart) and part.raw is not None
+    ]
+    if not signed:
+        return list(repairs)
+    paths = {message.path: at for at, message in enumerate(messages)}
+    found: list[Repair] = []
+    for repair in repairs:
+        place = next((at for path, at in paths.items() if path and repair.path.startswith(path)), 0)
+        found.append(replace(repair, invalidates=tuple(path for at, path in signed if at > place)))
+    return found

@@ -1,0 +1,202 @@
+"""Messages of Anthropic's API; types read in anthropic 2.12.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms.content import (
+    arguments_object,
+    bytes_of,
+    encoded_results,
+    result_part,
+    text_of,
+)
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.wire.histories import Encode, Histories, history_rules
+
+__all__ = ["HISTORIES", "piece", "system_texts"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else []
+    parts = [_block(one, f"content[{at}]") for at, one in enumerate(blocks)]
+    if isinstance(content, str) and content:
+        parts = [TextPart(text=content, path="content")]
+    role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _block(block: Any, path: str) -> MessagePart:
+    if not isinstance(block, dict):
+        return TextPart(text=str(block), path=path)
+    kind = str(block.get("type", ""))
+    if kind == "text":
+        return TextPart(text=str(block.get("text", "")), raw=block, path=path)
+    if kind in ("thinking", "redacted_thinking"):
+        return ReasoningPart(text=str(block.get("thinking", "")), raw=block, path=path)
+    if kind == "tool_use":
+        call_id, name = str(block.get("id") or ""), str(block.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
+    if kind == "tool_result":
+        return _result(block, path)
+    media = _media(block)
+    return (
+        ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
+    )
+
+
+def _media(block: JsonObject) -> Image | File | None:
+    """An image or a document, where its source is one that others can read."""
+    source = block.get("source")
+    if block.get("type") not in ("image", "document") or not isinstance(source, dict):
+        return None
+    media_type, name = str(source.get("media_type") or "image/png"), str(block.get("title") or "file")
+    is_image = block["type"] == "image"
+    if isinstance(source.get("url"), str):
+        return Image(url=source["url"]) if is_image else File(url=source["url"], name=name)
+    try:
+        data = str(source["data"]).encode() if source.get("type") == "text" else bytes_of(source["data"])
+    except (KeyError, ValueError):
+        return None
+    return Image(data, media_type) if is_image else File(data, media_type, name)
+
+
+def _result(block: JsonObject, path: str) -> ToolResultPart:
+    content = block.get("content")
+    parts: tuple[Part, ...] = ()
+    if isinstance(content, list) and any(isinstance(one, dict) and one.get("type") != "text" for one in content):
+        inner = [_block(one, "") for one in content]
+        parts = tuple(one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in inner)
+        content = [one for one in content if isinstance(one, dict) and one.get("type") == "text"]
+    code = "tool_error" if block.get("is_error") else None
+    return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"type": "tool_use", "id": call.id, "name": call.wire_name, "input": arguments_object(call)}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One message; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    blocks = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    role = "assistant" if message.role == "assistant" else "user"
+    if not results and len(others) == 1 and isinstance(others[0], TextPart) and others[0].raw is None:
+        return [{"role": role, "content": others[0].text}]
+    blocks += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": role, "content": blocks}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    blocks: list[JsonObject] = message["content"]
+    return blocks
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return piece(part.media)
+    return {"type": "text", "text": getattr(part, "text", "")}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a block."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
+    if part.url:
+        source = {"type": "url", "url": part.url}
+    if isinstance(part, Image):
+        return {"type": "image", "source": source}
+    if part.media_type.startswith("text/") and part.data:  # a document of text is said as text
+        source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
+    return {"type": "document", "source": source, "title": part.name}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system prompt beside the messages: a text or blocks."""
+    return system_texts(request.get("system"), "system")
+
+
+def system_texts(given: Any, path: str) -> list[Message]:
+    """A system prompt that is a text, or a list of objects with one."""
+    if isinstance(given, str):
+        return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
+    if not isinstance(given, list):
+        return []
+    parts: list[MessagePart] = []
+    for at, one in enumerate(given):
+        text = one.get("text") if isinstance(one, dict) else one
+        if isinstance(text, str):
+            parts.append(TextPart(text=text, raw=one, path=f"[{at}]"))
+        else:
+            kind = next((str(key) for key in one), "") if isinstance(one, dict) else type(one).__name__
+            parts.append(ProviderPart(kind=kind, raw=one, path=f"[{at}]"))
+    return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    if all(isinstance(one, TextPart) and not isinstance(one.raw, dict) for one in parts):
+        return {"system": "\n\n".join(one.text for one in parts if isinstance(one, TextPart))}
+    return {"system": [one.raw if isinstance(one.raw, dict) else _written(one) for one in parts]}
+
+
+_IDS = r"[a-zA-Z0-9_-]+"
+HISTORIES = Histories(
+    key="messages",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    rules=(
+        *history_rules(
+            "aaif-goose/goose#1624, 2025-03; anthropics/claude-code#2697, 2025-06",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "late_result",
+            "split_results",
+        ),
+        *history_rules(
+            "QwenLM/qwen-code#8164, 2026-07: the id of a call matches [a-zA-Z0-9_-]+", "call_id", pattern=_IDS
+        ),
+        *history_rules("BerriAI/litellm#23510, 2026-03", "duplicate_id", "duplicate_result"),
+        *history_rules("earendil-works/pi#4071, 2026-05", "text_after_call"),
+        *history_rules(
+            "Anthropic's errors page, 2026-07: text content blocks must be non-empty", "blank_text", "empty_message"
+        ),
+        *history_rules("Anthropic's tool use page, 2026-07", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
+        *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "Anthropic's migration page, 2026: no prefill from 4.6 on",
+            "last_is_assistant",
+            models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
+        ),
+        *history_rules(
+            "Anthropic's extended thinking page, 2026-08-31; anomalyco/opencode#46653, 2026-09", "signed_prefix"
+        ),
+    ),
+)
+"""Rules of histories, with the evidence for each."""

@@ -1,0 +1,184 @@
+"""Messages of AWS Bedrock's Converse; read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-22."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms.anthropic import system_texts
+from toolshape.message_forms.content import arguments_object, bytes_of, encoded_results, result_part
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from toolshape.parts import File, Image, Part, Text, named
+from toolshape.wire.histories import Encode, Histories, history_rules
+
+__all__ = ["HISTORIES", "piece"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else []
+    parts = [_block(one, f"content[{at}]") for at, one in enumerate(blocks)]
+    role: Any = "assistant" if item.get("role") == "assistant" else "user"
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if not isinstance(block, dict) or not block:
+        return ProviderPart(kind="", raw=block, path=path)
+    if isinstance(block.get("text"), str):
+        return TextPart(text=block["text"], raw=block, path=path)
+    if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
+        call_id, name = str(use.get("toolUseId") or ""), str(use.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=use.get("input"), raw=block, path=path)
+    if isinstance(result := block.get("toolResult"), dict):
+        return _result(result, block, path)
+    if isinstance(thought := block.get("reasoningContent"), dict):
+        text = thought.get("reasoningText", {})
+        return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
+    media = _media(block)
+    if media is not None:
+        return MediaPart(media=media, raw=block, path=path)
+    return ProviderPart(kind=next(iter(block)), raw=block, path=path)
+
+
+_IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg"}
+_FILES = {"txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv"}
+
+
+def _media(block: JsonObject) -> Image | File | None:
+    """An image or a document whose bytes are here."""
+    for kind in ("image", "document"):
+        given = block.get(kind)
+        if not isinstance(given, dict):
+            continue
+        try:
+            data = bytes_of(given["source"]["bytes"])
+        except (KeyError, TypeError, ValueError):
+            return None
+        form = str(given.get("format") or "")
+        if kind == "image":
+            return Image(data, _IMAGES.get(form, f"image/{form}"))
+        return File(data, _FILES.get(form, f"application/{form}"), str(given.get("name") or "file"))
+    return None
+
+
+def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
+    content = [one for one in result.get("content") or () if isinstance(one, dict)]
+    texts = [
+        one["text"] if "text" in one else json.dumps(one["json"], ensure_ascii=False)
+        for one in content
+        if one.keys() & {"text", "json"}
+    ]
+    parts: tuple[Part, ...] = ()
+    if any(not one.keys() & {"text", "json"} for one in content):
+        inner = [_block(one, "") for one in content]
+        parts = tuple(one.media if isinstance(one, MediaPart) else Text(str(getattr(one, "text", ""))) for one in inner)
+    code = "tool_error" if result.get("status") == "error" else None
+    is_text = None if len(content) != 1 else "text" in content[0]
+    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
+    return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **more)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"toolUse": {"toolUseId": call.id, "name": call.wire_name, "input": arguments_object(call)}}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One message; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    blocks = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    blocks += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": "assistant" if message.role == "assistant" else "user", "content": blocks}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    blocks: list[JsonObject] = message["content"]
+    return blocks
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return piece(part.media)
+    return {"text": getattr(part, "text", "")}
+
+
+_FORMATS = {"image/jpeg": "jpeg", "text/plain": "txt", "text/markdown": "md"}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
+    if isinstance(part, Text) or not part.data:
+        return {"text": part.text if isinstance(part, Text) else named(part)}
+    kind = _FORMATS.get(part.media_type, part.media_type.partition("/")[2])
+    if isinstance(part, Image):
+        return {"image": {"format": kind, "source": {"bytes": part.data}}}
+    name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)  # the characters that DocumentBlock.name takes
+    return {"document": {"format": kind, "name": name, "source": {"bytes": part.data}}}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system prompt beside the messages: blocks of text, and cache points."""
+    return system_texts(request.get("system"), "system")
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    return {"system": [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]}
+
+
+HISTORIES = Histories(
+    key="messages",
+    model_key="modelId",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    carries=frozenset({"image", "file"}),
+    rules=(
+        *history_rules(
+            "botocore 1.44.5 ToolUseId: 1 to 64 of a-z A-Z 0-9 _ . : -, 2026-11-22",
+            "call_id",
+            pattern=r"[a-zA-Z0-9_.:-]{1,64}",
+        ),
+        *history_rules("botocore 1.44.5 ToolName, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules(
+            "aws-samples/bedrock-access-gateway#239, 2026-04; the Claude models' own rules",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+            "split_results",
+            "duplicate_id",
+        ),
+        *history_rules("aws-samples/bedrock-access-gateway#239, 2026-04", "tools_missing"),
+        *history_rules("NousResearch/hermes-agent#63983, 2026-07", "blank_text", "empty_message"),
+        *history_rules("evalstate/fast-agent#668, 2026-02", "text_after_call"),
+        *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
+        *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
+        *history_rules(
+            "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
+        ),
+        *history_rules("botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22", "malformed_arguments"),
+    ),
+)

@@ -1,0 +1,125 @@
+"""Wire content in, its texts, images and files out; and what several families write alike."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from toolshape.calls import Call, JsonObject
+from toolshape.errors import CallError
+from toolshape.messages import MessagePart, TextPart, ToolCallPart, ToolResultPart
+from toolshape.parts import File, Image, as_text
+from toolshape.results import Result
+from toolshape.schema.values import as_json
+
+__all__ = [
+    "arguments_object",
+    "arguments_text",
+    "bytes_of",
+    "joined_text",
+    "marked_error",
+    "media_of",
+    "result_of",
+    "result_part",
+    "text_of",
+]
+
+_ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
+_MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
+
+
+def media_of(url: str, *, name: str = "", kind: str = "image") -> Image | File | None:
+    """An image or a file that a URL holds, or points to; ``None`` where what it holds cannot be read."""
+    head, comma, data = url.partition(",")
+    if not url.startswith("data:") or not comma:
+        return Image(url=url) if kind == "image" else File(url=url, name=name or url.rpartition("/")[2] or "file")
+    media_type, *options = head[len("data:") :].split(";")
+    try:
+        content = bytes_of(data) if "base64" in options else unquote_to_bytes(data)
+    except ValueError:
+        return None
+    media_type = media_type or "text/plain"
+    return Image(content, media_type) if kind == "image" else File(content, media_type, name or "file")
+
+
+def bytes_of(data: Any) -> bytes:
+    """Base64 as bytes; bytes as they are.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if isinstance(data, (bytes, bytearray)):
+        return bytes(data)
+    try:
+        return base64.b64decode(str(data).encode().translate(_URL_SAFE), validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"no base64: {error}") from error
+
+
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+
+
+def text_of(content: Any) -> str:
+    """The texts of a string, or of a list of blocks."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(str(one.get("text", "")) if isinstance(one, dict) else str(one) for one in content)
+    return "" if content is None else json.dumps(content, ensure_ascii=False)
+
+
+def joined_text(parts: Iterable[MessagePart]) -> str:
+    """The texts of a message as one."""
+    return "\n\n".join(one.text for one in parts if isinstance(one, TextPart))
+
+
+def marked_error(text: str) -> tuple[str, str | None]:
+    """A result's text, and the code of the error that its mark names, for families without a flag for errors."""
+    if found := _ERROR_MARK.match(text):
+        return text[found.end() :], found[1]
+    return (text[1:] if _MOVED_MARK.match(text) else text), None
+
+
+def arguments_text(call: ToolCallPart) -> str:
+    """The arguments of a call as JSON text."""
+    given = call.arguments_raw
+    return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False)
+
+
+def arguments_object(call: ToolCallPart) -> JsonObject:
+    """The arguments of a call as an object; a text that is none goes inside one."""
+    given = call.arguments_raw
+    value = as_json(given or "{}") if isinstance(given, str) else given
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else {"INVALID_JSON": given}
+
+
+def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
+    """A result as it was read."""
+    return ToolResultPart(id=call_id if isinstance(call_id, str) else "", wire_name=str(name or ""), text=text, **more)
+
+
+def result_of(part: ToolResultPart, raw_call: Any) -> Result:
+    """A stored result as the encoders of providers take it, for a call that is written as ``raw_call``."""
+    code: Any = part.code
+    return Result(
+        call=Call(part.id, None, part.wire_name, {}, "", raw_call),
+        error=None if code is None else CallError(code, tool=part.wire_name),
+        text=part.text or (as_text(part.parts) if part.parts else ""),
+        parts=part.parts,
+        is_text=part.is_text,
+    )
+
+
+def encoded_results(results: Sequence[ToolResultPart], write_call: Any, encode: Any) -> list[Any]:
+    """Results that were made or changed here, as a provider's encoder writes them."""
+    ids = [one.id if one.has_id else "" for one in results]
+    calls = [
+        ToolCallPart(id=given, wire_name=one.wire_name, arguments_raw={})
+        for given, one in zip(ids, results, strict=True)
+    ]
+    return list(encode([result_of(one, write_call(call)) for one, call in zip(results, calls, strict=True)]))

@@ -1,0 +1,195 @@
+"""Contents of Gemini's generateContent; types read in google-genai 3.4.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms.anthropic import system_texts
+from toolshape.message_forms.content import (
+    arguments_object,
+    bytes_of,
+    encoded_results,
+    result_part,
+)
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.schema.values import write_json
+from toolshape.wire.histories import Encode, Histories, history_rules
+
+__all__ = ["HISTORIES", "VERTEX_HISTORIES", "piece"]
+
+_SIGNATURES = ("thoughtSignature", "thought_signature")
+
+
+def _either(node: JsonObject, camel: str, snake: str) -> Any:
+    """The SDK takes both spellings of a key."""
+    return node.get(camel, node.get(snake))
+
+
+def read(item: JsonObject, path: str) -> Message:
+    given = item.get("parts")
+    pieces = given if isinstance(given, list) else [] if given is None else [given]
+    parts = [_part(one, f"parts[{at}]") for at, one in enumerate(pieces)]
+    role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if not isinstance(part, dict):
+        return TextPart(text=str(part), raw=part, path=path)
+    call = _either(part, "functionCall", "function_call")
+    if isinstance(call, dict):
+        call_id, name = str(call.get("id") or ""), str(call.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=call.get("args"), raw=part, path=path)
+    response = _either(part, "functionResponse", "function_response")
+    if isinstance(response, dict):
+        return _result(response, part, path)
+    if isinstance(part.get("text"), str):
+        kind = ReasoningPart if part.get("thought") else TextPart
+        return kind(text=part["text"], raw=part, path=path)
+    media = _media(part)
+    if media is not None:
+        return MediaPart(media=media, raw=part, path=path)
+    kind_of = [key for key in part if key not in _SIGNATURES]
+    if not kind_of:
+        return ReasoningPart(text="", raw=part, path=path)
+    return ProviderPart(kind=kind_of[0], raw=part, path=path)
+
+
+def _media(part: JsonObject) -> Image | File | None:
+    data, file = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
+    found = data if isinstance(data, dict) else file
+    if not isinstance(found, dict):
+        return None
+    media_type = str(_either(found, "mimeType", "mime_type") or "application/octet-stream")
+    is_image, name = media_type.startswith("image/"), str(_either(found, "displayName", "display_name") or "file")
+    url = _either(found, "fileUri", "file_uri")
+    if isinstance(url, str):
+        return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
+    try:
+        content = bytes_of(found["data"])
+    except (KeyError, ValueError):
+        return None
+    return Image(content, media_type) if is_image else File(content, media_type, name)
+
+
+def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
+    """``output`` and ``error`` are documented keys; any other object is the result itself."""
+    given = response.get("response")
+    value, code = given, None
+    if isinstance(given, dict) and given.keys() in ({"output"}, {"error"}, {"result"}):
+        [(key, value)] = given.items()
+        code = "tool_error" if key == "error" else None
+    is_text = isinstance(value, str)
+    text = value if isinstance(value, str) else "" if value is None else write_json(value)
+    pieces = [_part(one, "") for one in response.get("parts") or ()]
+    media: list[Part] = [one.media for one in pieces if isinstance(one, MediaPart)]
+    parts = (*([Text(text)] if text else []), *media) if media else ()
+    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
+    return result_part(response.get("id"), response.get("name"), text, **more)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    own: JsonObject = {"id": call.id} if call.id and call.has_id else {}
+    return {"functionCall": {**own, "name": call.wire_name, "args": arguments_object(call)}}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One content; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    pieces = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    pieces += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": "model" if message.role == "assistant" else "user", "parts": pieces}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    parts: list[JsonObject] = message["parts"]
+    return parts
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return piece(part.media)
+    return {"text": getattr(part, "text", "")}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a part."""
+    if isinstance(part, Text):
+        return {"text": part.text}
+    if part.url:
+        return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
+    return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
+    config = request.get("config")
+    for place in (request, config if isinstance(config, dict) else {}):
+        given = _either(place, "systemInstruction", "system_instruction")
+        if isinstance(given, dict):
+            given = given.get("parts", [given] if "text" in given else [])
+        if given:
+            return system_texts(given if isinstance(given, (str, list)) else [given], "systemInstruction")
+    return []
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    texts = [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]
+    return {"config": {"systemInstruction": {"parts": texts}}}
+
+
+HISTORIES = Histories(
+    key="contents",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    rules=(
+        *history_rules(
+            "microsoft/vscode#299295, 2026-03: as many responses as calls",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+            "split_results",
+        ),
+        *history_rules("continuedev/continue#11047, 2026-03", "call_placement"),
+        *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
+        *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
+    ),
+)
+VERTEX_HISTORIES = replace(
+    HISTORIES,
+    has_call_ids=False,
+    rules=(
+        *HISTORIES.rules,
+        *history_rules(
+            "BerriAI/litellm#28324, 2026-05; gemini-3 took them in 2026-02", "call_without_id", models="gemini-[12]"
+        ),
+    ),
+)

@@ -1,0 +1,186 @@
+"""Items of OpenAI's Responses; types read in openai 3.54.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms.anthropic import system_texts
+from toolshape.message_forms.content import (
+    arguments_text,
+    bytes_of,
+    encoded_results,
+    joined_text,
+    marked_error,
+    media_of,
+    result_part,
+    text_of,
+)
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from toolshape.parts import File, Image, Part, Text, data_url
+from toolshape.wire.histories import Encode, Histories, history_rules
+
+__all__ = ["HISTORIES", "piece"]
+
+_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """Each item is a message of one kind of part, but for messages proper, whose content may have several."""
+    kind = item.get("type", "message" if "role" in item else "")
+    if kind == "message":
+        return _message(item, path)
+    role: Any = "assistant"
+    if kind in _ARGUMENTS:
+        call_id, name = str(item.get("call_id") or ""), str(item.get("name") or "")
+        part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get(_ARGUMENTS[kind]), raw=item)
+    elif kind in _RESULTS:
+        role, part = "tool", _result(item)
+    elif kind == "reasoning":
+        part = ReasoningPart(text=text_of(item.get("summary") or item.get("content") or ""), raw=item)
+    else:
+        part = ProviderPart(kind=str(kind), raw=item)
+    return Message(role=role, parts=(part,), raw=item, path=path)
+
+
+def _message(item: JsonObject, path: str) -> Message:
+    content = item.get("content")
+    parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
+    if isinstance(content, list):
+        parts = [_piece(one, f"content[{at}]") for at, one in enumerate(content)]
+    given = item.get("role")
+    role: Any = "system" if given == "developer" else given if given in ("system", "assistant") else "user"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _piece(piece: Any, path: str) -> MessagePart:
+    if not isinstance(piece, dict):
+        return TextPart(text=str(piece), raw=piece, path=path)
+    kind = str(piece.get("type", ""))
+    if kind in ("input_text", "output_text", "text"):
+        return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
+    media: Image | File | None = None
+    if kind == "input_image" and isinstance(piece.get("image_url"), str):
+        media = media_of(piece["image_url"])
+    elif kind == "input_file":
+        media = _file(piece)
+    return (
+        ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
+    )
+
+
+def _file(piece: JsonObject) -> Image | File | None:
+    name, data = str(piece.get("filename") or "file"), piece.get("file_data")
+    if isinstance(piece.get("file_url"), str):
+        return File(url=piece["file_url"], name=name)
+    try:
+        if isinstance(data, str):
+            return (
+                media_of(data, name=name, kind="file") if data.startswith("data:") else File(bytes_of(data), name=name)
+            )
+    except ValueError:
+        pass
+    return None
+
+
+def _result(item: JsonObject) -> ToolResultPart:
+    output = item.get("output")
+    parts: tuple[Part, ...] = ()
+    if isinstance(output, list):
+        inner = [_piece(one, "") for one in output]
+        if any(isinstance(one, MediaPart) for one in inner):
+            parts = tuple(one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in inner)
+    text, code = marked_error(text_of(output))
+    return result_part(item.get("call_id"), "", text, code=code, parts=parts, raw=item)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"type": "function_call", "call_id": call.id, "name": call.wire_name, "arguments": arguments_text(call)}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """Items in the order of the parts; neighbouring contents share one."""
+    found: list[WireMessage] = []
+    contents: list[MessagePart] = []
+    for one in message.parts:
+        is_content = isinstance(one, (TextPart, MediaPart)) or (
+            isinstance(one, ProviderPart) and one.path.startswith("content")
+        )
+        if is_content:
+            contents.append(one)
+            continue
+        found += _contents(message.role, contents)
+        contents = []
+        if one.raw is not None:
+            found.append(one.raw)
+        elif isinstance(one, ToolCallPart):
+            found.append(_write_call(one))
+        elif isinstance(one, ToolResultPart):
+            found += encoded_results([one], _write_call, encode)
+    return found + _contents(message.role, contents)
+
+
+def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
+    if not parts:
+        return []
+    role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
+    if all(isinstance(one, TextPart) and one.raw is None for one in parts) and (len(parts) == 1 or role == "assistant"):
+        return [{"role": role, "content": joined_text(parts)}]
+    return [{"role": role, "content": [one.raw if one.raw is not None else _written(one) for one in parts]}]
+
+
+def _written(part: MessagePart) -> JsonObject:
+    return piece(part.media) if isinstance(part, MediaPart) else piece(Text(getattr(part, "text", "")))
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file in an item."""
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if part.data:
+        return {"type": "input_file", "filename": part.name, "file_data": data_url(part)}
+    return {"type": "input_file", "file_url": part.url}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The instructions of a request."""
+    return system_texts(request.get("instructions"), "instructions")
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    return {"instructions": "\n\n".join(joined_text(message.parts) for message in messages)}
+
+
+HISTORIES = Histories(
+    key="input",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    is_system_first=True,
+    is_items=True,
+    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    rules=(
+        *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
+        *history_rules("continuedev/continue#9542, 2026-01", "orphan_result", "duplicate_result"),
+        *history_rules("RooCodeInc/Roo-Code#10763, 2026-01: at most 64 characters", "call_id", pattern=r"(?s).{1,64}"),
+        *history_rules(
+            "nodetool-ai/nodetool#4252, 2026-07; editor-code-assistant/eca#465, 2026-05",
+            "item_id",
+            pattern=r"[a-z]+_.+",
+        ),
+        *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
+        *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+    ),
+)

@@ -1,0 +1,96 @@
+"""``Histories``: one wire family's messages as data: functions that read and write them, and the rules that they keep."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from toolshape.calls import JsonObject, WireMessage
+from toolshape.results import Result
+
+if TYPE_CHECKING:
+    from toolshape.messages import Message
+
+__all__ = ["CARRY_RULES", "Encode", "Histories", "HistoryRule", "HistoryRuleName", "history_rules"]
+
+HistoryRuleName: TypeAlias = Literal[
+    "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls", "duplicate_id",
+    "duplicate_result", "empty_error", "empty_message", "foreign_part", "foreign_reasoning", "invalid_arguments",
+    "item_id", "last_is_assistant", "late_result", "malformed_arguments", "media_as_text", "media_in_result",
+    "first_is_assistant", "missing_reasoning", "missing_signature", "open_turn", "other_tools", "orphan_result", "reasoning_alone", "refused_reasoning",
+    "same_role", "signed_prefix", "split_results", "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing",
+    "unanswered_call", "unknown_tool", "user_after_result",
+]  # fmt: skip
+"""The rules of histories, by the names under which repairs are switched and recorded."""
+
+CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
+    {
+        "ambiguous_arguments", "foreign_part", "foreign_reasoning", "invalid_arguments", "malformed_arguments",
+        "media_as_text", "other_tools", "system_moved", "tool_name", "unknown_tool",
+    }
+)  # fmt: skip
+"""What is changed on the way from one provider to another, without a rule of the one that is written for."""
+
+Encode: TypeAlias = Callable[[Sequence[Result]], list[WireMessage]]
+
+
+class HistoryRule(NamedTuple):
+    """What a provider refuses of a history, and the evidence for it, with its date.
+
+    ``models`` is searched in the model's name: where it is given, the rule holds for models that are named and match.
+    ``pattern`` must match the whole of what the rule is about: an id, or a name.
+    """
+
+    name: HistoryRuleName
+    evidence: str
+    models: str = ""
+    pattern: str = ""
+
+    def holds(self, model: str | None) -> bool:
+        """Whether the rule holds for a model."""
+        return not self.models or (model is not None and re.search(self.models, model) is not None)
+
+
+def history_rules(
+    evidence: str, *names: HistoryRuleName, models: str = "", pattern: str = ""
+) -> tuple[HistoryRule, ...]:
+    """Rules that rest on one piece of evidence."""
+    return tuple(HistoryRule(name, evidence, models, pattern) for name in names)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Histories:
+    """How a provider's messages are read and written.
+
+    Args:
+        key: The keyword of a request that holds them.
+        model_key: The keyword that holds the model.
+        read: One wire message, at a path, as a record; what is not known becomes a ``ProviderPart``.
+        read_system: The system prompts of a request, where they stand beside its messages.
+        write: A record as wire messages; a part whose ``raw`` is given is written as that. The second argument writes
+            results as the provider's ``encode`` does.
+        system: System prompts as keywords of a request; ``None`` where they stand among the messages.
+        is_system_first: Whether those after the first other message stand among the messages all the same.
+        joins: Whether calls and results of one turn stand in one message each.
+        is_items: Whether each part is a wire message of its own.
+        carries: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
+        has_call_ids: Whether a call is written with its id.
+        rules: What is refused.
+    """
+
+    key: str
+    model_key: str = "model"
+    read: "Callable[[JsonObject, str], Message]"
+    read_system: "Callable[[JsonObject], list[Message]] | None" = None
+    write: "Callable[[Message, Encode], list[WireMessage]]"
+    system: "Callable[[Sequence[Message]], JsonObject] | None" = None
+    is_system_first: bool = False
+    joins: bool = False
+    is_items: bool = False
+    carries: frozenset[str] = frozenset()
+    has_call_ids: bool = True
+    rules: tuple[HistoryRule, ...] = ()
+
+    def rule(self, name: HistoryRuleName, model: str | None) -> HistoryRule | None:
+        """The rule of a name, if there is one that holds for a model."""
+        return next((one for one in self.rules if one.name == name and one.holds(model)), None)
