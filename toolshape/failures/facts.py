@@ -115,7 +115,7 @@ def _response(one: Any) -> Any:
 
 def _body(one: Any) -> Any:
     """The body of an error: parsed, or text."""
-    if isinstance(one, (str, bytes, bytearray, Mapping)):
+    if isinstance(one, (str, bytes, bytearray, list, Mapping)):
         return _parsed(one)
     aws = _get(one, "response")
     if isinstance(aws, Mapping) and isinstance(aws.get("Error"), Mapping):
@@ -237,10 +237,10 @@ def _details(body: Any) -> list[Any]:
 def _headers(one: Any) -> dict[str, str]:
     metadata = _get(_get(one, "response"), "ResponseMetadata")
     for held in (_get(_response(one), "headers"), _get(one, "headers"), _get(metadata, "HTTPHeaders")):
-        items: Any = _get(held, "items")
-        if items is not None:
-            with contextlib.suppress(Exception):
-                return {str(key).lower(): str(value) for key, value in items()}
+        with contextlib.suppress(Exception):
+            given: Any = held
+            if held is not None:
+                return {str(key).lower(): str(value) for key, value in given.items()}
     return {}
 
 

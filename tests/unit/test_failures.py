@@ -1,0 +1,235 @@
+"""Failures: bodies of every family, responses, and how long to wait. The SDKs' own exceptions are in tests/sdks."""
+
+import email.utils
+import json
+import time
+
+import pytest
+
+from toolshape import CallError, Conversation, HistoryError, Problem, Registry, explain, tool
+
+
+@tool
+def find_order(order_id: str) -> str:
+    """Find an order."""
+    return order_id
+
+
+@tool(name="count.items")
+def count_items(lines: list[dict[str, int]]) -> int:
+    """Count."""
+    return len(lines)
+
+
+TOOLS = Registry([find_order, count_items])
+
+
+def openai(message, code=None, param=None, kind="invalid_request_error"):
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def anthropic(message, kind="invalid_request_error"):
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+
+
+def gemini(code, status, message, *details):
+    return {"error": {"code": code, "status": status, "message": message, "details": list(details)}}
+
+
+PER_DAY = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "RequestsPerDay"}]}
+RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "13.5s"}
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+# (the kind, whether to retry, the body)
+BODIES = [
+    ("schema", False, openai("Invalid schema for function 'find_order': In context=('properties', 'x'), 'allOf' is not permitted.")),
+    ("schema", False, anthropic("tools.1.custom.input_schema.type: Field required")),
+    ("schema", False, gemini(400, "INVALID_ARGUMENT", "* GenerateContentRequest.tools[0].function_declarations[1].name: x")),
+    ("schema", False, {"message": "The value at toolConfig.tools.0.toolSpec.inputSchema.json.type must be object.", "__type": "ValidationException"}),
+    ("history", False, openai("An assistant message with 'tool_calls' must be followed by tool messages", param="messages.[3].role")),
+    ("history", False, anthropic("messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1")),
+    ("history", False, {"object": "error", "message": "Unexpected role 'user' after role 'tool'", "type": "invalid_request_message_order", "code": "3230"}),
+    ("history", False, gemini(400, "INVALID_ARGUMENT", "Function call is missing a thought_signature in functionCall parts.")),
+    ("history", False, openai("The `reasoning_content` in the thinking mode must be passed back to the API.")),
+    ("model", True, {"error": {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "x"}}),
+    ("limits", False, openai("This model's maximum context length is 128000 tokens.", "context_length_exceeded")),
+    ("limits", False, anthropic("Too many strict tools (21).")),
+    ("request", False, {"error": "llama2 does not support tools"}),
+    ("rate", True, openai("Rate limit reached for requests", "rate_limit_exceeded")),
+    ("rate", True, gemini(429, "RESOURCE_EXHAUSTED", QUOTA, RETRY)),
+    ("quota", False, gemini(429, "RESOURCE_EXHAUSTED", QUOTA, PER_DAY, RETRY)),
+    ("quota", False, openai(QUOTA, "insufficient_quota")),
+    ("quota", False, anthropic("Your credit balance is too low to access the Anthropic API.")),
+    ("overloaded", True, anthropic("Overloaded", "overloaded_error")),
+    ("overloaded", True, gemini(503, "UNAVAILABLE", "The model is busy.")),
+    ("auth", False, openai("Incorrect API key provided", "invalid_api_key")),
+    ("auth", False, {"message": "denied", "__type": "com.amazon#AccessDeniedException"}),
+    ("unknown", False, {"something": "else"}),
+    ("unknown", False, {"error": {"message": "What happened here?"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "retryable", "body"), BODIES)
+def test_bodies(kind, retryable, body):
+    """As a dict, as text, as bytes, inside a router's, in a list; with everything kept."""
+    router = {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps(body)}}}
+    for given in (body, json.dumps(body), json.dumps(body).encode(), router, [body]):
+        failure = explain(given)
+        assert (failure.kind, failure.retryable) == (kind, retryable), given
+        assert failure.error is given
+
+
+class Response:
+    """What HTTP clients have in common."""
+
+    def __init__(self, status, body=b"", headers=None):
+        self.status_code = status
+        self.headers = headers or {}
+        self.content = body
+        self.reason_phrase = "Reason"
+
+    @property
+    def text(self):
+        raise RuntimeError("not read")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [
+        (400, "request", False), (401, "auth", False), (402, "quota", False), (403, "auth", False), (404, "request", False),
+        (408, "network", True), (409, "overloaded", True), (413, "limits", False), (424, "model", True), (429, "rate", True),
+        (500, "overloaded", True), (503, "overloaded", True), (504, "network", True), (529, "overloaded", True),
+        (200, "unknown", False),
+    ],
+)  # fmt: skip
+def test_a_status_that_says_it_alone(status, kind, retryable):
+    """Where a proxy answers with a page, or with nothing."""
+    failure = explain(Response(status, b"<html>no</html>", {"X-Request-Id": "req_7"}))
+    assert (failure.kind, failure.retryable, failure.status, failure.request_id) == (kind, retryable, status, "req_7")
+    assert failure.message == "Reason"
+
+
+def test_tools_are_named_by_their_own_names():
+    """By what was sent; by its number, with the tools or with the request at hand; the path is that of the values."""
+    openai_bound = TOOLS.bind("openai")
+    wire_name = openai_bound.wire_names()[1][0]
+    body = openai(
+        f"Invalid schema for function '{wire_name}': In context=('properties', 'lines', 'items'), schema must have a 'type' key."
+    )
+    failure = explain(body, openai_bound)
+    assert (failure.kind, failure.tool, failure.path) == ("schema", "count.items", "lines[]")
+    assert explain(body).tool == wire_name
+    numbered = openai(
+        "Invalid 'tools[1].function.parameters.properties.lines'", "invalid_value", "tools[1].function.parameters"
+    )
+    assert explain(numbered, openai_bound).tool == "count.items"
+    assert explain(numbered).tool is None
+    gemini_body = gemini(
+        400, "INVALID_ARGUMENT", "tools[0].function_declarations[1].parameters.properties[lines].items: missing field."
+    )
+    failure = explain(gemini_body, TOOLS.bind("gemini"))
+    assert (failure.tool, failure.path) == ("count.items", "lines[]")
+    for request in (
+        {"tools": [{"type": "function", "function": {"name": "a"}}, {"type": "function", "function": {"name": "b"}}]},
+        {"tools": [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}]},
+        {"toolConfig": {"tools": [{"toolSpec": {"name": "a"}}, {"toolSpec": {"name": "b"}}]}},
+    ):
+        response = Response(400, json.dumps(numbered).encode())
+        response.request = Response(0, json.dumps(request).encode())
+        assert explain(response).tool == "b"
+    assert explain(openai("tools[9].function.name is too long"), openai_bound).tool is None
+
+
+def test_a_place_in_the_history():
+    """As a path into the messages."""
+    failure = explain(
+        anthropic("messages.48.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1")
+    )
+    assert failure.path == "messages[48].content.1"
+    aws = {"message": "Value at 'messages.73.member.content.2.member.toolUse.name' failed to satisfy constraint"}
+    assert explain(aws).path.startswith("messages[72]")
+
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"retry-after": "7"}, openai("x"), 7.0),
+        ({"Retry-After-Ms": "1500"}, openai("x"), 1.5),
+        ({"retry-after": email.utils.formatdate(NOW + 30, usegmt=True)}, openai("x"), 30.0),
+        ({"x-amz-retry-after": "250"}, openai("x"), 0.25),
+        ({}, gemini(429, "RESOURCE_EXHAUSTED", "x", RETRY), 13.5),
+        ({}, openai("Rate limit reached. Please try again in 1m2.5s."), 62.5),
+        ({}, openai("Please retry after 33 seconds."), 33.0),
+        ({"x-ratelimit-reset-requests": "20ms"}, openai("x"), 0.02),
+        ({"anthropic-ratelimit-tokens-reset": "2027-01-15T08:00:30Z"}, openai("x"), 30.0),
+        ({"retry-after": "soon"}, openai("x"), None),
+        ({"retry-after": "-5"}, openai("x"), None),
+    ],
+)
+def test_how_long_to_wait(headers, body, seconds, monkeypatch):
+    """In every spelling that has been seen; never invented."""
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    failure = explain(Response(429, json.dumps(body).encode(), headers))
+    assert failure.kind == "rate"
+    assert failure.retry_after == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_what_the_server_says_of_retrying_counts():
+    """Its header goes before what is known of codes."""
+    assert not explain(Response(503, b"", {"x-should-retry": "false"})).retryable
+    assert explain(Response(400, b"", {"x-should-retry": "true"})).retryable
+
+
+class OddError(Exception):
+    """Whatever it is asked, it raises."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+def test_nothing_that_is_given_raises():
+    """An object that raises, an error that causes itself, a body that nests, a message without end."""
+    odd = OddError("x")
+    odd.__cause__ = odd
+    assert explain(odd).kind == "unknown"
+    assert explain(None).kind == "unknown"
+    assert explain(5).message == ""
+    nested = {"message": "deep"}
+    for _ in range(50):
+        nested = {"error": nested}
+    assert explain(nested).kind == "unknown"
+    began = time.perf_counter()
+    explain(openai("tools[" * 200_000))
+    explain(openai("In context=(" + "'a', " * 100_000))
+    assert time.perf_counter() - began < 5
+
+
+def test_exceptions_of_python():
+    """Connections and timeouts, also where they caused another."""
+    assert explain(ConnectionResetError("reset")).kind == "network"
+    assert explain(TimeoutError()).kind == "network"
+    wrapped = RuntimeError("wrapped")
+    wrapped.__cause__ = ConnectionError("refused")
+    assert explain(wrapped).kind == "network"
+    assert explain(wrapped).retryable
+
+
+def test_errors_of_ours():
+    """A call that failed, and a conversation or a tool that cannot be sent."""
+    invalid = CallError(
+        "invalid_arguments", tool="t", problems=[Problem(path="x", rule="type", expected="int", got="text")]
+    )
+    failure = explain(invalid)
+    assert (failure.kind, failure.tool, failure.path, failure.rule) == ("model", "t", "x", "type")
+    assert explain(CallError("tool_crashed", tool="t", reference="r")).kind == "tool"
+    conversation = Conversation(TOOLS)
+    conversation.user("Go.")
+    call = {"id": "1", "type": "function", "function": {"name": "find_order", "arguments": "{}"}}
+    conversation.read([{"role": "assistant", "content": None, "tool_calls": [call]}], "openai")
+    with pytest.raises(HistoryError) as raised:
+        conversation.request("openai")
+    failure = explain(raised.value)
+    assert (failure.kind, failure.path, failure.rule) == ("history", "messages[1].tool_calls[0]", "open_turn")
