@@ -103,9 +103,9 @@ def lanes(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def pages(session: nox.Session) -> None:
-    # Writes the tables of docs/providers.md and docs/coercion.md anew.
+    # Writes the tables of docs/providers.md, docs/coercion.md and docs/histories.md anew.
     session.install("--editable", ".[test]")
-    for name in ("test_provider_page", "test_malformed_arguments"):
+    for name in ("test_provider_page", "test_malformed_arguments", "test_history_page"):
         session.run("python", f"tests/laws/{name}.py", env={"PYTHONPATH": "tests"})
 
 
@@ -114,6 +114,15 @@ def fuzz(session: nox.Session) -> None:
     # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
     session.install("--editable", ".[schema,repair]", "atheris")
     session.run("python", "tests/fuzz_coverage.py", *(session.posargs or ["-runs=10000"]), env={"PYTHONPATH": "tests"})
+
+
+@nox.session(python="3.12")
+def histories(session: nox.Session) -> None:
+    # The laws of histories over 100,000 of them, or as many as are given: ``nox -s histories -- 1000000``.
+    session.install("--editable", ".[test]")
+    many = session.posargs[0] if session.posargs else "100000"
+    each = str(max(int(many) // 155, 1))  # five laws, for each provider that has histories
+    session.run("python", "-m", "pytest", "tests/laws/test_histories.py", env={"TOOLSHAPE_HISTORIES": each})
 
 
 @nox.session(python="3.12")

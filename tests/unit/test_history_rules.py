@@ -103,12 +103,6 @@ def s_result(call_id="c1"):
     return {"type": "function_result", "call_id": call_id, "name": "find", "result": "7"}
 
 
-def x(role, text="Go.", **more):
-    return {"role": f"ROLE_{role}", **({"content": [{"text": text}]} if text else {}), **more}
-
-
-X_CALL = {"id": "c1", "type": "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL", "function": {"name": "find", "arguments": "{}"}}
-
 CLOUD = "gpt-oss:120b-cloud"
 
 # (provider, rule, the model, what is taken, what is not)
@@ -335,16 +329,6 @@ ROWS = [
     ("gemini-interactions", "open_turn", None, [STEP, s_call(), s_result()], [STEP, s_call()]),
     ("gemini-interactions", "orphan_result", None, [STEP, s_call(), s_result()], [STEP, s_result()]),
     ("gemini-interactions", "duplicate_result", None, [STEP, s_call(), s_result()], [STEP, s_call(), s_result(), s_result()]),
-    (
-        "xai:grpc", "unanswered_call", None,
-        [x("USER"), x("ASSISTANT", "", tool_calls=[X_CALL]), x("TOOL", "7")],
-        [x("USER"), x("ASSISTANT", "", tool_calls=[X_CALL]), x("USER")],
-    ),
-    (
-        "xai:grpc", "open_turn", None,
-        [x("USER"), x("ASSISTANT", "", tool_calls=[X_CALL]), x("TOOL", "7")],
-        [x("USER"), x("ASSISTANT", "", tool_calls=[X_CALL])],
-    ),
 ]  # fmt: skip
 NOT_REPAIRED = {"open_turn", "last_is_assistant"}
 EVERY = pytest.mark.parametrize("row", ROWS, ids=[f"{provider} {rule}" for provider, rule, *_ in ROWS])

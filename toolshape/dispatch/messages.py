@@ -207,7 +207,7 @@ def repaired_messages(
     histories, written = histories_of(provider), list[Any]()
     for message in found:
         written += [message.raw] if message.raw is not None else histories.write(message, provider.encode)
-    return Repaired(messages=written, repairs=tuple(log.repairs))
+    return Repaired(messages=written, repairs=tuple(log.in_order()))
 
 
 def _repaired(

@@ -68,11 +68,11 @@ class Conversion:
             wires, system = self._converted(messages[self.done : end], log, self.progress, is_end=False)
             self.wires = _appended(self.wires, wires, self.rules)
             self.system += system
-            self.repairs += log.repairs
+            self.repairs += log.in_order()
             self.done = end
         log = Log(self.rules)
         wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
-        repairs = [*self.repairs, *log.repairs]
+        repairs = [*self.repairs, *log.in_order()]
         if repairs and "signed_prefix" in self.rules:
             repairs = invalidated(messages, repairs)
         return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)

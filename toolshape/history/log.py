@@ -1,5 +1,6 @@
 """What was found in a history, collected while it is gone through: repairs that were made, and what none can repair."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,10 @@ def rules_of(histories: Histories, model: str | None, off: frozenset[str] = froz
     return Rules(histories, active, off)
 
 
+def _place(found: Repair | Problem) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", found.path)))
+
+
 class Log:
     """The repairs and problems of one history, in the order in which they were found."""
 
@@ -50,6 +55,10 @@ class Log:
         evidence = found.evidence if found is not None else ""
         self.problems.append(Problem(path=path, rule=rule, message=message, hint=hint, evidence=evidence))
 
+    def in_order(self) -> list[Repair]:
+        """The repairs in the order of their places."""
+        return sorted(self.repairs, key=_place)
+
     def findings(self) -> list[Problem]:
         """Everything as problems, each with the evidence of its rule."""
         found = [
@@ -61,4 +70,4 @@ class Log:
             )
             for one in self.repairs
         ]
-        return [*found, *self.problems]
+        return sorted([*found, *self.problems], key=_place)

@@ -185,17 +185,20 @@ HISTORIES = Histories(
         *history_rules("BerriAI/litellm#23510, 2026-03", "duplicate_id", "duplicate_result"),
         *history_rules("earendil-works/pi#4071, 2026-05", "text_after_call"),
         *history_rules(
-            "Anthropic's errors page, 2026-07: text content blocks must be non-empty", "blank_text", "empty_message"
+            "anthropics/claude-code#23369, 2026-02, and #59812, 2026-05: text must be more than white space",
+            "blank_text",
+            "empty_message",
         ),
-        *history_rules("Anthropic's tool use page, 2026-07", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
+        *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
         *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
         *history_rules(
-            "Anthropic's migration page, 2026: no prefill from 4.6 on",
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on",
             "last_is_assistant",
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
         ),
         *history_rules(
-            "Anthropic's extended thinking page, 2026-08-31; anomalyco/opencode#46653, 2026-09", "signed_prefix"
+            "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
+            "signed_prefix",
         ),
     ),
 )

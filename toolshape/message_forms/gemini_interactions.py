@@ -141,7 +141,7 @@ HISTORIES = Histories(
     carries=frozenset({"image", "image_url", "file", "file_url"}),
     rules=(
         *history_rules(
-            "microsoft/vscode#299295, 2026-03, of the same models: as many results as calls",
+            "microsoft/vscode#299295, 2026-03, of generateContent: taken to hold here",
             "unanswered_call",
             "open_turn",
             "orphan_result",

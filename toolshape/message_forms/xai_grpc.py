@@ -23,7 +23,7 @@ from toolshape.messages import (
     ToolResultPart,
 )
 from toolshape.parts import data_url
-from toolshape.wire.histories import Encode, Histories, history_rules
+from toolshape.wire.histories import Encode, Histories
 
 __all__ = ["HISTORIES"]
 
@@ -121,7 +121,4 @@ HISTORIES = Histories(
     read=read,
     write=write,
     carries=frozenset({"image", "image_url"}),
-    rules=history_rules(
-        "xai-sdk 1.21.0 chat.tool_result: a result answers a call, 2026-11-22", "unanswered_call", "open_turn"
-    ),
 )

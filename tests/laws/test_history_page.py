@@ -1,0 +1,47 @@
+"""docs/histories.md is what the providers say; ``python tests/laws/test_history_page.py`` writes it."""
+
+from pathlib import Path
+
+from toolshape.providers import available, get
+
+PAGE = Path(__file__).parents[2] / "docs" / "histories.md"
+HEAD = """# Histories, rule by rule
+
+What each provider refuses of a history, where that is written down or was seen, and when. Made from the providers themselves by
+`nox -s pages`. What is done about each rule is in [the page on conversations](conversations.md#the-rules).
+
+| provider | rule | for models that match | evidence |
+|---|---|---|---|
+"""
+
+
+def page():
+    """One row for each rule of a provider; vendors show what they have besides those of the provider that they are made of."""
+    rows = []
+    for name in available():
+        histories = get(name).histories
+        if histories is None or (":" in name and name != "xai:grpc"):
+            continue
+        base = get(get(name).family).histories
+        shared = set(base.rules) if base is not None and base is not histories else set()
+        own = [rule for rule in histories.rules if rule not in shared]
+        for rule in own:
+            models = f"`{rule.models}`".replace("|", "\\|") if rule.models else ""
+            evidence = rule.evidence.replace("|", "\\|")
+            rows.append(f"| `{name}` | `{rule.name}` | {models} | {evidence} |")
+        if shared & set(histories.rules):
+            rows.append(f"| `{name}` | and {len(shared & set(histories.rules))} of `{get(name).family}` | | |")
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def test_the_page_is_what_the_providers_say():
+    """A rule that is added is in the page, with its evidence and its date."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+    for name in available():
+        histories = get(name).histories
+        for rule in () if histories is None else histories.rules:
+            assert "20" in rule.evidence, rule
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
