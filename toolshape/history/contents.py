@@ -18,7 +18,7 @@ from toolshape.messages import (
 from toolshape.parts import Text
 from toolshape.wire.histories import HistoryRuleName
 
-__all__ = ["CONTENT_RULES", "part_path"]
+__all__ = ["CONTENT_RULES", "TOOL_RULES", "missing_reasoning", "missing_signature", "part_path"]
 
 Repairer: TypeAlias = Callable[[Message, Log], Message]
 SENTINEL = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
@@ -204,16 +204,19 @@ def _bare(raw: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
+TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
     "malformed_arguments": malformed_arguments,
     "tool_name": tool_name,
-    "refused_reasoning": refused_reasoning,
     "media_in_result": media_in_result,
     "empty_error": empty_error,
-    "item_id": item_id,
     "call_without_id": call_without_id,
-    "blank_text": blank_text,
     "text_after_call": text_after_call,
 }
-"""The rules of single messages, in the order in which they are applied; ``missing_signature`` and
-``missing_reasoning`` look at other messages too."""
+"""The rules of messages with calls or results. ``missing_signature`` and ``missing_reasoning`` look at others, too."""
+
+CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
+    "refused_reasoning": refused_reasoning,
+    "item_id": item_id,
+    "blank_text": blank_text,
+}
+"""The rules of all messages, which come before those."""

@@ -1,5 +1,6 @@
 """A paired history in; the same with ids that the provider takes, each for one call alone, out."""
 
+import hashlib
 import re
 from collections import deque
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 from toolshape.history.log import Log
 from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart
 from toolshape.wire.histories import HistoryRule
-from toolshape.wire.ids import generated_id, id_seed
+from toolshape.wire.ids import generated_id
 
 __all__ = ["Ids", "with_ids"]
 
@@ -38,7 +39,7 @@ class Ids:
     def new(self, given: str, pattern: str) -> str:
         """Another id for a call: the same each time for the same id at the same time of its coming."""
         self.issued[given] = self.issued.get(given, 0) + 1
-        seed, position = id_seed([given, self.issued[given]]), 0
+        seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
         while (made := generated_id(seed, position)) in self.used or (pattern and not re.fullmatch(pattern, made)):
             position += 1
         return made
@@ -76,11 +77,16 @@ def _with_id(part: MessagePart, message: Message, log: Log, ids: Ids) -> Message
         new = _of_call(part, message, log, ids)
         ids.used.add(new)
         ids.waiting.setdefault(part.id, deque()).append(new)
-        ids.last[part.id] = new
+        if new != part.id:
+            ids.last[part.id] = new
+        elif part.id in ids.last:
+            del ids.last[part.id]
         return part if new == part.id else replace(part, id=new, raw=_renamed(part.raw, part.id, new))
     if isinstance(part, ToolResultPart):
         waiting = ids.waiting.get(part.id)
-        new = ids.last.get(part.id, part.id) if not waiting else waiting.popleft()
+        new = ids.last.get(part.id, part.id) if waiting is None else waiting.popleft()
+        if waiting is not None and not waiting:
+            del ids.waiting[part.id]
         return part if new == part.id else replace(part, id=new, raw=_renamed(part.raw, part.id, new))
     return part
 

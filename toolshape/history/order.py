@@ -35,8 +35,8 @@ def in_order(messages: Sequence[Message], log: Log, previous: Message | None, *,
             log.repaired("empty_message", message.path, "a message without content is left out")
             continue
         last = found[-1] if found else previous
-        following = _next_item(messages, at)
-        if _is_lone_reasoning(message) and "reasoning_alone" in rules and following is None:
+        is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
+        if is_alone:
             log.repaired("reasoning_alone", message.path, "reasoning without the item that follows it is left out")
             continue
         if not message.parts and rules.histories.is_items and message.raw is None:

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolshape.history.contents import CONTENT_RULES
+from toolshape.history.contents import CONTENT_RULES, TOOL_RULES
 from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
-from toolshape.messages import Message, ReasoningPart, Repair
+from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart
 
 __all__ = ["Progress", "invalidated", "repaired"]
+
+_OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class Progress:
@@ -45,8 +47,9 @@ def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_en
     found = paired(messages, log, progress.pairs, is_end=is_end)
     found = with_ids(found, log, progress.ids)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
+    of_tools = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
     for at, message in enumerate(found):
-        for rule in rules:
+        for rule in of_tools if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
             message = rule(message, log)  # noqa: PLW2901 - one rule after another
         found[at] = message
     found = in_order(found, log, progress.previous, is_end=is_end)
