@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 from judges import judged
+from rows import ROWS
 from test_clients import ROW, Server, ended, sdk
+from test_providers import one as row_one
+from test_providers import two as row_two
 
 from toolshape import Conversation, Image, Registry, Text, explain, tool
+from toolshape.messages import ToolCallPart
+from toolshape.providers import get
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [
@@ -130,6 +135,63 @@ def test_a_conversation_goes_on_everywhere(begins, serving):
     sent = json.dumps(again.requests[0])
     for call in ROW[begins].calls:
         assert call[1] in sent
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if get(row.provider).histories is not None], ids=lambda row: row.provider
+)
+def test_what_was_dispatched_is_sent_as_its_turn(row):
+    """The writer of histories writes what ``turn`` does, to the byte, for every provider."""
+    conversation = Conversation(Registry([row_one, row_two]))
+    conversation.user("Go.")
+    conversation.request(row.provider)
+    results = conversation.dispatch(row.response, provider=row.provider)
+    key = get(row.provider).histories.key
+    sent = conversation.request(row.provider)[key][-len(results.turn) :]
+    assert sent == results.turn
+
+
+def sdk_objects() -> Iterator[tuple[str, Any, Any]]:
+    """(provider, messages of its SDK, the same as dicts)."""
+    chat = sdk("openai").types.chat
+    call = {"id": "call_1", "type": "function", "function": {"name": "one", "arguments": '{"x": 1}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    yield "openai", [chat.ChatCompletionMessage.model_validate(message)], [message]
+    item = {"type": "function_call", "call_id": "call_1", "name": "one", "arguments": '{"x": 1}'}
+    yield "openai-responses", [sdk("openai").types.responses.ResponseFunctionToolCall.model_validate(item)], [item]
+    use = {"type": "tool_use", "id": "toolu_1", "name": "one", "input": {"x": 1}}
+    block = sdk("anthropic").types.ToolUseBlock.model_validate(use)
+    yield "anthropic", [{"role": "assistant", "content": [block]}], [{"role": "assistant", "content": [use]}]
+    part = {"functionCall": {"name": "one", "args": {"x": 1}}}
+    content = {"role": "model", "parts": [part]}
+    yield "gemini", [sdk("google.genai.types").Content.model_validate(content)], [content]
+    models = sdk("mistralai.client").models
+    yield "mistral", [models.AssistantMessage.model_validate(message)], [message]
+    spoken = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "one", "arguments": {"x": 1}}}]}
+    yield "ollama", [sdk("ollama").Message.model_validate(spoken)], [spoken]
+    yield (
+        "cohere",
+        [sdk("cohere").AssistantChatMessageV2.model_validate({**message, "content": "Ok."})],
+        [{**message, "content": "Ok."}],
+    )
+
+
+def test_objects_of_the_sdks_are_read():
+    """As the dicts that they are made of: names, arguments, ids and texts."""
+    for provider, objects, dicts in sdk_objects():
+        bound = TOOLS.bind(provider)
+        read, expected = bound.read_messages(objects), bound.read_messages(dicts)
+        assert len(read) == len(expected) == 1
+        [call] = [part for part in read[0].parts if isinstance(part, ToolCallPart)]
+        [same] = [part for part in expected[0].parts if isinstance(part, ToolCallPart)]
+        assert (call.name, call.arguments, call.id) == (same.name, same.arguments, same.id), provider
+        assert read[0].role == "assistant"
+        conversation = Conversation(TOOLS)
+        conversation.user("Go.")
+        conversation.read(objects, provider)
+        conversation.user("And?")
+        for other in ("openai", "anthropic"):
+            assert TOOLS.bind(other).check_messages(conversation.request(other)) == []
 
 
 class Failing(http.server.ThreadingHTTPServer):

@@ -473,3 +473,43 @@ def test_say_and_encode_go_together_for_another_provider():
         assert [one.code is None for one in answers] == [True, False]
     with pytest.raises(UsageError, match="there is no tool 'lost'"):
         TOOLS.bind("anthropic").say([("lost", {})])
+
+
+@pytest.mark.parametrize("provider", [name for name in available() if get(name).histories is not None])
+def test_a_user_s_image_goes_along(provider):
+    """As an image where the provider has a place for it, else named."""
+    conversation = Conversation(TOOLS)
+    conversation.user("Look.", Image(PNG), Image(url="https://example.com/a.png"))
+    text = json.dumps(conversation.request(provider), default=lambda given: given.hex())
+    carries = get(provider).histories.carries
+    assert ("iVBORw==" in text or PNG.hex() in text) == ("image" in carries)
+    assert "https://example.com/a.png" in text
+    named = [one.rule for one in conversation.repairs]
+    assert named == ["media_as_text"] * len({"image", "image_url"} - carries)
+
+
+@pytest.mark.parametrize("provider", [name for name in available() if get(name).histories is not None])
+def test_a_message_without_content_is_left_out(provider):
+    """No provider is sent an empty one of another's, and it is named."""
+    conversation = Conversation(TOOLS)
+    elsewhere = "anthropic" if provider == "openai" else "openai"
+    conversation.read([{"role": "user", "content": "Go."}, {"role": "assistant", "content": ""}], elsewhere)
+    conversation.user("On.")
+    request = conversation.request(provider)
+    assert len(TOOLS.bind(provider).read_messages(request)) <= 2
+    if get(provider).name != elsewhere:
+        assert [one.rule for one in conversation.repairs if one.rule != "same_role"] == ["empty_message"]
+
+
+def test_results_stand_in_the_order_of_their_calls():
+    """Where they are put into one message, as for providers that match them by place."""
+    blocks = [{"type": "tool_use", "id": f"toolu_{number}", "name": "fails", "input": {}} for number in (1, 2)]
+    answers = [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "7"} for number in (1, 2)]
+    history = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": answers[1:]},
+        {"role": "user", "content": [{"type": "text", "text": "On."}, answers[0]]},
+    ]
+    repaired = TOOLS.bind("anthropic").repair_messages(history)
+    assert [one["tool_use_id"] for one in repaired.messages[2]["content"]] == ["toolu_1", "toolu_2"]

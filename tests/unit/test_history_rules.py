@@ -180,6 +180,11 @@ ROWS = [
         [G_GO, model(g_call(id="c1")), contents(g_result(id="c1"), g_result(id="c1"))],
     ),
     (
+        "gemini", "media_in_result", "gemini-2.5-pro",
+        [G_GO, model(g_call()), contents(g_result())],
+        [G_GO, model(g_call()), contents(g_result(parts=[{"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}]))],
+    ),
+    (
         "gemini", "late_result", None,
         [G_GO, model(g_call()), contents(g_result()), G_GO],
         [G_GO, model(g_call()), contents(SAID, g_result())],

@@ -39,7 +39,8 @@ class Carrier(NamedTuple):
 
     ``tools`` is the fingerprint of what it is sent. ``write`` gives a call the name and arguments that this provider is
     sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it was meant.
-    ``names`` are the names that calls were given, by their ids.
+    ``names`` are the names that calls were given, by their ids, and whether the calls
+    were sent with those ids.
     """
 
     provider: str
@@ -49,7 +50,7 @@ class Carrier(NamedTuple):
     carries: frozenset[str]
     write: Callable[[ToolCallPart], tuple[ToolCallPart, str | None]]
     fits: Callable[[ToolCallPart], bool]
-    names: dict[str, str]
+    names: dict[str, tuple[str, bool]]
 
 
 def carried(message: Message, to: Carrier, log: Log) -> Message:
@@ -61,7 +62,7 @@ def carried(message: Message, to: Carrier, log: Log) -> Message:
     if origin is not None and origin.provider == to.provider and message.raw is not None:
         for one in message.parts:
             if isinstance(one, ToolCallPart):
-                to.names[one.id] = one.wire_name
+                to.names[one.id] = one.wire_name, one.has_id
         if not _is_same_model(origin, to.model):
             message = _without_opaque(message, to, log)
         return message if origin.tools in (None, to.tools) else _with_these_tools(message, to, log)
@@ -108,7 +109,7 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
             "other_tools", path, f"the call of {one.wire_name} was made with other tools: it is written for these"
         )
         call, _ = to.write(one)
-        to.names[one.id] = call.wire_name
+        to.names[one.id] = call.wire_name, one.has_id
         changed.append(replace(call, raw=None))
     is_same = all(new is old for new, old in zip(changed, message.parts, strict=True))
     return message if is_same else replace(message, parts=tuple(changed), raw=None)
@@ -138,17 +139,17 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             return [_media(part, message, to, log, path)]
         case ToolCallPart():
             call, fault = to.write(part)
-            to.names[call.id] = call.wire_name
+            to.names[call.id] = call.wire_name, to.histories.has_call_ids
             if fault is not None:
                 rule: Any = fault
                 log.repaired(rule, path, f"the call of {part.wire_name} ({part.id!r}) {_FAULTS[fault]}")
             return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
         case ToolResultPart():
-            name = to.names.get(part.id, part.wire_name)
+            name, has_id = to.names.get(part.id, (part.wire_name, to.histories.has_call_ids))
             lost = [one for one in part.parts if not isinstance(one, Text) and _kind(one) not in to.carries]
             for one in lost:
                 log.repaired("media_as_text", path, f"{one.media_type} is named in the result, not sent")
-            return [replace(part, wire_name=name, raw=None, has_id=to.histories.has_call_ids)]
+            return [replace(part, wire_name=name, raw=None, has_id=has_id)]
 
 
 def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:

@@ -15,7 +15,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import Text
+from toolshape.parts import Text, as_text
 from toolshape.wire.histories import HistoryRuleName
 
 __all__ = ["CONTENT_RULES", "TOOL_RULES", "missing_reasoning", "missing_signature", "part_path"]
@@ -103,8 +103,12 @@ def media_in_result(message: Message, log: Log) -> Message:
     """Images and files of results go where the provider looks for them."""
     changed: list[MessagePart] = []
     for one in message.parts:
-        is_media = isinstance(one, ToolResultPart) and any(not isinstance(part, Text) for part in one.parts)
-        if is_media and one.raw is not None:
+        if not isinstance(one, ToolResultPart) or all(isinstance(part, Text) for part in one.parts):
+            changed.append(one)
+        elif log.rules.histories.joins:  # there is no other place for it
+            log.repaired("media_in_result", part_path(message, one), "an image in a result is named, not sent")
+            changed.append(replace(one, text=as_text(one.parts), parts=(), is_text=True, raw=None))
+        elif one.raw is not None:
             log.repaired("media_in_result", part_path(message, one), "an image in a result is moved, or named")
             changed.append(replace(one, raw=None))
         else:

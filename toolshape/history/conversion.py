@@ -1,6 +1,7 @@
 """A conversation that grows in; the messages of a request to one provider, each converted once, out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolshape.calls import WireMessage
@@ -74,14 +75,15 @@ class Conversion:
         wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
         repairs = [*self.repairs, *log.in_order()]
         if repairs and "signed_prefix" in self.rules:
-            repairs = invalidated(messages, repairs)
+            own = [one if _is_of(one, self.carrier) else replace(one, parts=()) for one in messages]
+            repairs = invalidated(own, repairs)
         return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
 
     def _converted(
         self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
     ) -> tuple[list[WireMessage], list[Message]]:
         histories = self.rules.histories
-        own = [carried(message, self.carrier, log) for message in messages]
+        own = [one for message in messages if (one := self._carried(message, log)) is not None]
         system: list[Message] = []
         if histories.system is not None:
             own, system = self._without_system(own, log, is_begun=bool(self.wires or progress.previous))
@@ -90,6 +92,15 @@ class Conversion:
         for message in found:
             wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
         return wires, system
+
+    def _carried(self, message: Message, log: Log) -> Message | None:
+        """A message for this provider; ``None`` where nothing is left of it, or nothing was in it."""
+        own = carried(message, self.carrier, log)
+        if own.parts or own.raw is not None or own.role == "system":
+            return own
+        if not message.parts:
+            log.repaired("empty_message", message.path, "a message without content is left out")
+        return None
 
     def _without_system(
         self, messages: list[Message], log: Log, *, is_begun: bool
@@ -111,6 +122,10 @@ class Conversion:
                     log.repaired("system_moved", message.path, note)
                 system.append(message)
         return others, system
+
+
+def _is_of(message: Message, to: Carrier) -> bool:
+    return message.origin is not None and message.origin.provider == to.provider
 
 
 def _has_role(message: Message) -> bool:

@@ -47,6 +47,17 @@ def _as_body(given: Any) -> Any:
     return plain(given)
 
 
+def _plain_message(item: Any) -> Any:
+    """A message as JSON, also where objects of an SDK stand in its lists."""
+    message = plain(item)
+    if not isinstance(message, dict):
+        return message
+    for key, value in message.items():
+        if isinstance(value, list) and any(hasattr(one, "model_dump") for one in value):
+            message = {**message, key: [plain(one) for one in value]}
+    return message
+
+
 _KEYS = frozenset({"role", "type", "content", "parts"})
 
 
@@ -72,7 +83,7 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)
     found: list[JsonObject] = []
     for at, item in enumerate(items):
-        one = plain(item)
+        one = _plain_message(item)
         if not isinstance(one, dict) or not one.keys() & _KEYS:
             raise ResponseError(f"{histories.key}[{at}] is no message, but {_named(one)}", body=body)
         found.append(one)

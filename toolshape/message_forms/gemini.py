@@ -179,6 +179,7 @@ HISTORIES = Histories(
         ),
         *history_rules("continuedev/continue#11047, 2026-03", "call_placement"),
         *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
+        *history_rules("maximhq/bifrost#4202, 2026-06: from Gemini 3 on", "media_in_result", models="gemini-[12]"),
         *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
         *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
     ),

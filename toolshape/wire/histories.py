@@ -25,7 +25,7 @@ HistoryRuleName: TypeAlias = Literal[
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
-        "ambiguous_arguments", "foreign_part", "foreign_reasoning", "invalid_arguments", "malformed_arguments",
+        "ambiguous_arguments", "empty_message", "foreign_part", "foreign_reasoning", "invalid_arguments", "malformed_arguments",
         "media_as_text", "other_tools", "system_moved", "tool_name", "unknown_tool",
     }
 )  # fmt: skip
