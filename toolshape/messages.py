@@ -6,7 +6,7 @@ the conventions' input messages (open-telemetry/semantic-conventions-genai, read
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from toolshape.calls import JsonObject
@@ -91,7 +91,8 @@ class ToolResultPart:
     """The answer to a call: ``text``, and the texts, images and files in it where there are others than that text.
 
     ``code`` is the error's, ``None`` where the call gave a value. ``is_text``: the text is a value that is a string, not
-    the JSON of another value; ``None`` where that is not known.
+    the JSON of another value; ``None`` where that is not known. ``call_raw`` is what its provider sent of the call, where
+    the result has to be in the same form.
     """
 
     id: str
@@ -101,6 +102,7 @@ class ToolResultPart:
     is_text: bool | None = None
     parts: tuple[Part, ...] = ()
     has_id: bool = True
+    call_raw: Any = field(default=None, compare=False, repr=False)
     raw: Any = None
     path: str = field(default="", compare=False, repr=False)
 
@@ -206,6 +208,8 @@ def message_to_json(message: Message) -> JsonObject:
 
 def _part_to_json(part: MessagePart) -> JsonObject:
     base: JsonObject = {"raw": to_json_value(part.raw)} if part.raw is not None else {}
+    if part.path:
+        base["path"] = part.path
     match part:
         case TextPart():
             return {"type": "text", "content": part.text, **base}
@@ -256,36 +260,48 @@ def message_from_json(given: JsonObject) -> Message:
 
 
 def _part_from_json(given: JsonObject) -> MessagePart:
-    raw = from_json_value(given.get("raw"))
+    raw, path = from_json_value(given.get("raw")), str(given.get("path", ""))
     match given["type"]:
         case "text":
-            return TextPart(text=given["content"], raw=raw)
+            return TextPart(text=_text(given, "content"), raw=raw, path=path)
         case "reasoning":
-            return ReasoningPart(text=given["content"], raw=raw)
+            return ReasoningPart(text=_text(given, "content"), raw=raw, path=path)
         case "tool_call":
             return ToolCallPart(
-                id=given["id"],
-                wire_name=given["name"],
+                id=_text(given, "id"),
+                wire_name=_text(given, "name"),
                 arguments_raw=from_json_value(given["arguments"]),
                 name=given.get("tool"),
                 arguments=given.get("canonical"),
                 fault=given.get("fault"),
                 has_id=given.get("has_id", True),
                 raw=raw,
+                path=path,
             )
         case "tool_call_response":
-            parts = tuple(_media_from_json(one) for one in given.get("parts", ()))
-            answer = ToolResultPart(
-                id=given["id"], wire_name=given["name"], text=given["response"], parts=parts, raw=raw
+            return ToolResultPart(
+                id=_text(given, "id"),
+                wire_name=_text(given, "name"),
+                text=_text(given, "response"),
+                code=given.get("error"),
+                is_text=given.get("is_text"),
+                parts=tuple(_media_from_json(one) for one in given.get("parts", ())),
+                has_id=given.get("has_id", True),
+                raw=raw,
+                path=path,
             )
-            has_id = given.get("has_id", True)
-            return replace(answer, code=given.get("error"), is_text=given.get("is_text"), has_id=has_id)
         case "uri" | "blob":
-            return MediaPart(media=cast("Image | File", _media_from_json(given)), raw=raw)
+            return MediaPart(media=cast("Image | File", _media_from_json(given)), raw=raw, path=path)
         case "provider":
-            return ProviderPart(kind=given["kind"], raw=raw)
+            return ProviderPart(kind=_text(given, "kind"), raw=raw, path=path)
         case other:
             raise ValueError(f"{other!r} is no part of a message")
+
+
+def _text(given: JsonObject, name: str) -> str:
+    if not isinstance(given[name], str):
+        raise TypeError(f"{name} is a text, not {type(given[name]).__name__}")
+    return str(given[name])
 
 
 def _media_from_json(given: JsonObject) -> Part:

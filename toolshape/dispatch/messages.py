@@ -16,7 +16,15 @@ from toolshape.history.log import Log, rules_of
 from toolshape.history.reading import messages_in
 from toolshape.history.repair import Progress, invalidated, repaired
 from toolshape.message_forms.content import arguments_object
-from toolshape.messages import Message, Origin, Repaired, ToolCallPart, ToolResultPart
+from toolshape.messages import (
+    Message,
+    Origin,
+    ProviderPart,
+    ReasoningPart,
+    Repaired,
+    ToolCallPart,
+    ToolResultPart,
+)
 from toolshape.results import Result
 from toolshape.schema.values import copied
 from toolshape.wire.export import repaired as wire_name_of
@@ -59,6 +67,8 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """
     if repairs is None or repairs is True:
         return frozenset()
+    if repairs is not False and not isinstance(repairs, Mapping):
+        raise UsageError(f'repairs= is True, False, or what is off, as {{"blank_text": False}}, not {repairs!r}')
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:
         return names - CARRY_RULES
@@ -210,15 +220,25 @@ def repaired_messages(
     return Repaired(messages=written, repairs=tuple(log.in_order()))
 
 
+def _goes_on(given: Any, messages: Sequence[Message]) -> bool:
+    """Whether results may answer calls that stand at the provider: the request goes on from there, or names an item."""
+    kept = ("previous_response_id", "conversation", "previous_interaction_id")
+    is_kept = isinstance(given, Mapping) and any(given.get(name) for name in kept)
+    parts = (part for message in messages for part in message.parts)
+    return is_kept or any(isinstance(part, ProviderPart) and part.kind == "item_reference" for part in parts)
+
+
 def _repaired(
     provider: Provider, given: Any, model: str | None, repairs: Mapping[str, bool] | bool | None
 ) -> tuple[list[Message], Log]:
     histories = histories_of(provider)
-    log = Log(rules_of(histories, model, switched_off(repairs)))
     messages = messages_in(histories, given)
+    off = switched_off(repairs) | (frozenset({"orphan_result"}) if _goes_on(given, messages) else frozenset())
+    log = Log(rules_of(histories, model, off))
     if histories.system is not None:  # what stands beside the messages is not among them
         messages = [one for one in messages if one.role != "system" or isinstance(one.raw, dict)]
-    found = repaired(messages, log, Progress(), is_end=True)
+    thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
+    found = repaired(messages, log, Progress(), is_end=True, thinks=thinks)
     if log.repairs and "signed_prefix" in log.rules:
         log.repairs = invalidated(messages, log.repairs)
     return found, log
@@ -238,7 +258,7 @@ def conversion_to(
     """
     histories = histories_of(provider)
     writer = CallWriter(provider, handlers)
-    carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits, {})
+    carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
     return Conversion(rules_of(histories, model, switched_off(repairs)), carrier, provider.encode)
 
 

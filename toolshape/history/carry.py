@@ -4,6 +4,7 @@ Text stays. Calls are written anew in the form that the other provider is sent, 
 author can read does not go along: reasoning, signatures, calls that the provider ran itself.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -20,12 +21,22 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Text, named
+from toolshape.parts import File, Image, Part, Text, named
 from toolshape.wire.histories import Histories
 
 __all__ = ["Carrier", "carried", "joined"]
 
 _OPAQUE = ("thoughtSignature", "thought_signature", "signature", "encrypted_content")
+_KNOWN = frozenset(
+    {
+        "type", "text", "id", "function", "custom", "name", "input", "arguments", "call_id", "status", "index", "role", "content",
+        "tool_use_id", "tool_call_id", "tool_name", "is_error", "output", "result", "toolUse", "toolResult", "functionCall",
+        "functionResponse", "function_call", "function_response", "images", "custom_tool_call", "arguments_raw", "thought",
+    }
+)  # fmt: skip
+"""What is read of a text, a call or a result, and written anew."""
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
+_DATED = re.compile(r"|[-@]latest|[-@]\d{4}(\d{2}|\d{4}|-\d{2}-\d{2})?")
 _FAULTS: Mapping[str, str] = {
     "unknown_tool": "calls a tool that is not here: it is sent as it was",
     "malformed_arguments": "has arguments that are no JSON object: they are sent inside one",
@@ -39,8 +50,6 @@ class Carrier(NamedTuple):
 
     ``tools`` is the fingerprint of what it is sent. ``write`` gives a call the name and arguments that this provider is
     sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it was meant.
-    ``names`` are the names that calls were given, by their ids, and whether the calls
-    were sent with those ids.
     """
 
     provider: str
@@ -50,7 +59,6 @@ class Carrier(NamedTuple):
     carries: frozenset[str]
     write: Callable[[ToolCallPart], tuple[ToolCallPart, str | None]]
     fits: Callable[[ToolCallPart], bool]
-    names: dict[str, tuple[str, bool]]
 
 
 def carried(message: Message, to: Carrier, log: Log) -> Message:
@@ -60,9 +68,6 @@ def carried(message: Message, to: Carrier, log: Log) -> Message:
     """
     origin = message.origin
     if origin is not None and origin.provider == to.provider and message.raw is not None:
-        for one in message.parts:
-            if isinstance(one, ToolCallPart):
-                to.names[one.id] = one.wire_name, one.has_id
         if not _is_same_model(origin, to.model):
             message = _without_opaque(message, to, log)
         return message if origin.tools in (None, to.tools) else _with_these_tools(message, to, log)
@@ -77,8 +82,7 @@ def _is_same_model(origin: Origin, model: str | None) -> bool:
     if origin.model is None or model is None:
         return True
     short, long = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
-    rest = long.removeprefix(short)
-    return rest == "" or (rest != long and rest.strip("-@").replace("-", "").isdigit()) or rest == "-latest"
+    return long.startswith(short) and _DATED.fullmatch(long[len(short) :]) is not None
 
 
 def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
@@ -104,12 +108,13 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
         if not isinstance(one, ToolCallPart) or one.arguments is None or to.fits(one):
             changed.append(one)
             continue
+        call, fault = to.write(one)
+        if fault == "unknown_tool":  # its tool is gone: what was said stays
+            changed.append(one)
+            continue
         path = f"{message.path}.{one.path}" if one.path else message.path
-        log.repaired(
-            "other_tools", path, f"the call of {one.wire_name} was made with other tools: it is written for these"
-        )
-        call, _ = to.write(one)
-        to.names[one.id] = call.wire_name, one.has_id
+        note = f"the call of {one.wire_name} was made with other tools: it is written for these"
+        log.repaired("other_tools", path, note)
         changed.append(replace(call, raw=None))
     is_same = all(new is old for new, old in zip(changed, message.parts, strict=True))
     return message if is_same else replace(message, parts=tuple(changed), raw=None)
@@ -127,6 +132,7 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
     path = f"{message.path}.{part.path}" if part.path else message.path
     match part:
         case TextPart():
+            _name_the_rest(part.raw, path, log)
             return [part if part.raw is None else replace(part, raw=None)]
         case ReasoningPart():
             log.repaired("foreign_reasoning", path, "reasoning goes back to the model that wrote it alone")
@@ -138,26 +144,52 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
         case MediaPart():
             return [_media(part, message, to, log, path)]
         case ToolCallPart():
+            _name_the_rest(part.raw, path, log)
             call, fault = to.write(part)
-            to.names[call.id] = call.wire_name, to.histories.has_call_ids
             if fault is not None:
                 rule: Any = fault
                 log.repaired(rule, path, f"the call of {part.wire_name} ({part.id!r}) {_FAULTS[fault]}")
             return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
         case ToolResultPart():
-            name, has_id = to.names.get(part.id, (part.wire_name, to.histories.has_call_ids))
-            lost = [one for one in part.parts if not isinstance(one, Text) and _kind(one) not in to.carries]
-            for one in lost:
-                log.repaired("media_as_text", path, f"{one.media_type} is named in the result, not sent")
-            return [replace(part, wire_name=name, raw=None, has_id=has_id)]
+            _name_the_rest(part.raw, path, log)
+            pieces = tuple(_result_piece(one, to, log, path) for one in part.parts)
+            kept = tuple(one for one in pieces if not isinstance(one, Text) or one.text.strip())
+            return [replace(part, parts=kept, raw=None, has_id=to.histories.has_call_ids, call_raw=None)]
+
+
+def _name_the_rest(raw: Any, path: str, log: Log) -> None:
+    """Name what stands beside a text, a call or a result and is left out, as signatures and citations."""
+    if not isinstance(raw, dict):
+        return
+    rest = [key for key in raw if key not in _KNOWN and raw[key] not in _NOTHING]
+    if rest:
+        log.repaired("foreign_part", path, f"{', '.join(map(repr, rest))} beside it is known to its provider alone")
+
+
+def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
+    """A part of a result; the name of an image or file where the provider has no place for it."""
+    if isinstance(part, Text) or (_kind(part) in to.carries and _is_taken(part, to)):
+        return part
+    log.repaired("media_as_text", path, f"{part.media_type} is named in the result, not sent")
+    return Text(named(part)) if _kind(part) in to.carries else part
 
 
 def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
     """An image or file; its name where the provider, or the role, has no place for it."""
-    if message.role == "user" and _kind_of_input(part.media) in to.histories.carries:
+    is_carried = _kind_of_input(part.media) in to.histories.carries and _is_taken(part.media, to)
+    if message.role == "user" and is_carried:
         return replace(part, raw=None)
     log.repaired("media_as_text", path, f"{part.media.media_type} is named, not sent")
     return TextPart(text=named(part.media), path=part.path)
+
+
+def _is_taken(media: Image | File, to: Carrier) -> bool:
+    """Whether the provider takes this type; of what stands elsewhere it is not known, and only the web is reached."""
+    if media.url:
+        return media.url.startswith(("http://", "https://"))
+    types = to.histories.media_types
+    kind = media.media_type.lower()
+    return types is None or kind in types or (kind.startswith("text/") and "text/*" in types)
 
 
 def _kind(media: Image | File) -> str:

@@ -18,7 +18,7 @@ from toolshape.messages import (
 from toolshape.parts import Text, as_text
 from toolshape.wire.histories import HistoryRuleName
 
-__all__ = ["CONTENT_RULES", "TOOL_RULES", "missing_reasoning", "missing_signature", "part_path"]
+__all__ = ["CONTENT_RULES", "TOOL_RULES", "blank_text", "missing_reasoning", "missing_signature", "part_path"]
 
 Repairer: TypeAlias = Callable[[Message, Log], Message]
 SENTINEL = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
@@ -221,6 +221,5 @@ TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
 CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
     "refused_reasoning": refused_reasoning,
     "item_id": item_id,
-    "blank_text": blank_text,
 }
 """The rules of all messages, which come before those."""

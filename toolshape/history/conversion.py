@@ -8,9 +8,10 @@ from toolshape.calls import WireMessage
 from toolshape.errors import Problem
 from toolshape.history.carry import Carrier, carried, joined
 from toolshape.history.log import Log, Rules
+from toolshape.history.order import is_question, wire_role
 from toolshape.history.pairing import LateResultError
 from toolshape.history.repair import Progress, invalidated, repaired
-from toolshape.messages import Message, Repair, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart
 from toolshape.wire.histories import Encode
 
 __all__ = ["Conversion", "Converted"]
@@ -37,47 +38,66 @@ class Conversion:
     of its own. A late result changes it all the same: then all is made anew.
     """
 
-    __slots__ = ("carrier", "done", "encode", "progress", "repairs", "rules", "sources", "system", "wires")
+    __slots__ = ("carrier", "done", "encode", "is_begun", "progress", "repairs", "rules", "system", "thinks", "wires")
 
     def __init__(self, rules: Rules, carrier: Carrier, encode: Encode) -> None:
         self.rules = rules
         self.carrier = carrier
         self.encode = encode
+        self.thinks = False
         self._begin()
 
     def _begin(self) -> None:
         self.done = 0
         self.wires: list[WireMessage] = []
         self.system: list[Message] = []
-        self.sources: list[Message] = []
         self.repairs: list[Repair] = []
         self.progress = Progress()
-        self.carrier.names.clear()
+        self.is_begun = False
 
     def of(self, messages: Sequence[Message]) -> Converted:
         """The conversation as the messages of a request."""
+        if not self.thinks and "missing_reasoning" in self.rules and _thinks(messages[self.done :], self.carrier):
+            self.thinks = True
+            self._begin()
         try:
-            return self._of(messages)
+            return self._of(messages, self._settled(messages))
         except LateResultError:
             self._begin()
-            return self._of(messages)
+        try:
+            return self._of(messages, self._settled(messages))
+        except LateResultError:  # in what is not settled: all is looked through at once
+            self._begin()
+            return self._of(messages, 0)
 
-    def _of(self, messages: Sequence[Message]) -> Converted:
-        end = _settled(messages, self.done)
+    def _settled(self, messages: Sequence[Message]) -> int:
+        """How far nothing that follows changes what is made of the messages."""
+        end = _settled(messages, self.done, joins_roles="same_role" in self.rules)
+        if "missing_signature" not in self.rules:
+            return end
+        question = max((at for at in range(self.done, len(messages)) if is_question(messages[at])), default=self.done)
+        return min(end, question)  # calls of the current turn need signatures, those before it do not
+
+    def _of(self, messages: Sequence[Message], end: int) -> Converted:
         if end > self.done:
             log = Log(self.rules)
             wires, system = self._converted(messages[self.done : end], log, self.progress, is_end=False)
-            self.wires = _appended(self.wires, wires, self.rules)
+            self.wires = [*self.wires, *wires]
             self.system += system
-            self.repairs += log.in_order()
+            self.repairs += self._finished(log, messages)
+            self.is_begun = self.is_begun or any(one.role != "system" for one in messages[self.done : end])
             self.done = end
         log = Log(self.rules)
         wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
-        repairs = [*self.repairs, *log.in_order()]
-        if repairs and "signed_prefix" in self.rules:
-            own = [one if _is_of(one, self.carrier) else replace(one, parts=()) for one in messages]
-            repairs = invalidated(own, repairs)
-        return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
+        repairs = [*self.repairs, *self._finished(log, messages)]
+        return Converted([*self.wires, *wires], [*self.system, *system], repairs, log.problems)
+
+    def _finished(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
+        """The repairs in order, with the signatures that each invalidates: those that were made before it was."""
+        if not log.repairs or "signed_prefix" not in self.rules:
+            return log.in_order()
+        own = [one if _is_of(one, self.carrier) else replace(one, parts=()) for one in messages]
+        return invalidated(own, log.in_order())
 
     def _converted(
         self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
@@ -86,8 +106,8 @@ class Conversion:
         own = [one for message in messages if (one := self._carried(message, log)) is not None]
         system: list[Message] = []
         if histories.system is not None:
-            own, system = self._without_system(own, log, is_begun=bool(self.wires or progress.previous))
-        found = repaired(joined(own), log, progress, is_end=is_end)
+            own, system = self._without_system(own, log, is_begun=self.is_begun)
+        found = repaired(joined(own), log, progress, is_end=is_end, thinks=self.thinks)
         wires: list[WireMessage] = []
         for message in found:
             wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
@@ -134,14 +154,18 @@ def _has_role(message: Message) -> bool:
     return isinstance(raw, dict) and "role" in raw
 
 
-def _settled(messages: Sequence[Message], done: int) -> int:
-    """How far nothing that follows changes what is made of the messages."""
+def _thinks(messages: Sequence[Message], to: Carrier) -> bool:
+    return any(isinstance(part, ReasoningPart) for one in messages if _is_of(one, to) for part in one.parts)
+
+
+def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> int:
+    """How far nothing that follows changes what is made of the messages: up to one that begins another, all calls answered."""
     found = done
     waiting: set[str] = set()
     for at in range(done, len(messages)):
         message = messages[at]
         is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
-        if at > done and not is_answer and (message.role != "assistant" or messages[at - 1].role != "assistant"):
+        if at > done and not is_answer and not _may_join(messages[at - 1], message, joins_roles=joins_roles):
             if message.role != "assistant":
                 waiting.clear()
             if not waiting:
@@ -154,9 +178,8 @@ def _settled(messages: Sequence[Message], done: int) -> int:
     return found
 
 
-def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
-    """One list after another; where roles must alternate, the neighbours of one role become one message."""
-    if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
-        return [*before, *wires]
-    last, first = before[-1], wires[0]
-    return [*before[:-1], {**last, "content": [*last["content"], *first["content"]]}, *wires[1:]]
+def _may_join(last: Message, message: Message, *, joins_roles: bool) -> bool:
+    """Whether two messages may become one."""
+    if joins_roles:
+        return wire_role(last) == wire_role(message) or not last.parts or not message.parts
+    return last.role == message.role == "assistant" or not message.parts

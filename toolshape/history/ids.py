@@ -2,14 +2,13 @@
 
 import hashlib
 import re
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolshape.history.log import Log
 from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart
-from toolshape.wire.histories import HistoryRule
+from toolshape.wire.histories import IN_ONE_MESSAGE, HistoryRule
 from toolshape.wire.ids import generated_id
 
 __all__ = ["Ids", "with_ids"]
@@ -18,22 +17,18 @@ _KEYS = frozenset({"id", "tool_call_id", "call_id", "tool_use_id", "toolUseId", 
 
 
 class Ids:
-    """The ids that have been used, how often each came that was issued anew, and what calls were sent that wait for results."""
+    """The ids that have been used, and how often each came that was issued anew."""
 
-    __slots__ = ("issued", "last", "used", "waiting")
+    __slots__ = ("issued", "used")
 
     def __init__(self) -> None:
         self.used: set[str] = set()
         self.issued: dict[str, int] = {}
-        self.last: dict[str, str] = {}
-        self.waiting: dict[str, deque[str]] = {}
 
     def copy(self) -> "Ids":
         """The same, to be changed on its own."""
         made = Ids()
         made.used, made.issued = set(self.used), dict(self.issued)
-        made.last = dict(self.last)
-        made.waiting = {key: deque(value) for key, value in self.waiting.items()}
         return made
 
     def new(self, given: str, pattern: str) -> str:
@@ -51,47 +46,48 @@ class Ids:
         return self.new(given, rule.pattern)
 
 
-def with_ids(messages: Sequence[Message], log: Log, ids: Ids) -> list[Message]:
-    """Issue ids anew where the provider refuses them: for their form, or because a call has it already."""
-    found: list[Message] = []
+def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
+    """Issue ids anew where the provider refuses them: for their form, or because a call has it already.
+
+    Args:
+        messages: The messages.
+        log: Takes what is repaired.
+        ids: The ids before them; changed in place.
+        calls: The calls that results answer, by the ``id()`` of the result.
+    """
+    new: dict[int, str] = {}
     for message in messages:
-        parts = message.parts
-        if any(isinstance(part, (ToolCallPart, ToolResultPart)) for part in parts):
-            parts = tuple(_with_id(part, message, log, ids) for part in parts)
-        if all(new is old for new, old in zip(parts, message.parts, strict=True)):
-            found.append(message)
-            continue
-        raw = message.raw
-        if log.rules.histories.is_items or (
-            len(parts) == 1 and parts[0].raw is not None and message.parts[0].raw is raw
-        ):
-            raw = parts[0].raw
-        else:
-            raw = None
-        found.append(replace(message, parts=parts, raw=raw))
-    return found
+        inside: set[str] = set()
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                given = _of_call(part, message, log, ids, inside)
+                ids.used.add(given)
+                inside.add(given)
+                if given != part.id:
+                    new[id(part)] = given
+    if not new:
+        return list(messages)
+    for answer, call in calls.items():
+        if id(call) in new:
+            new[answer] = new[id(call)]
+    return [_renewed(message, new, is_items=log.rules.histories.is_items) for message in messages]
 
 
-def _with_id(part: MessagePart, message: Message, log: Log, ids: Ids) -> MessagePart:
-    if isinstance(part, ToolCallPart):
-        new = _of_call(part, message, log, ids)
-        ids.used.add(new)
-        ids.waiting.setdefault(part.id, deque()).append(new)
-        if new != part.id:
-            ids.last[part.id] = new
-        elif part.id in ids.last:
-            del ids.last[part.id]
-        return part if new == part.id else replace(part, id=new, raw=_renamed(part.raw, part.id, new))
-    if isinstance(part, ToolResultPart):
-        waiting = ids.waiting.get(part.id)
-        new = ids.last.get(part.id, part.id) if waiting is None else waiting.popleft()
-        if waiting is not None and not waiting:
-            del ids.waiting[part.id]
-        return part if new == part.id else replace(part, id=new, raw=_renamed(part.raw, part.id, new))
-    return part
+def _renewed(message: Message, new: Mapping[int, str], *, is_items: bool) -> Message:
+    if not any(id(part) in new for part in message.parts):
+        return message
+    parts = tuple(_with_id(part, new[id(part)]) if id(part) in new else part for part in message.parts)
+    is_one = len(parts) == 1 and message.parts[0].raw is message.raw
+    return replace(message, parts=parts, raw=parts[0].raw if is_items or is_one else None)
 
 
-def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids) -> str:
+def _with_id(part: MessagePart, given: str) -> MessagePart:
+    if not isinstance(part, (ToolCallPart, ToolResultPart)):
+        return part
+    return replace(part, id=given, raw=_with_id_in(part.raw, part.id, given))
+
+
+def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
     rule = log.rules.active.get("call_id")
     path = f"{message.path}.{part.path}" if part.path else message.path
     pattern = rule.pattern if rule is not None else ""
@@ -99,18 +95,23 @@ def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids) -> str:
         new = ids.new(part.id, pattern)
         log.repaired("call_id", path, f"the id {part.id!r} is refused: it is sent as {new!r}")
         return new
-    if part.id in ids.used and "duplicate_id" in log.rules:
+    same = log.rules.active.get("duplicate_id")
+    if same is not None and part.id in (inside if same.pattern == IN_ONE_MESSAGE else ids.used):
         new = ids.new(part.id, pattern)
         log.repaired("duplicate_id", path, f"the id {part.id!r} has been used: it is sent as {new!r}")
         return new
     return part.id
 
 
-def _renamed(raw: Any, old: str, new: str) -> Any:
+def _with_id_in(raw: Any, old: str, new: str) -> Any:
     """What the provider sent of a call or result, with another id in it."""
     if not isinstance(raw, dict):
         return None
     return {
-        key: new if key in _KEYS and value == old else _renamed(value, old, new) if isinstance(value, dict) else value
+        key: new
+        if key in _KEYS and value == old
+        else _with_id_in(value, old, new)
+        if isinstance(value, dict)
+        else value
         for key, value in raw.items()
     }

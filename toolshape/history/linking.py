@@ -23,7 +23,11 @@ def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[
         return list(messages)
     waiting = _unanswered(before)
     found: list[Message] = []
+    last: Message | None = before[-1] if before else None
     for message in messages:
+        if message.role == "assistant" and (last is None or last.role != "assistant"):
+            waiting.clear()  # a new turn: what waits from before is not what its results answer
+        last = message
         position = len(before) + len(found)
         parts = tuple(_linked(part, waiting, position, at) for at, part in enumerate(message.parts))
         found.append(message if parts == message.parts else replace(message, parts=parts))

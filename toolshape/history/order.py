@@ -7,8 +7,9 @@ from typing import Any
 from toolshape.history.contents import missing_reasoning, missing_signature
 from toolshape.history.log import Log
 from toolshape.messages import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
+from toolshape.parts import Text
 
-__all__ = ["in_order", "wire_role"]
+__all__ = ["in_order", "is_question", "wire_role"]
 
 BRIDGE = "Noted."
 OPENING = "Continue."
@@ -19,7 +20,9 @@ def wire_role(message: Message) -> Role:
     return "user" if message.role == "tool" else message.role
 
 
-def in_order(messages: Sequence[Message], log: Log, previous: Message | None, *, is_end: bool) -> list[Message]:
+def in_order(
+    messages: Sequence[Message], log: Log, previous: Message | None, *, is_end: bool, thinks: bool
+) -> list[Message]:
     """Keep the provider's rules on what may follow what.
 
     Args:
@@ -27,24 +30,24 @@ def in_order(messages: Sequence[Message], log: Log, previous: Message | None, *,
         log: Takes what is repaired.
         previous: The message before them; ``None`` at the beginning.
         is_end: Whether nothing follows.
+        thinks: Whether the model's reasoning is part of the history.
     """
     found: list[Message] = []
     rules = log.rules
     for at, message in enumerate(messages):
-        if not message.parts and "empty_message" in rules and message.role != "system":
-            log.repaired("empty_message", message.path, "a message without content is left out")
-            continue
         last = found[-1] if found else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
         if is_alone:
             log.repaired("reasoning_alone", message.path, "reasoning without the item that follows it is left out")
             continue
-        if not message.parts and rules.histories.is_items and message.raw is None:
+        if not message.parts and message.role != "system" and message.raw is None:  # what was in it has been named
             continue
         message = _in_role(message, last, log)  # noqa: PLW2901 - the same message
         found += _between(last, message, log)
         found += _apart(message, log) if "content_beside_calls" in rules else [message]
-    found = _thought_through(_signed(found, log), log)
+    found = _thought_through(_signed(found, log, is_end=is_end), log, thinks=thinks)
+    if not rules.histories.joins:
+        found = _with_media_last(found)
     if "same_role" in rules:
         found = _alternating(found, log)
     last = found[-1] if found else previous
@@ -106,26 +109,26 @@ def _apart(message: Message, log: Log) -> list[Message]:
     return [replace(message, parts=others, raw=None), replace(message, parts=calls, raw=None)]
 
 
-def _signed(messages: list[Message], log: Log) -> list[Message]:
+def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
     """Mark calls that have no signature: those that were made here, and all of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
-    turn = max((at for at, one in enumerate(messages) if _is_question(one)), default=-1)
+    turn = max((at for at, one in enumerate(messages) if is_question(one)), default=-1) if is_end else len(messages)
     return [
         missing_signature(one, log) if one.role == "assistant" and (at > turn or one.raw is None) else one
         for at, one in enumerate(messages)
     ]
 
 
-def _thought_through(messages: list[Message], log: Log) -> list[Message]:
+def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
     """Say of calls that nothing is known of what was thought: of those made here, and where others are thought through."""
     if "missing_reasoning" not in log.rules:
         return messages
-    is_on = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
-    return [missing_reasoning(one, log) if is_on or one.raw is None else one for one in messages]
+    return [missing_reasoning(one, log) if thinks or one.raw is None else one for one in messages]
 
 
-def _is_question(message: Message) -> bool:
+def is_question(message: Message) -> bool:
+    """Whether a message begins a turn: what a user says, and not only results."""
     return message.role == "user" and not all(isinstance(part, ToolResultPart) for part in message.parts)
 
 
@@ -143,3 +146,22 @@ def _alternating(messages: list[Message], log: Log) -> list[Message]:
         role: Role = wire_role(last) if not results or last.role != "tool" or message.role != "tool" else "tool"
         found[-1] = replace(last, role=role, parts=(*last.parts, *message.parts), raw=None)
     return found
+
+
+def _with_media_last(messages: list[Message]) -> list[Message]:
+    """Put results beside which images are written together, so that no image stands between two of them."""
+    found: list[Message] = []
+    for message in messages:
+        last = found[-1] if found else None
+        if last is None or not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
+            found.append(message)
+        else:
+            found[-1] = replace(last, parts=(*last.parts, *message.parts), raw=None)
+    return found
+
+
+def _has_media(message: Message) -> bool:
+    return any(
+        isinstance(part, ToolResultPart) and part.raw is None and any(not isinstance(one, Text) for one in part.parts)
+        for part in message.parts
+    )

@@ -17,13 +17,17 @@ class LateResultError(Exception):
 
 
 class Pairs:
-    """What is known of the calls before the messages at hand: those that were answered, and those answered for them."""
+    """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
 
-    __slots__ = ("answered", "filled_in")
+    ``calls`` are the calls of the messages at hand that results answer, by the ``id()`` of the result.
+    """
+
+    __slots__ = ("answered", "calls", "filled_in")
 
     def __init__(self, answered: set[str] | None = None, filled_in: set[str] | None = None) -> None:
         self.answered = set[str]() if answered is None else answered
         self.filled_in = set[str]() if filled_in is None else filled_in
+        self.calls: dict[int, ToolCallPart] = {}
 
     def copy(self) -> "Pairs":
         """The same, to be changed on its own."""
@@ -55,24 +59,42 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     calls, dropped, last_content, last_other = _looked_through(messages, log, pairs)
     inserted: dict[int, list[ToolResultPart]] = {}
     moved: set[int] = set()
+    renewed: dict[int, ToolResultPart] = {}
+    pairs.calls = {}
     for call in calls:
         if call.answer is not None:
+            answer = renewed[id(call.answer)] = _in_form(call.answer, call.part)
+            pairs.calls[id(answer)] = call.part
+            pairs.answered.add(call.part.id)
             if call.is_late:
                 where = _path(messages[call.at], call.part)
-                log.repaired(
-                    "late_result", where, f"the result of {call.part.id!r} came later and is moved to its call"
-                )
-                inserted.setdefault(call.at, []).append(call.answer)
+                note = f"the result of {call.part.id!r} came later and is moved to its call"
+                log.repaired("late_result", where, note)
+                inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
-            pairs.answered.add(call.part.id)
             continue
         is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_content)
         _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
+    messages = [_with_answers(message, renewed) for message in messages]
     if dropped or inserted:
-        messages = _rebuilt(messages, dropped | moved, inserted)
+        messages = _rebuilt(messages, dropped | {id(renewed[one]) for one in moved}, inserted)
     if log.rules.histories.joins:
         messages = _joined(messages, log)
     return list(messages)
+
+
+def _in_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
+    """A result that is written here, by the name and in the form of the call that it answers."""
+    if answer.raw is not None:
+        return answer
+    return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
+
+
+def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Message:
+    if not any(renewed.get(id(part), part) is not part for part in message.parts):
+        return message
+    parts = tuple(renewed.get(id(part), part) if isinstance(part, ToolResultPart) else part for part in message.parts)
+    return replace(message, parts=parts)
 
 
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
@@ -133,8 +155,14 @@ def _unanswered(
     if "unanswered_call" in log.rules:
         log.repaired("unanswered_call", path, f"the call {part.id!r} has no result: it is answered as not run")
         answer = ToolResultPart(
-            id=part.id, wire_name=part.wire_name, text=NO_ANSWER, code="not_run", has_id=part.has_id
+            id=part.id,
+            wire_name=part.wire_name,
+            text=NO_ANSWER,
+            code="not_run",
+            has_id=part.has_id,
+            call_raw=part.raw,
         )
+        pairs.calls[id(answer)] = part
         inserted.setdefault(call.at, []).append(answer)
         pairs.filled_in.add(part.id)
 

@@ -1,9 +1,10 @@
 """Messages of one provider in; the same as it takes them, with what was changed and what cannot be, out."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolshape.history.contents import CONTENT_RULES, TOOL_RULES
+from toolshape.history.contents import CONTENT_RULES, TOOL_RULES, blank_text
 from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
@@ -32,7 +33,7 @@ class Progress:
         return made
 
 
-def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool) -> list[Message]:
+def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool, thinks: bool) -> list[Message]:
     """Repair messages that follow others.
 
     Args:
@@ -40,21 +41,34 @@ def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_en
         log: Takes what is repaired, and what cannot be.
         progress: Where the messages before them ended; changed in place.
         is_end: Whether nothing follows.
+        thinks: Whether the model's reasoning is part of the history.
 
     Raises:
         LateResultError: A result answers a call that was answered for it before.
     """
-    found = paired(messages, log, progress.pairs, is_end=is_end)
-    found = with_ids(found, log, progress.ids)
+    found = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
+    found = with_ids(found, log, progress.ids, progress.pairs.calls)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
     of_tools = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
     for at, message in enumerate(found):
         for rule in of_tools if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
             message = rule(message, log)  # noqa: PLW2901 - one rule after another
         found[at] = message
-    found = in_order(found, log, progress.previous, is_end=is_end)
+    found = in_order(found, log, progress.previous, is_end=is_end, thinks=thinks)
     if found:
         progress.previous = found[-1]
+    return found
+
+
+def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
+    """The messages without those that have none, and without blank texts where these are refused."""
+    found: list[Message] = []
+    for message in messages:
+        kept = blank_text(message, log) if "blank_text" in log.rules else message
+        if kept.parts or kept.role == "system" or "empty_message" not in log.rules:
+            found.append(kept)
+        elif not message.parts:
+            log.repaired("empty_message", message.path, "a message without content is left out")
     return found
 
 
@@ -68,9 +82,8 @@ def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[
     ]
     if not signed:
         return list(repairs)
-    paths = {message.path: at for at, message in enumerate(messages)}
     found: list[Repair] = []
     for repair in repairs:
-        place = next((at for path, at in paths.items() if path and repair.path.startswith(path)), 0)
+        place = int((re.findall(r"\d+", repair.path) or ["0"])[0])
         found.append(replace(repair, invalidates=tuple(path for at, path in signed if at > place)))
     return found

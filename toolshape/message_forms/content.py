@@ -122,4 +122,7 @@ def encoded_results(results: Sequence[ToolResultPart], write_call: Any, encode: 
         ToolCallPart(id=given, wire_name=one.wire_name, arguments_raw={})
         for given, one in zip(ids, results, strict=True)
     ]
-    return list(encode([result_of(one, write_call(call)) for one, call in zip(results, calls, strict=True)]))
+    raws = [
+        write_call(call) if one.call_raw is None else one.call_raw for one, call in zip(results, calls, strict=True)
+    ]
+    return list(encode([result_of(one, raw) for one, raw in zip(results, raws, strict=True)]))

@@ -10,7 +10,7 @@ from toolshape.providers import openai, openai_vendors
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
-from toolshape.wire.histories import history_rules
+from toolshape.wire.histories import IN_ONE_MESSAGE, history_rules
 from toolshape.wire.provider import Completed, Facts, NameRule, Read
 
 
@@ -51,7 +51,11 @@ HISTORIES = replace(
             "orphan_result",
             "duplicate_result",
             "late_result",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV11, 2026-11-22: in one message",
             "duplicate_id",
+            pattern=IN_ONE_MESSAGE,
         ),
         *history_rules(
             "zed-industries/zed#53034, 2026-04: nine letters and digits, until tokenizer V13",

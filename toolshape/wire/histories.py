@@ -11,7 +11,7 @@ from toolshape.results import Result
 if TYPE_CHECKING:
     from toolshape.messages import Message
 
-__all__ = ["CARRY_RULES", "Encode", "Histories", "HistoryRule", "HistoryRuleName", "history_rules"]
+__all__ = ["CARRY_RULES", "IN_ONE_MESSAGE", "Encode", "Histories", "HistoryRule", "HistoryRuleName", "history_rules"]
 
 HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls", "duplicate_id",
@@ -30,6 +30,9 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     }
 )  # fmt: skip
 """What is changed on the way from one provider to another, without a rule of the one that is written for."""
+
+IN_ONE_MESSAGE = "in one message"
+"""The pattern of ``duplicate_id`` where an id may come again in a later message."""
 
 Encode: TypeAlias = Callable[[Sequence[Result]], list[WireMessage]]
 
@@ -74,6 +77,7 @@ class Histories:
         joins: Whether calls and results of one turn stand in one message each.
         is_items: Whether each part is a wire message of its own.
         carries: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
+        media_types: The types of images and files that are taken as bytes; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
         rules: What is refused.
     """
@@ -88,6 +92,7 @@ class Histories:
     joins: bool = False
     is_items: bool = False
     carries: frozenset[str] = frozenset()
+    media_types: frozenset[str] | None = None
     has_call_ids: bool = True
     rules: tuple[HistoryRule, ...] = ()
 
