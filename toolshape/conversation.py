@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolshape.bound import Bound
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.collector import Collector
-from toolshape.dispatch.messages import conversion_to, histories_of, read_messages, result_part_of
+from toolshape.dispatch.messages import conversion_to, histories_of, read_messages, result_part_of, switched_off
 from toolshape.dispatch.plan import OnProgress, Plan
 from toolshape.errors import HistoryError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
@@ -20,6 +20,7 @@ from toolshape.messages import (
     Repair,
     TextPart,
     ToolCallPart,
+    ToolResultPart,
     message_from_json,
     message_to_json,
 )
@@ -45,7 +46,7 @@ class Conversation:
     back to the provider and model that wrote it as it came; for any other it is written anew, once.
     """
 
-    __slots__ = ("_asked", "_conversions", "_last", "_messages", "repairs", "tools")
+    __slots__ = ("_added", "_asked", "_conversions", "_messages", "repairs", "tools")
 
     def __init__(self, tools: Registry | None = None, messages: Iterable[Message] = ()) -> None:
         """Begin with nothing, or with messages that were read before.
@@ -59,7 +60,7 @@ class Conversation:
         self._messages: list[Message] = []
         self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
         self._asked: tuple[Bound, str | None] | None = None
-        self._last: Results | None = None
+        self._added: dict[int, Results] = {}
         self._append(messages)
 
     def __repr__(self) -> str:
@@ -120,12 +121,12 @@ class Conversation:
         return self
 
     def _add(self, results: Results, model: str | None) -> None:
-        if results is self._last:
+        if id(results) in self._added:
             raise UsageError("these results are in the conversation already: dispatch appends them")
         provider = get(results.provider.name)
         bound = self._bound_of(provider.name)
-        if model is None and self._asked is not None and self._asked[0].provider is provider:
-            model = self._asked[1]
+        if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
+            model = self._asked[1]  # the name that was asked for, whatever it stands for today
         handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
         given = list(sendable(results.assistant))
         sent = bound.fingerprint
@@ -134,7 +135,7 @@ class Conversation:
         self._append(_as_called(message, calls, results.finish) for message in spoken)
         if len(results):
             self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
-        self._last = results
+        self._added[id(results)] = results
 
     def _bound_of(self, name: str) -> Bound:
         """The shapes that were sent to a provider last."""
@@ -203,13 +204,13 @@ class Conversation:
         return _merged(_merged(made, request), {key: plain(value) for key, value in keywords.items()})
 
     def _conversion(self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None) -> Conversion:
-        switches = tuple(sorted(repairs.items())) if isinstance(repairs, Mapping) else repairs
-        key = (bound.provider.name, bound.fingerprint, model, switches)
+        off = switched_off(repairs)
+        key = (bound.provider.name, bound.fingerprint, model, off)
         known = self._conversions.get(key)
         if known is not None and known[0] is bound:
             return known[1]
         handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
-        made = conversion_to(bound.provider, handlers, bound.fingerprint, model, repairs)
+        made = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
         self._conversions[key] = bound, made
         return made
 
@@ -310,9 +311,16 @@ class Conversation:
         return made
 
     def to_json(self) -> str:
-        """The conversation as JSON text: what was read as it came, results with their values, images and files."""
+        """The conversation as JSON text: what was read as it came, results with their values, images and files.
+
+        Raises:
+            UsageError: A message that was read holds what JSON has no form for, as a date.
+        """
         messages = [message_to_json(message) for message in self._messages]
-        return json.dumps({"version": _VERSION, "messages": messages}, ensure_ascii=False)
+        try:
+            return json.dumps({"version": _VERSION, "messages": messages}, ensure_ascii=False)
+        except TypeError as error:
+            raise UsageError(f"a message that was read holds what JSON has no form for: {error}") from error
 
     @classmethod
     def from_json(cls, given: str | bytes | JsonObject, tools: Registry | None = None) -> "Conversation":
@@ -321,12 +329,15 @@ class Conversation:
         Raises:
             UsageError: It is none, or one of a later version.
         """
-        body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
+        try:
+            body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
+        except ValueError as error:
+            raise UsageError(f"no conversation, and no JSON: {error}") from error
         if not isinstance(body, dict) or body.get("version") != _VERSION or not isinstance(body.get("messages"), list):
             raise UsageError(f"no conversation of version {_VERSION}: pass what to_json gave")
         try:
             return cls(tools, [message_from_json(one) for one in body["messages"]])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"a conversation with a message that cannot be read: {error!r}") from error
 
 
@@ -361,7 +372,8 @@ def _has_call(message: Message) -> bool:
 
 
 def _begins_turn(message: Message) -> bool:
-    return message.role == "user" and any(isinstance(part, (TextPart, MediaPart)) for part in message.parts)
+    is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
+    return message.role == "user" and bool(message.parts) and not is_answer
 
 
 def _model_of(response: Any) -> str | None:

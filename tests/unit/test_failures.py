@@ -201,7 +201,23 @@ def test_nothing_that_is_given_raises():
     for _ in range(50):
         nested = {"error": nested}
     assert explain(nested).kind == "unknown"
+    knot = {}
+    knot["error"] = knot
+    assert explain(knot).kind == "unknown"
+    wide = ["q"]
+    for _ in range(7):
+        wide = [wide] * 8
     began = time.perf_counter()
+    explain(wide)
+    explain({"error": {"message": "x", "code": "extra_forbidden" * 200_000, "param": "tools[" * 200_000}})
+    explain(openai("In context=(" + "'a'   " * 3000 + "!"))
+    for odd_body in (
+        {"error": {"message": r"In context=('\x',): bad"}}, {"error": {"code": "²"}}, {"status": "9" * 5000},
+        {"error": {"details": [{(1, 2): 3}]}}, {"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"},
+    ):  # fmt: skip
+        assert explain(odd_body).kind == "unknown"
+    late = {"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}
+    assert explain(Response(429, b"", late)).retry_after is None
     explain(openai("tools[" * 200_000))
     explain(openai("In context=(" + "'a', " * 100_000))
     assert time.perf_counter() - began < 5
@@ -215,6 +231,29 @@ def test_exceptions_of_python():
     wrapped.__cause__ = ConnectionError("refused")
     assert explain(wrapped).kind == "network"
     assert explain(wrapped).retryable
+
+
+def test_what_python_raises_is_no_provider_s():
+    """Whatever words are in it; and what was raised while a connection failed has a cause of its own."""
+    for error in (
+        ValueError("database schema is missing"),
+        KeyError("properties"),
+        PermissionError("permission denied"),
+    ):
+        assert explain(error).kind == "unknown"
+    meanwhile = ValueError("bad input")
+    meanwhile.__context__ = ConnectionError("refused")
+    assert explain(meanwhile).kind == "unknown"
+
+
+def test_what_else_is_refused_of_a_request():
+    """Not a tool's schema, and not a history."""
+    assert explain(openai("Invalid schema for response_format 'M'")).kind == "request"
+    assert (
+        explain(anthropic("thinking.budget_tokens: must be less than max_tokens, see thinking blocks")).kind
+        == "request"
+    )
+    assert explain({"error": {"message": "schema cache failed", "code": 500}}).kind == "overloaded"
 
 
 def test_errors_of_ours():

@@ -194,7 +194,10 @@ def outbound_calls(
             written, _ = write(replace(part, arguments=arguments))
             found.append(OutboundCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
             continue
-        name, given = one
+        pair: Any = one
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
+            raise UsageError(f"a call is a Call, or a pair of a tool's name and an object of arguments, not {pair!r}")
+        name, given = pair
         if name not in shapes:
             raise UsageError(f"there is no tool {name!r}")
         shape = shapes[name]
@@ -249,17 +252,17 @@ def conversion_to(
     handlers: Handlers,
     fingerprint: str,
     model: str | None,
-    repairs: Mapping[str, bool] | bool | None = None,
+    off: frozenset[str],
 ) -> Conversion:
     """What makes requests of a conversation.
 
     Raises:
-        UsageError: The provider has no histories, or there is no such repair.
+        UsageError: The provider has no histories.
     """
     histories = histories_of(provider)
     writer = CallWriter(provider, handlers)
     carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
-    return Conversion(rules_of(histories, model, switched_off(repairs)), carrier, provider.encode)
+    return Conversion(rules_of(histories, model, off), carrier, provider.encode)
 
 
 def result_part_of(result: Result) -> ToolResultPart:

@@ -103,6 +103,7 @@ _SIGNS = (
         r"available_tools_limit|failed to parse grammar",
         never=_SERVER,
     ),
+    _sign("request", r"response_format|text\.format|output_format|budget_tokens|generation_config", never=_SERVER),
     _sign(
         "history",
         r"reasoning_content|thought_?signature|tool_use. ids were found|unexpected .tool_use_id|tool_result. blocks|"
@@ -112,7 +113,7 @@ _SIGNS = (
         r"arguments to a tool_call|invalid_request_message_order|(?:messages|input)\.?\[\d+\]|"
         r"(?:^|[\s'\"(])(?:messages|contents)\.\d+|#/messages/\d+|message\[\d+\]|at message index|function_response\.|"
         r"thinking.{0,30}block|must alternate|must start with a user message|non-empty content|must be non-empty",
-        never=(*_GONE, *_SERVER),
+        never=(*_GONE, 500, *_SERVER),
     ),
     _sign(
         "schema",
@@ -120,7 +121,7 @@ _SIGNS = (
         r"function name\b|length of the tool name|Function name was|'strict' is not a valid field|"
         r"extra_forbidden.{0,80}tools|Invalid schema for function|invalid_function_parameters|input_schema|inputSchema|"
         r"JSON.?schema|tool schema|properties|\$ref|schema",
-        never=(*_GONE, *_SERVER),
+        never=(*_GONE, 500, *_SERVER),
     ),
     _sign(
         "request",
@@ -167,9 +168,18 @@ def explain(error: Any, tools: Bound | None = None) -> Failure:
     Returns:
         The failure; one that is not understood has the kind ``unknown``, and all that was found.
     """
+    try:
+        return _explained(error, tools)
+    except Exception as problem:  # somebody's object, which raises where it is asked
+        return Failure(
+            kind="unknown", retryable=False, message=f"not understood: {type(problem).__name__}", error=error
+        )
+
+
+def _explained(error: Any, tools: Bound | None) -> Failure:
     if isinstance(error, CallError):
         return _of_call(error)
-    if isinstance(error, (ExportError, HistoryError)):
+    if isinstance(error, (ExportError, HistoryError)) and error.problems:
         kind: FailureKind = "history" if isinstance(error, HistoryError) else "schema"
         first = error.problems[0]
         name = error.tool if isinstance(error, ExportError) else None
@@ -200,7 +210,7 @@ def explain(error: Any, tools: Bound | None = None) -> Failure:
 
 def _kind(facts: Facts) -> tuple[FailureKind, bool]:
     said = " ".join(one for one in (facts.param, facts.message, facts.details, *facts.codes) if one)
-    if not (facts.is_transport and facts.status is None):
+    if facts.is_provider and not (facts.is_transport and facts.status is None):
         for sign in _SIGNS:
             is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
             if is_possible and facts.status not in sign.never and sign.pattern.search(said):

@@ -6,6 +6,7 @@ Read by form and by the names that the SDKs have in common, in openai 3.54, anth
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 __all__ = ["Facts", "facts_of"]
 
 _DEEPEST = 8
+_LONGEST_CODE = 200
 _LONGEST = 4_000  # characters of a message that are looked into: it may quote a whole schema
 _TRANSPORT = (
     "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
     "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
+    "ChunkedEncodingError", "ClientPayloadError", "IncompleteRead", "SSLError", "gaierror", "ProtocolError",
 )  # fmt: skip
 _GRPC = {
     "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400, "UNAUTHENTICATED": 401,
@@ -35,7 +38,7 @@ class Facts:
     """What is known of a failure.
 
     ``codes`` are the provider's words for it, ``param`` what it names as the place, ``details`` what stands beside.
-    ``request`` is the body that was sent, where the error holds it.
+    ``is_provider``: it came from a provider or its SDK, not from Python itself. ``request`` is the body that was sent, where the error holds it.
     """
 
     status: int | None
@@ -46,6 +49,7 @@ class Facts:
     headers: Mapping[str, str]
     request_id: str | None
     request: Any
+    is_provider: bool
     is_transport: bool
     is_timeout: bool
 
@@ -63,11 +67,14 @@ def facts_of(error: Any) -> Facts:
         status=status if status is not None and status > 0 else None,
         codes=tuple(dict.fromkeys([code for one in (*unwrapped, *chain) for code in _codes(one)])),
         message=message[:_LONGEST],
-        param=_first(_text(body, "param") for body in unwrapped) or "",
-        details="\n".join(json.dumps(one, default=str)[:_LONGEST] for body in unwrapped for one in _details(body)),
+        param=(_first(_text(body, "param") for body in unwrapped) or "")[:_LONGEST_CODE],
+        details="\n".join(_written(one) for body in unwrapped for one in _details(body))[:_LONGEST],
         headers=headers,
         request_id=_request_id(chain, unwrapped, headers),
         request=_first(_request(one) for one in chain),
+        is_provider=bool(unwrapped)
+        or status is not None
+        or not all(type(one).__module__ == "builtins" for one in chain),
         is_transport=any(name in _TRANSPORT or name.endswith(("ConnectError", "NetworkError")) for name in names),
         is_timeout=any("Timeout" in name for name in names),
     )
@@ -79,10 +86,8 @@ def _first(found: Iterable[Any]) -> Any:
 
 def _get(node: Any, name: str) -> Any:
     """A member or attribute; ``None`` where there is none, or asking for it raises."""
-    if isinstance(node, Mapping):
-        return node.get(name)
     try:
-        return getattr(node, name, None)
+        return node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
     except Exception:  # a property of somebody's object
         return None
 
@@ -92,7 +97,9 @@ def _chain(error: Any) -> list[Any]:
     found: list[Any] = []
     while error is not None and not any(error is one for one in found) and len(found) < _DEEPEST:
         found.append(error)
-        error = (error.__cause__ or error.__context__) if isinstance(error, BaseException) else None
+        is_sdk_error = isinstance(error, BaseException) and type(error).__module__ != "builtins"
+        context = error.__context__ if is_sdk_error else None  # what Python raised meanwhile has a cause of its own
+        error = (error.__cause__ or context) if isinstance(error, BaseException) else None
     return found
 
 
@@ -157,7 +164,7 @@ def _parsed(given: Any) -> Any:
 def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
     """A body and those inside it, the innermost first: a router's holds the provider's, a text may be JSON."""
     if isinstance(body, list):
-        return [one for inner in body[:_DEEPEST] for one in _unwrapped(inner, depth + 1)] if depth < _DEEPEST else []
+        return _unwrapped(body[0], depth + 1) if body and depth < _DEEPEST else []
     if not isinstance(body, Mapping):
         return [body] if isinstance(body, str) else []
     inner: list[Any] = []
@@ -176,7 +183,7 @@ def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
 def _status_in(body: Any) -> int | None:
     for name in ("status_code", "statusCode", "status", "code"):
         given = _get(body, name)
-        if isinstance(given, str) and given.isdigit():
+        if isinstance(given, str) and re.fullmatch(r"[0-9]{3}", given):
             given = int(given)
         if isinstance(given, int) and not isinstance(given, bool) and 400 <= given <= 599:  # noqa: PLR2004 - HTTP's errors
             return given
@@ -197,9 +204,8 @@ def _codes(one: Any) -> list[str]:
     for name in ("code", "type", "status", "error_code", "__type", "reason", "error_type", "finish_reason"):
         given = _get(one, name)
         if isinstance(given, str) and given and given != "error":
-            found.append(given.rpartition("#")[2])
-    held = _get(one, "error")
-    return found + ([] if not isinstance(held, Mapping) else _codes(held))
+            found.append(given[:_LONGEST_CODE].rpartition("#")[2])
+    return found
 
 
 def _text(body: Any, name: str) -> str:
@@ -229,9 +235,16 @@ def _said(one: Any) -> str:
     return reason if isinstance(reason, str) else ""
 
 
+def _written(detail: Any) -> str:
+    try:
+        return json.dumps(detail, default=lambda given: type(given).__name__)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
 def _details(body: Any) -> list[Any]:
     given = _get(body, "details")
-    return list(given) if isinstance(given, list) else [given] if given else []
+    return list(given[:_DEEPEST]) if isinstance(given, list) else [given] if given else []
 
 
 def _headers(one: Any) -> dict[str, str]:

@@ -3,7 +3,6 @@
 The forms were taken from recorded refusals and public threads until November 2026. Every gap in a pattern is bounded.
 """
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -24,7 +23,7 @@ class Place(NamedTuple):
     message: str = ""
 
 
-_QUOTED = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,256})'|\"((?:[^\"\\]|\\.){0,256})\"")
 _GEMINI_TOOL = re.compile(
     r"\btools\[(\d+)\]\.function_?[dD]eclarations\[(\w{1,6})\](?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
@@ -43,7 +42,7 @@ _NAMES = (
     re.compile(r"function call `?(?:default_api:)?([\w.:-]{1,128})`?\s*,\s*position \d+"),
     re.compile(r"Function name was (.{1,300}?) but must be"),
 )
-_CONTEXT = re.compile(rf"In context=(\((?:\s*{_QUOTED}\s*,?){{0,64}}\))")
+_CONTEXT = re.compile(r"In context=\(([^)\n]{0,1000})\)")
 _VERTEX_PATH = re.compile(r"functionDeclaration `([^`\n]{1,512})` schema")
 _MOONSHOT_PATH = re.compile(r"moonshot flavored json schema.{0,40}?At path '([^'\n]{0,512})'", re.DOTALL)
 _KEYWORDS = (
@@ -70,7 +69,7 @@ def place_in(text: str) -> Place:
     name = next((one[1] for pattern in _NAMES if (one := pattern.search(text))), None)
     path, keyword = found.path, found.keyword
     if context := _CONTEXT.search(text):
-        path, keyword = _value_path(map(str, ast.literal_eval(context[1])))
+        path, keyword = _value_path(one or other for one, other in _QUOTED.findall(context[1]))
     for pattern in (_VERTEX_PATH, _MOONSHOT_PATH):
         if named := pattern.search(text):
             path = named[1].removeprefix("parameters.")

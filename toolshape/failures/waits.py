@@ -60,9 +60,9 @@ def _seconds(given: str | None, now: float) -> float | None:
         return number / 1000 - now if number > _EPOCH_MS else number - now if number > _EPOCH else number
     if _DURATION.fullmatch(text):
         return sum(float(amount) * _UNITS[unit] for amount, unit in _PIECE.findall(text))
-    if re.match(r"[A-Za-z]{3},", text) and (date := email.utils.parsedate_tz(text)):
-        return email.utils.mktime_tz(date) - now
     try:
+        if re.match(r"[A-Za-z]{3},", text) and (date := email.utils.parsedate_tz(text)):
+            return email.utils.mktime_tz(date) - now
         return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() - now
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

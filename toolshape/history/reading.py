@@ -6,7 +6,7 @@ from typing import Any
 from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
 from toolshape.history.linking import linked
-from toolshape.messages import Message
+from toolshape.messages import Message, TextPart
 from toolshape.wire.bodies import parsed_body, plain
 from toolshape.wire.histories import Histories
 
@@ -49,13 +49,26 @@ def _as_body(given: Any) -> Any:
 
 def _plain_message(item: Any) -> Any:
     """A message as JSON, also where objects of an SDK stand in its lists."""
-    message = plain(item)
+    message = _plain_object(item)
     if not isinstance(message, dict):
         return message
     for key, value in message.items():
-        if isinstance(value, list) and any(hasattr(one, "model_dump") for one in value):
-            message = {**message, key: [plain(one) for one in value]}
+        if isinstance(value, (list, tuple)) and any(not isinstance(one, (dict, str)) for one in value):
+            message = {**message, key: [_plain_object(one) for one in value]}
     return message
+
+
+def _plain_object(given: Any) -> Any:
+    """An object of an SDK as JSON; what tells its kind is there even where it is a default of its class."""
+    if isinstance(given, (dict, str)):
+        return given
+    found = parsed_body(given) if hasattr(given, "ListFields") else plain(given)
+    if isinstance(found, dict) and found is not given:
+        for key in ("role", "type"):
+            kind = getattr(given, key, None)
+            if key not in found and isinstance(kind, str):
+                found = {key: kind, **found}
+    return found
 
 
 _KEYS = frozenset({"role", "type", "content", "parts"})
@@ -73,11 +86,7 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
     """
     held = body[histories.key] if isinstance(body, dict) and histories.key in body else body
     if isinstance(held, str):
-        held = [
-            {"role": "user", "content": held}
-            if histories.key != "contents"
-            else {"role": "user", "parts": [{"text": held}]}
-        ]
+        held = histories.write(Message(role="user", parts=(TextPart(text=held),)), lambda _: [])
     items = [held] if isinstance(held, dict) else held
     if not isinstance(items, (list, tuple)):
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)

@@ -7,8 +7,10 @@ from toolshape.calls import JsonObject, WireMessage
 from toolshape.message_forms.content import (
     arguments_object,
     bytes_of,
+    content_list,
     encoded_results,
     result_part,
+    result_pieces,
     text_of,
 )
 from toolshape.messages import (
@@ -21,7 +23,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, encoded
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece", "system_texts"]
@@ -29,14 +31,16 @@ __all__ = ["HISTORIES", "piece", "system_texts"]
 
 def read(item: JsonObject, path: str) -> Message:
     content = item.get("content")
-    blocks = content if isinstance(content, list) else []
-    parts = [_block(one, f"content[{at}]") for at, one in enumerate(blocks)]
-    if isinstance(content, str) and content:
-        parts = [TextPart(text=content, path="content")]
+    if isinstance(content, str):
+        parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
+    else:
+        parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
     role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
     if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
         role = "tool"
-    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+    # A response says more of a message than a request takes.
+    raw = {"role": item["role"], "content": content} if item.get("type") == "message" else item
+    return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
 def _block(block: Any, path: str) -> MessagePart:
@@ -78,9 +82,8 @@ def _result(block: JsonObject, path: str) -> ToolResultPart:
     content = block.get("content")
     parts: tuple[Part, ...] = ()
     if isinstance(content, list) and any(isinstance(one, dict) and one.get("type") != "text" for one in content):
-        inner = [_block(one, "") for one in content]
-        parts = tuple(one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in inner)
-        content = [one for one in content if isinstance(one, dict) and one.get("type") == "text"]
+        parts = result_pieces(_block(one, "") for one in content)
+        content = as_text(parts)
     code = "tool_error" if block.get("is_error") else None
     return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
 
@@ -170,6 +173,7 @@ HISTORIES = Histories(
     system=_system,
     joins=True,
     carries=frozenset({"image", "image_url", "file", "file_url"}),
+    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}),
     rules=(
         *history_rules(
             "aaif-goose/goose#1624, 2025-03; anthropics/claude-code#2697, 2025-06",

@@ -7,7 +7,14 @@ from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
 from toolshape.message_forms.anthropic import system_texts
-from toolshape.message_forms.content import arguments_object, bytes_of, encoded_results, result_part
+from toolshape.message_forms.content import (
+    arguments_object,
+    bytes_of,
+    content_list,
+    encoded_results,
+    result_part,
+    result_pieces,
+)
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -18,16 +25,14 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, named
+from toolshape.parts import File, Image, Part, Text, as_text, named
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
 
 
 def read(item: JsonObject, path: str) -> Message:
-    content = item.get("content")
-    blocks = content if isinstance(content, list) else []
-    parts = [_block(one, f"content[{at}]") for at, one in enumerate(blocks)]
+    parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(item.get("content")))]
     role: Any = "assistant" if item.get("role") == "assistant" else "user"
     if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
         role = "tool"
@@ -53,8 +58,15 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     return ProviderPart(kind=next(iter(block)), raw=block, path=path)
 
 
-_IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg"}
-_FILES = {"txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv"}
+_IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_FILES = {
+    "txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv", "pdf": "application/pdf",
+    "doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document", "xls": "application/vnd.ms-excel",
+    "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+}  # fmt: skip
+"""ImageFormat and DocumentFormat of botocore 1.44.5, with the media types that they have elsewhere."""
+_FORMATS = {media_type: form for form, media_type in (*_IMAGES.items(), *_FILES.items()) if form != "jpg"}
 
 
 def _media(block: JsonObject) -> Image | File | None:
@@ -83,8 +95,8 @@ def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
     ]
     parts: tuple[Part, ...] = ()
     if any(not one.keys() & {"text", "json"} for one in content):
-        inner = [_block(one, "") for one in content]
-        parts = tuple(one.media if isinstance(one, MediaPart) else Text(str(getattr(one, "text", ""))) for one in inner)
+        parts = result_pieces(_block(one, "") for one in content)
+        texts = [as_text(parts)]
     code = "tool_error" if result.get("status") == "error" else None
     is_text = None if len(content) != 1 else "text" in content[0]
     more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
@@ -121,9 +133,6 @@ def _written(part: MessagePart) -> JsonObject:
     return {"text": getattr(part, "text", "")}
 
 
-_FORMATS = {"image/jpeg": "jpeg", "text/plain": "txt", "text/markdown": "md"}
-
-
 def piece(part: Part) -> JsonObject:
     """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
     if isinstance(part, Text) or not part.data:
@@ -154,6 +163,7 @@ HISTORIES = Histories(
     system=_system,
     joins=True,
     carries=frozenset({"image", "file"}),
+    media_types=frozenset(_FORMATS),
     rules=(
         *history_rules(
             "botocore 1.44.5 ToolUseId: 1 to 64 of a-z A-Z 0-9 _ . : -, 2026-11-22",

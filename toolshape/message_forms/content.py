@@ -10,8 +10,8 @@ from urllib.parse import unquote_to_bytes
 
 from toolshape.calls import Call, JsonObject
 from toolshape.errors import CallError
-from toolshape.messages import MessagePart, TextPart, ToolCallPart, ToolResultPart
-from toolshape.parts import File, Image, as_text
+from toolshape.messages import MediaPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
+from toolshape.parts import File, Image, Part, Text, as_text
 from toolshape.results import Result
 from toolshape.schema.values import as_json
 
@@ -19,11 +19,13 @@ __all__ = [
     "arguments_object",
     "arguments_text",
     "bytes_of",
+    "content_list",
     "joined_text",
     "marked_error",
     "media_of",
     "result_of",
     "result_part",
+    "result_pieces",
     "text_of",
 ]
 
@@ -74,6 +76,31 @@ def text_of(content: Any) -> str:
 def joined_text(parts: Iterable[MessagePart]) -> str:
     """The texts of a message as one."""
     return "\n\n".join(one.text for one in parts if isinstance(one, TextPart))
+
+
+def content_list(content: Any, what: str = "content") -> list[Any]:
+    """A content that is a list; nothing is an empty one.
+
+    Raises:
+        ValueError: It is of another type, so that these are no messages of this provider.
+    """
+    if content is None:
+        return []
+    if isinstance(content, (list, tuple)):
+        return list(content)
+    raise ValueError(f"{what} is a list, not {type(content).__name__}")
+
+
+def result_pieces(parts: Iterable[MessagePart]) -> tuple[Part, ...]:
+    """The parts of a result: what only its provider knows as the JSON that it was."""
+    return tuple(
+        one.media if isinstance(one, MediaPart) else Text(one.text if isinstance(one, TextPart) else _as_json_text(one))
+        for one in parts
+    )
+
+
+def _as_json_text(part: MessagePart) -> str:
+    return json.dumps(part.raw, ensure_ascii=False, default=lambda given: f"{type(given).__name__}")
 
 
 def marked_error(text: str) -> tuple[str, str | None]:

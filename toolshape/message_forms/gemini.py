@@ -9,6 +9,7 @@ from toolshape.message_forms.anthropic import system_texts
 from toolshape.message_forms.content import (
     arguments_object,
     bytes_of,
+    content_list,
     encoded_results,
     result_part,
 )
@@ -24,6 +25,7 @@ from toolshape.messages import (
 )
 from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.schema.values import write_json
+from toolshape.wire.bodies import plain
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "VERTEX_HISTORIES", "piece"]
@@ -38,7 +40,9 @@ def _either(node: JsonObject, camel: str, snake: str) -> Any:
 
 def read(item: JsonObject, path: str) -> Message:
     given = item.get("parts")
-    pieces = given if isinstance(given, list) else [] if given is None else [given]
+    if given is None and item.get("content") is not None:
+        raise ValueError("a content has parts, and no content")
+    pieces = [given] if isinstance(given, (dict, str)) else content_list(given, "parts")
     parts = [_part(one, f"parts[{at}]") for at, one in enumerate(pieces)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
     if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
@@ -143,7 +147,7 @@ def piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """The system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
-    config = request.get("config")
+    config = plain(request.get("config"))
     for place in (request, config if isinstance(config, dict) else {}):
         given = _either(place, "systemInstruction", "system_instruction")
         if isinstance(given, dict):

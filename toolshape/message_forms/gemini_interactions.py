@@ -5,7 +5,14 @@ from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
 from toolshape.message_forms.anthropic import system_texts
-from toolshape.message_forms.content import arguments_object, bytes_of, encoded_results, joined_text, result_part
+from toolshape.message_forms.content import (
+    arguments_object,
+    bytes_of,
+    encoded_results,
+    joined_text,
+    result_part,
+    result_pieces,
+)
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -16,7 +23,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, encoded
 from toolshape.schema.values import write_json
 from toolshape.wire.histories import Encode, Histories, history_rules
 
@@ -76,9 +83,9 @@ def _result(item: JsonObject) -> ToolResultPart:
     text = given if isinstance(given, str) else "" if given is None else write_json(given)
     if isinstance(given, list):
         inner = [_piece(one, "") for one in given]
-        parts = tuple(one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in inner)
-        text, is_text = joined_text(inner), len(inner) == 1 and isinstance(inner[0], TextPart)
-        parts = () if is_text else parts
+        is_text = len(inner) == 1 and isinstance(inner[0], TextPart)
+        parts = () if is_text else result_pieces(inner)
+        text = joined_text(inner) if is_text else as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
         item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item

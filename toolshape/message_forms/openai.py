@@ -10,11 +10,13 @@ from toolshape.message_forms.content import (
     arguments_object,
     arguments_text,
     bytes_of,
+    content_list,
     encoded_results,
     joined_text,
     marked_error,
     media_of,
     result_part,
+    result_pieces,
     text_of,
 )
 from toolshape.messages import (
@@ -28,7 +30,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, data_url
+from toolshape.parts import File, Image, Part, as_text, data_url
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "OBJECT_ARGUMENTS", "VENDOR_HISTORIES", "call_part", "media_piece", "read", "write"]
@@ -84,9 +86,7 @@ def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
 def _content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
         return [TextPart(text=content, path="content")] if content else []
-    if not isinstance(content, list):
-        return []
-    return [_piece(one, f"content[{at}]") for at, one in enumerate(content)]
+    return [_piece(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -139,9 +139,10 @@ def _result(item: JsonObject) -> ToolResultPart:
     media: list[Part] = []
     if isinstance(content, list):
         pieces = [_piece(one, "") for one in content]
-        if any(isinstance(one, MediaPart) for one in pieces):
-            media = [one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in pieces]
-    text, code = marked_error(_result_text(content))
+        is_document = any(isinstance(one, ProviderPart) and one.kind == "document" for one in pieces)
+        if not is_document and any(not isinstance(one, TextPart) for one in pieces):
+            media = list(result_pieces(pieces))
+    text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
     return result_part(item.get("tool_call_id"), name, text, code=code, parts=tuple(media), raw=item, path="")
 

@@ -13,6 +13,7 @@ from toolshape.message_forms.content import (
     marked_error,
     media_of,
     result_part,
+    result_pieces,
     text_of,
 )
 from toolshape.messages import (
@@ -25,7 +26,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, data_url
+from toolshape.parts import File, Image, Part, Text, as_text, data_url
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
@@ -97,9 +98,8 @@ def _result(item: JsonObject) -> ToolResultPart:
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
         inner = [_piece(one, "") for one in output]
-        if any(isinstance(one, MediaPart) for one in inner):
-            parts = tuple(one.media if isinstance(one, MediaPart) else Text(getattr(one, "text", "")) for one in inner)
-    text, code = marked_error(text_of(output))
+        parts = () if all(isinstance(one, TextPart) for one in inner) else result_pieces(inner)
+    text, code = marked_error(as_text(parts) if parts else text_of(output))
     return result_part(item.get("call_id"), "", text, code=code, parts=parts, raw=item)
 
 

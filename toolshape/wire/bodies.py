@@ -60,7 +60,7 @@ def plain(node: Any) -> Any:
     """An SDK object (any pydantic model) as the JSON it came from; JSON as it is."""
     if isinstance(node, list):
         return [plain(item) for item in node]
-    dump = None if isinstance(node, dict) else getattr(node, "model_dump", None)
+    dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
     return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
 
 

@@ -1,0 +1,343 @@
+"""Histories that are odd and real: what an attack on conversations found, each once."""
+
+import pytest
+
+from toolshape import Conversation, File, Registry, ResponseError, UsageError, tool
+from toolshape.messages import ToolResultPart
+
+
+@tool
+def f(city: str) -> str:
+    """Find."""
+    return city
+
+
+@tool
+def g(n: int) -> int:
+    """Count."""
+    return n
+
+
+TOOLS = Registry([f, g])
+GO = {"role": "user", "content": "Go."}
+
+
+def call(call_id, name="f", arguments='{"city": "x"}'):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def asks(*calls, **more):
+    return {"role": "assistant", "content": None, "tool_calls": list(calls), **more}
+
+
+def answer(call_id, text="7"):
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def said(role, *parts):
+    return {"role": role, "parts": list(parts)}
+
+
+def g_call(city):
+    return {"functionCall": {"name": "f", "args": {"city": city}}}
+
+
+def conversation(messages, provider, model=None):
+    made = Conversation(TOOLS)
+    made.read(messages, provider, model=model)
+    return made
+
+
+def rules(bound, messages, **more):
+    return [one.rule for one in bound.check_messages(messages, **more)]
+
+
+def test_a_legacy_call_is_answered_in_its_form():
+    """With a message of a function, by its name; also where it is answered for it."""
+    legacy = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"city": "x"}'}}
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai")
+    made.dispatch({"choices": [{"finish_reason": "function_call", "message": legacy}]})
+    made.user("On.")
+    sent = made.request("openai")["messages"]
+    assert sent[2] == {"role": "function", "name": "f", "content": "x"}
+    bound = TOOLS.bind("openai")
+    assert rules(bound, sent) == []
+    assert bound.repair_messages([GO, legacy, GO]).messages[2]["role"] == "function"
+    stored = Conversation.from_json(made.to_json(), TOOLS)
+    assert stored.request("openai")["messages"] == sent
+
+
+def test_a_custom_call_is_answered_in_its_form():
+    """As Responses has it."""
+    custom = {"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"}
+    repaired = TOOLS.bind("openai-responses").repair_messages([GO, custom, GO])
+    assert repaired.messages[2]["type"] == "custom_tool_call_output"
+
+
+def test_a_late_result_at_the_very_end():
+    """Nothing follows that could settle it; and of an id that comes twice."""
+    for history in (
+        [GO, asks(call("a")), GO, answer("a")],
+        [GO, asks(call("a")), GO, asks(call("a")), answer("a"), GO, answer("a")],
+    ):
+        made = conversation(history, "openai")
+        for provider in ("openai", "anthropic", "gemini", "bedrock", "mistral"):
+            request = made.request(provider)
+            assert rules(TOOLS.bind(provider), request) == []
+            assert "late_result" in [one.rule for one in made.repairs]
+        made.user("On.")
+        assert rules(TOOLS.bind("openai"), made.request("openai")) == []
+
+
+def test_the_name_that_was_asked_for_is_the_model():
+    """Whatever the response calls it; a date is no other model, a version is."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("anthropic", model="my-deployment")
+    content = [thought, {"type": "text", "text": "Ok."}]
+    made.dispatch(
+        {"type": "message", "role": "assistant", "model": "claude-x-5", "content": content, "stop_reason": "end_turn"}
+    )
+    made.user("On.")
+    assert made.request("anthropic", model="my-deployment")["messages"][1]["content"][0] == thought
+    history = [GO, {"role": "assistant", "content": content}, GO]
+    for model, other, is_same in (
+        ("claude-opus-4", "claude-opus-4-1", False),
+        ("claude-opus-4-20250514", "claude-opus-4", True),
+        ("gpt-5", "gpt-5-2025-08-07", True),
+        ("claude-3-7-sonnet-latest", "claude-3-7-sonnet", True),
+        ("claude-sonnet-4", "claude-sonnet-4-5", False),
+    ):
+        sent = conversation(history, "anthropic", model).request("anthropic", model=other)["messages"][1]["content"]
+        assert (sent[0] == thought) is is_same, (model, other)
+
+
+def test_calls_that_stand_at_the_provider():
+    """Their results answer calls that are not here."""
+    bound = TOOLS.bind("openai-responses")
+    output = {"type": "function_call_output", "call_id": "c1", "output": "42"}
+    for request in (
+        {"previous_response_id": "resp_1", "input": [output]},
+        {"conversation": "conv_1", "input": [output]},
+        {"input": [{"type": "item_reference", "id": "fc_1"}, output]},
+    ):
+        assert rules(bound, request) == []
+        assert bound.repair_messages(request).messages[-1] is output
+    assert rules(bound, {"input": [output]}) == ["orphan_result"]
+
+
+def test_a_result_without_an_id_answers_the_last_calls():
+    """Not one of the same tool that was left alone."""
+    response = {"functionResponse": {"name": "f", "response": {"output": "for new"}}}
+    history = [
+        said("user", {"text": "1"}), said("model", g_call("OLD")), said("user", {"text": "never mind"}),
+        said("model", g_call("NEW")), said("user", response), said("user", {"text": "go"}),
+    ]  # fmt: skip
+    repaired = TOOLS.bind("gemini").repair_messages(history)
+    assert [one.rule for one in repaired.repairs] == ["unanswered_call"]
+    assert repaired.messages[5] is history[4]
+
+
+def test_images_follow_all_results():
+    """No image stands between two results, whoever wrote them; the repair is done with them at once."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    pictured = {"role": "tool", "tool_call_id": "a", "content": [image]}
+    bound = TOOLS.bind("openai")
+    repaired = bound.repair_messages([GO, asks(call("a"), call("b")), pictured, answer("b"), GO])
+    assert [one["role"] for one in repaired.messages] == ["user", "assistant", "tool", "tool", "user", "user"]
+    assert bound.repair_messages(repaired.messages).repairs == ()
+    for provider in ("mistral", "cohere"):
+        request = conversation([GO, asks(call("a")), pictured, GO], "openai").request(provider)
+        assert "image/png" in request["messages"][2]["content"]
+
+
+def test_what_only_a_provider_knows_of_a_result_stays_as_text():
+    """A search result, a file by its id: not an empty text."""
+    search = {"type": "search_result", "source": "s", "content": [{"type": "text", "text": "IMPORTANT"}]}
+    use = {"type": "tool_use", "id": "t1", "name": "f", "input": {"city": "x"}}
+    history = [
+        GO,
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [search]}]},
+    ]
+    assert "IMPORTANT" in conversation(history, "anthropic").request("openai")["messages"][2]["content"]
+    output = {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_image", "file_id": "file_7"}]}
+    item = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"city": "x"}'}
+    sent = conversation([GO, item, output], "openai-responses").request("anthropic")["messages"][2]
+    assert "file_7" in str(sent)
+
+
+def test_what_stands_beside_a_text_or_a_call_is_named():
+    """Signatures, citations, marks for caches."""
+    for provider, message, named in (
+        ("gemini", said("model", {**g_call("x"), "thoughtSignature": "c2ln"}), "thoughtSignature"),
+        (
+            "anthropic",
+            {"role": "assistant", "content": [{"type": "text", "text": "Ok.", "citations": [{"a": 1}]}]},
+            "citations",
+        ),
+        (
+            "anthropic",
+            {"role": "user", "content": [{"type": "text", "text": "Ok.", "cache_control": {"type": "x"}}]},
+            "cache_control",
+        ),
+    ):
+        question = said("user", {"text": "Go."}) if provider == "gemini" else GO
+        made = conversation([question, message, question], provider)
+        made.request("openai")
+        assert [one for one in made.repairs if one.rule == "foreign_part" and named in one.note], provider
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        ("bedrock", GO),
+        ("gemini", GO),
+        ("anthropic", {"role": "user", "content": {"type": "text", "text": "x"}}),
+        ("openai", {"role": "user", "content": {"type": "text", "text": "x"}}),
+    ],
+)
+def test_a_content_of_another_type_is_no_message(provider, message):
+    """It is refused with its place, and nothing is appended."""
+    made = Conversation(TOOLS)
+    with pytest.raises(ResponseError, match=r"\[0\] cannot be read as a message"):
+        made.read([message], provider)
+    assert len(made) == 0
+
+
+def test_a_text_is_a_message_of_the_user():
+    """In place of a list of messages."""
+    for provider, key in (("gemini-interactions", "input"), ("openai-responses", "input"), ("gemini", "contents")):
+        made = conversation({key: "Hi."}, provider)
+        assert made.request("openai")["messages"] == [{"role": "user", "content": "Hi."}]
+        assert rules(TOOLS.bind(provider), made.request(provider)) == []
+    assert conversation({"input": "Hi."}, "gemini-interactions").request("gemini-interactions")["input"] == [
+        {"type": "user_input", "content": [{"type": "text", "text": "Hi."}]}
+    ]
+
+
+def test_an_empty_message_between_results():
+    """It is gone before the results are put together."""
+    made = conversation(
+        [GO, asks(call("a"), call("b")), answer("a"), {"role": "assistant", "content": ""}, answer("b"), GO], "openai"
+    )
+    assert rules(TOOLS.bind("anthropic"), made.request("anthropic")) == []
+
+
+def test_what_is_settled_is_what_is_found():
+    """A signature is missing in the current turn alone; reasoning that comes later is looked for in what came before."""
+    response = {"functionResponse": {"name": "f", "response": {"output": "k"}}}
+    past = [
+        said("user", {"text": "1"}),
+        said("model", g_call("x")),
+        said("user", response),
+        said("model", {"text": "d"}),
+    ]
+    history = [*past, said("user", {"text": "2"})]
+    assert rules(TOOLS.bind("gemini"), history, model="gemini-3-pro") == []
+    assert (
+        conversation(history, "gemini", "gemini-3-pro").request("gemini", model="gemini-3-pro")["contents"] == history
+    )
+    thinking = [
+        GO, asks(call("a")), answer("a"), {"role": "assistant", "content": "x"}, GO,
+        asks(call("b"), reasoning_content="t"), answer("b"),
+    ]  # fmt: skip
+    made = conversation(thinking, "deepseek", "deepseek-reasoner")
+    sent = made.request("deepseek", model="deepseek-reasoner")
+    assert rules(TOOLS.bind("deepseek"), sent, model="deepseek-reasoner") == []
+    assert [one.rule for one in made.repairs] == ["missing_reasoning"]
+
+
+def test_roles_that_are_joined_are_named():
+    """As they are where the history is checked."""
+    history = [{"role": "user", "content": [{"text": text}]} for text in "ab"]
+    made = conversation(history, "bedrock")
+    assert made.request("bedrock")["messages"] == [{"role": "user", "content": [{"text": "a"}, {"text": "b"}]}]
+    assert [one.rule for one in made.repairs] == rules(TOOLS.bind("bedrock"), history) == ["same_role"]
+
+
+def test_results_go_by_the_calls_that_they_answer():
+    """By name and id, also where an id comes twice, and whatever rules are off."""
+    made = conversation(
+        [GO, asks(call("c")), GO, asks(call("c", "g", '{"n": 2}')), answer("c", "4"), GO, answer("c", "sunny"), GO],
+        "openai",
+    )
+    parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
+    answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", 4)]
+    twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
+    sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
+    assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
+
+
+def test_a_turn_does_not_begin_with_results():
+    """Where a user's message holds both."""
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {"city": "x"}}
+    both = [{"type": "tool_result", "tool_use_id": "t", "content": "s"}, {"type": "text", "text": "and?"}]
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": both}, GO]
+    trimmed = conversation(history, "anthropic").trimmed(keep=2)
+    assert len(trimmed) == 4
+    trimmed.request("anthropic")
+    assert trimmed.repairs == ()
+
+
+def test_types_that_a_provider_does_not_take_are_named():
+    """And those that it does keep their own names."""
+    office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    made = Conversation(TOOLS)
+    made.user(
+        "See.", File(b"PK", office, "a.docx"), File(b"{}", "application/json", "a.json"), File(url="gs://bucket/a.pdf")
+    )
+    content = made.request("bedrock")["messages"][0]["content"]
+    assert [one["document"]["format"] for one in content if "document" in one] == ["docx"]
+    assert [one.rule for one in made.repairs] == ["media_as_text", "media_as_text"]
+    made.request("anthropic")
+    assert [one.rule for one in made.repairs] == ["media_as_text"] * 3
+    read = TOOLS.bind("bedrock").read_messages([{"role": "user", "content": content}])
+    assert read[0].parts[1].media.media_type == office
+
+
+def test_a_tool_that_is_gone_leaves_its_calls_as_they_were():
+    """At the provider that knows them."""
+    made = Conversation(Registry([f, g]))
+    made.user("Go.")
+    made.request("openai")
+    made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("a"))}]})
+    fewer = Conversation(Registry([g]), made.messages)
+    fewer.user("On.")
+    assert fewer.request("openai")["messages"][1]["tool_calls"][0] == call("a")
+
+
+def test_what_is_given_wrongly_says_so():
+    """Not a TypeError from within."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    with pytest.raises(UsageError, match="repairs= is True"):
+        made.request("openai", repairs=["blank_text"])
+    for text in ("not json", b"\xff", '{"version": 1, "messages": ["x"]}'):
+        with pytest.raises(UsageError):
+            Conversation.from_json(text)
+    broken = made.to_json().replace('"Go."', "null")
+    with pytest.raises(UsageError, match="cannot be read"):
+        Conversation.from_json(broken)
+    made.read([{**GO, "created_at": object()}], "openai")
+    with pytest.raises(UsageError, match="JSON has no form for"):
+        made.to_json()
+    for pair in (("f", {}, 1), ("f", None), ("f", "x")):
+        with pytest.raises(UsageError, match="a pair of a tool's name"):
+            TOOLS.bind("openai").say([pair])
+
+
+def test_results_are_added_once_each():
+    """Whichever was last."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai")
+    first = made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("a"))}]})
+    made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("b"))}]})
+    with pytest.raises(UsageError, match="already"):
+        made += first
+    assert [part.id for one in made for part in one.parts if isinstance(part, ToolResultPart)] == ["a", "b"]
