@@ -125,6 +125,22 @@ def histories(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/laws/test_histories.py", env={"TOOLSHAPE_HISTORIES": each})
 
 
+@nox.session(python="3.11")
+def history_peers(session: nox.Session) -> None:
+    # How many sick histories a provider would take of us and of two others, which do not install side by side.
+    session.install(".[sdks]")
+    given: list[str] = []
+    for option, packages in {
+        "litellm": ["litellm", "boto3"],
+        "pydantic-ai": ["pydantic-ai-slim[anthropic,bedrock,cohere,google,mistral,openai]"],
+    }.items():
+        place = Path(session.create_tmp(), option)
+        session.run("python", "-m", "venv", str(place))
+        session.run(str(place / "bin" / "pip"), "install", "--quiet", *packages, external=True)
+        given += [f"--{option}", str(place / "bin" / "python")]
+    session.run("python", "benchmarks/histories.py", *given)
+
+
 @nox.session(python="3.12")
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")

@@ -82,7 +82,7 @@ class Conversion:
         if end > self.done:
             log = Log(self.rules)
             wires, system = self._converted(messages[self.done : end], log, self.progress, is_end=False)
-            self.wires = [*self.wires, *wires]
+            self.wires = _appended(self.wires, wires, self.rules)
             self.system += system
             self.repairs += self._finished(log, messages)
             self.is_begun = self.is_begun or any(one.role != "system" for one in messages[self.done : end])
@@ -90,7 +90,7 @@ class Conversion:
         log = Log(self.rules)
         wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
         repairs = [*self.repairs, *self._finished(log, messages)]
-        return Converted([*self.wires, *wires], [*self.system, *system], repairs, log.problems)
+        return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
 
     def _finished(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
         """The repairs in order, with the signatures that each invalidates: those that were made before it was."""
@@ -107,7 +107,10 @@ class Conversion:
         system: list[Message] = []
         if histories.system is not None:
             own, system = self._without_system(own, log, is_begun=self.is_begun)
+        last = progress.previous
         found = repaired(joined(own), log, progress, is_end=is_end, thinks=self.thinks)
+        if found and last is not None and "same_role" in self.rules and wire_role(last) == wire_role(found[0]):
+            _named_if_both_came(last, found[0], log)
         wires: list[WireMessage] = []
         for message in found:
             wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
@@ -152,6 +155,20 @@ def _has_role(message: Message) -> bool:
     """Whether a system prompt came among the messages, and not beside them."""
     raw: Any = message.raw
     return isinstance(raw, dict) and "role" in raw
+
+
+def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
+    """Name that two messages become one, as it is named where both are looked at together."""
+    if last.raw is not None and first.raw is not None:
+        log.repaired("same_role", first.path, "two messages of one role are put into one")
+
+
+def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
+    """One list after another; where roles must alternate, what is left of neighbours of one role becomes one message."""
+    if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
+        return [*before, *wires]
+    last, first = before[-1], wires[0]
+    return [*before[:-1], {**last, "content": [*last["content"], *first["content"]]}, *wires[1:]]
 
 
 def _thinks(messages: Sequence[Message], to: Carrier) -> bool:

@@ -1,0 +1,826 @@
+"""Sick histories sent on by us and by others: how many a provider would take, and what ours takes of time.
+
+``python benchmarks/histories.py --litellm PYTHON --pydantic-ai PYTHON``, each the interpreter of an environment that the
+library is installed in: they do not install side by side. Ours needs toolshape[sdks], for the judges. Each case is in
+OpenAI's form and waits for the model's next answer; each library makes the whole request of it, up to the transport;
+nothing leaves the machine. One judge for all: the SDK's types, botocore's model, mistral-common's validator, and a small
+checker of what providers are known to refuse, which shares no code with toolshape.
+"""
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import functools
+import gc
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias
+
+__all__ = ["CASES", "MODELS", "judge"]
+
+JsonObject: TypeAlias = dict[str, Any]
+
+MODELS: Mapping[str, str] = {
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-pro",
+    "openai": "gpt-4o",
+    "bedrock": "anthropic.claude-sonnet-4-20250514-v1:0",
+    "mistral": "mistral-large-latest",
+    "cohere": "command-a-03-2025",
+}
+"""The targets, and the model that is asked at each."""
+
+# --- cases --------------------------------------------------------------------------------------------------------
+
+_ID, _OTHER = "call_Zk81bQx04TnPw7LmYd3VuEsa", "call_Rg62cHy95JoAv1KiNf8XtUqe"
+_PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def user(text: str) -> JsonObject:
+    return {"role": "user", "content": text}
+
+
+def said(text: str) -> JsonObject:
+    return {"role": "assistant", "content": text}
+
+
+def call(identifier: str = _ID, city: str = "Paris", name: str = "weather", arguments: str = "") -> JsonObject:
+    text = arguments or json.dumps({"city": city})
+    return {"id": identifier, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def calls(*made: JsonObject, text: str | None = None) -> JsonObject:
+    return {"role": "assistant", "content": text, "tool_calls": list(made)}
+
+
+def result(content: Any = "sunny", identifier: str = _ID) -> JsonObject:
+    return {"role": "tool", "tool_call_id": identifier, "content": content}
+
+
+def _with_id(identifier: str) -> list[JsonObject]:
+    return [ASK, calls(call(identifier)), result("sunny", identifier), said("It is sunny."), user("And now?")]
+
+
+ASK = user("What is the weather in Paris?")
+SEEN = [
+    {"type": "text", "text": "the sky"},
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PICTURE}"}},
+]
+BOTH = (call(), call(_OTHER, "Rome"))
+TOOL: JsonObject = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "Get the weather.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+"""The tool of all cases, as OpenAI is sent it."""
+
+CASES: Mapping[str, list[JsonObject]] = {
+    "healthy": [{"role": "system", "content": "Be brief."}, *_with_id(_ID)],
+    "parallel calls": [ASK, calls(*BOTH, text="I look."), result(), result("rain", _OTHER), said("Sun, rain."), ASK],
+    "dangling call, then the user": [ASK, calls(call()), user("Never mind. What is 2 + 2?")],
+    "orphan result": [ASK, said("It is sunny."), result("sunny", _OTHER), user("And now?")],
+    "late result": [ASK, calls(call()), user("Are you there?"), result(), said("Sunny."), user("And now?")],
+    "duplicate result": [ASK, calls(call()), result(), result("sunny, again"), said("Sunny."), user("And now?")],
+    "duplicate ids in two turns": [*_with_id(_ID), calls(call(city="Rome")), result("rain")],
+    "id of another provider": _with_id("functions.find:0"),
+    "id of 50 characters": _with_id("call_" + "0123456789" * 4 + "abcde"),
+    "two ids that sanitise to one": [
+        ASK,
+        calls(call("call|1"), call("call.1", "Rome")),
+        result("sunny", "call|1"),
+        result("rain", "call.1"),
+    ],
+    "cut arguments": [ASK, calls(call(arguments='{"city": "Par')), result("error: no JSON"), user("Try again.")],
+    "blank text beside a call": [ASK, calls(call(), text="\n\n"), result()],
+    "empty assistant message": [ASK, said(""), user("Hello?")],
+    "unknown tool, a dot in its name": [ASK, calls(call(name="files.read")), result("error: no such tool")],
+    "image in a result": [ASK, calls(call()), result(SEEN)],
+    "user right after a result": [ASK, calls(call()), result(), user("In French, please.")],
+}
+"""Histories that wait for the model's next answer."""
+
+# --- judge --------------------------------------------------------------------------------------------------------
+
+
+def judge(target: str, request: JsonObject) -> list[str]:
+    """What a provider would refuse of a request.
+
+    The first problem of each message that the SDK's types, botocore's model or mistral-common's validator find, and
+    then all that is known of the provider from public threads: see the rules of each target.
+    """
+    authority = {"bedrock": _botocore, "mistral": _mistral}.get(target, functools.partial(_typed, target))
+    return list(dict.fromkeys([*authority(request), *_RULES[target](request)]))
+
+
+def _messages(request: JsonObject) -> list[Any]:
+    return request.get("messages") or request.get("contents") or []
+
+
+def _typed(target: str, request: JsonObject) -> Iterator[str]:
+    if not _messages(request):
+        yield "no messages"
+    for at, message in enumerate(_messages(request)):
+        try:
+            _validate(target, message)
+        except ValueError as error:
+            yield f"messages[{at}]: {_first(error)}"
+
+
+def _first(error: Any) -> str:
+    """One line of an error of pydantic's: of a union, the member that was meant is as a rule the best fit."""
+    if not hasattr(error, "errors"):
+        return str(error)
+    by_member: dict[Any, list[Any]] = {}
+    for one in error.errors(include_url=False, include_input=False, include_context=False):
+        by_member.setdefault(one["loc"][:2], []).append(one)
+    best = min(by_member.values(), key=lambda found: ("literal" in found[0]["type"], len(found)))[0]
+    return f"{'.'.join(map(str, best['loc']))}: {best['msg']}"
+
+
+def _validate(target: str, message: Any) -> None:
+    """Raise what the SDK's own types say of a message."""
+    if target == "gemini":
+        from google.genai.types import Content
+
+        Content.model_validate_json(json.dumps(message))
+    else:
+        _forced(_adapter(target).validate_python(message, strict=True, extra="forbid"))
+
+
+@functools.cache
+def _adapter(target: str) -> Any:
+    from pydantic import TypeAdapter
+
+    if target == "openai":
+        from openai.types.chat import ChatCompletionMessageParam as Form
+    elif target == "anthropic":
+        from anthropic.types import MessageParam as Form
+    else:
+        from cohere.types import ChatMessageV2 as Form
+    return TypeAdapter[Any](Form)
+
+
+def _forced(value: Any) -> Any:
+    """Walk into pydantic's lazy iterators, which check nothing until then."""
+    if isinstance(value, dict):
+        return {key: _forced(inner) for key, inner in value.items()}
+    if value is None or isinstance(value, (str, bytes, int, float)) or hasattr(value, "model_dump"):
+        return value
+    return [_forced(inner) for inner in value]
+
+
+def _mistral(request: JsonObject) -> Iterator[str]:
+    """The SDK's types, and the validator of tokenizers up to V11."""
+    from mistral_common.protocol.instruct.request import ChatCompletionRequest
+    from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
+    from mistral_common.tokens.tokenizers.base import TokenizerVersion
+    from mistralai.client import models
+
+    forms = {"assistant": models.AssistantMessage, "system": models.SystemMessage}
+    forms |= {"tool": models.ToolMessage, "user": models.UserMessage}
+    for at, message in enumerate(request["messages"]):
+        try:
+            forms[message["role"]].model_validate(message)
+        except (KeyError, ValueError) as error:
+            yield f"messages[{at}]: {_first(error)}"
+    try:
+        parsed: Any = ChatCompletionRequest.from_openai(request["messages"], model="model")
+        get_validator(TokenizerVersion("v11"), ValidationMode.serving).validate_request(parsed)
+    except Exception as error:  # its own, pydantic's, and KeyError
+        yield f"mistral-common: {' '.join(str(getattr(error, 'message', error)).split())}"
+
+
+@functools.cache
+def _converse() -> Any:
+    from botocore.loaders import Loader
+    from botocore.model import ServiceModel
+
+    described = Loader().load_service_model("bedrock-runtime", "service-2")
+    return ServiceModel(described, "bedrock-runtime").operation_model("Converse").input_shape
+
+
+def _botocore(request: JsonObject) -> Iterator[str]:
+    from botocore.validate import ParamValidator
+
+    whole = {"modelId": MODELS["bedrock"], **request}
+    report = ParamValidator().validate(whole, _converse())
+    if report.has_errors():
+        yield from report.generate_report().splitlines()
+    yield from _unfit(whole, _converse(), "")
+
+
+def _unfit(value: Any, shape: Any, path: str) -> Iterator[str]:
+    """What botocore leaves to the service: patterns, lengths and enums."""
+    if shape.type_name == "structure" and isinstance(value, dict) and not shape.is_document_type:
+        for key in value.keys() & shape.members.keys():
+            yield from _unfit(value[key], shape.members[key], f"{path}.{key}")
+    elif shape.type_name == "list" and isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _unfit(inner, shape.member, f"{path}[{at}]")
+    elif shape.type_name == "string" and isinstance(value, str):
+        most, pattern = shape.metadata.get("max", len(value)), shape.metadata.get("pattern", ".*")
+        is_known = not shape.metadata.get("enum") or value in shape.metadata["enum"]
+        if len(value) > most or not re.fullmatch(pattern, value, re.DOTALL) or not is_known:
+            yield f"{path[1:]}: {value[:60]!r} is not of {pattern[:60]}, at most {most}"
+
+
+class Part(NamedTuple):
+    """A call, a result or a text: ``value`` is the id of a call or result, or the text."""
+
+    kind: str
+    value: Any
+    raw: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A message, or messages that count as one."""
+
+    role: str
+    parts: tuple[Part, ...] = ()
+
+    def of(self, kind: str) -> list[Any]:
+        return [part.value for part in self.parts if part.kind == kind]
+
+    def kinds(self) -> list[str]:
+        return [part.kind for part in self.parts]
+
+
+def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
+    """Neighbours of one of these roles as one turn."""
+    found: list[Turn] = []
+    for turn in turns:
+        if found and turn.role in roles and found[-1].role == turn.role:
+            found[-1] = Turn(role=turn.role, parts=found[-1].parts + turn.parts)
+        else:
+            found.append(turn)
+    return found
+
+
+def _pairing(turns: Sequence[Turn]) -> Iterator[str]:
+    """Every call has one result, in the turn after it, and every result has its call."""
+    for before, turn in pairwise([Turn(role="none"), *turns, Turn(role="none")]):
+        asked, given = Counter(before.of("call")), Counter(turn.of("result"))
+        if unanswered := [*(asked - given).elements()]:
+            yield f"calls without a result in the next turn: {unanswered}"
+        if unasked := [*(given - asked).elements()]:
+            yield f"results without a call in the turn before: {unasked}"
+
+
+def _matching(what: str, values: Iterable[str], pattern: str) -> Iterator[str]:
+    for value in values:
+        if not re.fullmatch(pattern, value):
+            yield f"{what} {value!r} is not of {pattern}"
+
+
+def _all(turns: Iterable[Turn], kind: str) -> list[Any]:
+    return [value for turn in turns for value in turn.of(kind)]
+
+
+def _names(turns: Iterable[Turn], pattern: str) -> Iterator[str]:
+    return _matching("tool name", _all(turns, "name"), pattern)
+
+
+def _chat_turns(request: JsonObject) -> list[Turn]:
+    turns: list[Turn] = []
+    for message in request["messages"]:
+        content, parts = message.get("content"), list[Part]()
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if message["role"] == "tool":
+            parts.append(Part("result", message.get("tool_call_id"), message))
+        elif content:
+            parts += [Part(one.get("type", "text"), one.get("text"), one) for one in blocks]
+        for one in message.get("tool_calls") or []:
+            parts += [Part("call", one["id"], one), Part("name", one["function"]["name"], one)]
+        turns.append(Turn(role=message["role"], parts=tuple(parts)))
+    return _joined(turns, "tool")
+
+
+def _openai_rules(request: JsonObject) -> Iterator[str]:
+    """openai/openai-agents-python#1061, agno-agi/agno#5116 (duplicate results), anomalyco/opencode#12653 (ids)."""
+    turns = _chat_turns(request)
+    yield from _pairing(turns)
+    yield from _matching("id", _all(turns, "call"), r"(?s).{1,40}")
+    yield from _names(turns, "[a-zA-Z0-9_-]{1,64}")
+
+
+def _mistral_rules(request: JsonObject) -> Iterator[str]:
+    """NousResearch/hermes-agent#20154 (user after result); mistral-common's tokenizer (empty messages)."""
+    turns = _chat_turns(request)
+    yield from _pairing(turns)
+    for before, turn in pairwise(turns):
+        if (before.role, turn.role) == ("tool", "user"):
+            yield "a user message right after a result (3230)"
+    if any(turn.role == "assistant" and not turn.parts for turn in turns):
+        yield "an assistant message with neither content nor calls"
+
+
+def _cohere_rules(request: JsonObject) -> Iterator[str]:
+    """oracle/langchain-oracle#10."""
+    return _pairing(_chat_turns(request))
+
+
+def _block_turns(request: JsonObject) -> list[Turn]:
+    """Of Anthropic and Bedrock alike; the texts in a result are not looked at."""
+    turns: list[Turn] = []
+    for message in request["messages"]:
+        content, parts = message["content"], list[Part]()
+        for block in [{"text": content}] if isinstance(content, str) else content:
+            asked = block.get("toolUse") or (block if block.get("type") == "tool_use" else None)
+            given = block.get("toolResult") or (block if block.get("type") == "tool_result" else None)
+            if asked:
+                parts += [Part("call", asked.get("toolUseId", asked.get("id")), asked), Part("name", asked["name"], 0)]
+            elif given:
+                parts.append(Part("result", given.get("toolUseId", given.get("tool_use_id")), given))
+            else:
+                parts.append(Part("text" if "text" in block else "other", block.get("text"), block))
+        turns.append(Turn(role=message["role"], parts=tuple(parts)))
+    return turns
+
+
+def _block_rules(turns: Sequence[Turn]) -> Iterator[str]:
+    """What the Claude models refuse at Anthropic and at Bedrock alike.
+
+    aaif-goose/goose#1624, anthropics/claude-code#2697 (pairing, results first), earendil-works/pi#4071 and
+    evalstate/fast-agent#668 (after calls), Anthropic's errors page and NousResearch/hermes-agent#63983 (blank text).
+    """
+    joined = _joined(turns, "user", "assistant")
+    yield from _pairing(joined)
+    for turn in joined:
+        kinds = [kind for kind in turn.kinds() if kind != "name"]
+        if "result" in kinds and set(kinds[: kinds.count("result")]) != {"result"}:
+            yield "results are not first in their message"
+        if "call" in kinds and set(kinds[kinds.index("call") :]) != {"call"}:
+            yield "content after a call"
+    if any(not text.strip() for text in _all(turns, "text")):
+        yield "blank text"
+    if not all(turn.parts for turn in turns):
+        yield "a message without content"
+
+
+def _anthropic_rules(request: JsonObject) -> Iterator[str]:
+    """QwenLM/qwen-code#8164 (ids), BerriAI/litellm#23510 (duplicates), anthropics/claude-code#96152 (names)."""
+    turns = _block_turns(request)
+    yield from _block_rules(turns)
+    yield from _matching("id", _all(turns, "call"), "[a-zA-Z0-9_-]+")
+    yield from _names(turns, "[a-zA-Z0-9_-]{1,128}")
+    if duplicates := [one for one, count in Counter(_all(turns, "call")).items() if count > 1]:
+        yield f"duplicate ids: {duplicates}"
+
+
+def _bedrock_rules(request: JsonObject) -> Iterator[str]:
+    """aws-samples/bedrock-access-gateway#239 (no tools), microsoft/semantic-kernel#10281 (roles), and those of blocks."""
+    turns = _block_turns(request)
+    yield from _block_rules(turns)
+    if any(before.role == turn.role for before, turn in pairwise(turns)):
+        yield "roles do not alternate"
+    if _all(turns, "call") and "toolConfig" not in request:
+        yield "calls, and no toolConfig"
+    given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
+    if any(one.get("status") == "error" and not one.get("content") for one in given):
+        yield "an error without content"
+
+
+def _gemini_turns(request: JsonObject) -> list[Turn]:
+    turns: list[Turn] = []
+    for content in request["contents"]:
+        parts: list[Part] = []
+        for part in content.get("parts") or []:
+            asked = part.get("functionCall") or part.get("function_call")
+            given = part.get("functionResponse") or part.get("function_response")
+            if asked:
+                parts += [Part("call", "call", asked), Part("name", asked["name"], asked)]
+            elif given:
+                parts.append(Part("result", "call", given))
+            else:
+                parts.append(Part("text" if "text" in part else "other", part.get("text"), part))
+        turns.append(Turn(role=content.get("role", "user"), parts=tuple(parts)))
+    return turns
+
+
+def _gemini_rules(request: JsonObject) -> Iterator[str]:
+    """microsoft/vscode#299295 (counts), continuedev/continue#11047 (place), maximhq/bifrost#4202 (images before 3)."""
+    turns = _gemini_turns(request)
+    yield from _pairing(turns)
+    for before, turn in pairwise([Turn(role="none"), *turns]):
+        if turn.of("call") and before.role != "user":
+            yield "a call turn after neither a user turn nor responses"
+    if not all(turn.parts for turn in turns):
+        yield "contents.parts must not be empty"
+    given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
+    if any(one.get("parts") for one in given) and re.match("gemini-[12]", MODELS["gemini"]):
+        yield "parts in a functionResponse, before Gemini 3"
+    yield from _names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+
+
+_RULES: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
+    "anthropic": _anthropic_rules,
+    "gemini": _gemini_rules,
+    "openai": _openai_rules,
+    "bedrock": _bedrock_rules,
+    "mistral": _mistral_rules,
+    "cohere": _cohere_rules,
+}
+
+
+def lost(case: str, request: JsonObject) -> list[str]:
+    """What the user said, and is not in the request: a valid one could be made of anything."""
+    whole = json.dumps(request, ensure_ascii=False, default=str)
+    words = [message["content"] for message in CASES[case] if message["role"] == "user"]
+    return [f"lost: {text!r}" for text in words if text not in whole]
+
+
+# --- libraries ----------------------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """The request that a library made, or why it made none."""
+
+    request: JsonObject | None
+    refused: str = ""
+
+
+Convert: TypeAlias = Callable[[str, list[JsonObject]], Any]
+
+
+def answered(convert: Convert, target: str, messages: list[JsonObject]) -> Answer:
+    try:
+        return Answer(convert(target, json.loads(json.dumps(messages))))
+    except Exception as error:  # whatever a library raises of a history
+        return Answer(None, f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
+
+
+def _tools() -> Any:
+    from toolshape import Registry, tool
+
+    def weather(city: str) -> str:
+        """Get the weather.
+
+        Args:
+            city: The city.
+        """
+        return f"sunny in {city}"
+
+    return Registry([tool(weather)])
+
+
+def _ours() -> Convert:
+    from toolshape import Conversation
+
+    tools = _tools()
+
+    def convert(target: str, messages: list[JsonObject]) -> JsonObject:
+        conversation = Conversation(tools)
+        conversation.read(messages, "openai")
+        return conversation.request(target, model=MODELS[target])
+
+    return convert
+
+
+class _Sent(BaseException):  # not an Exception: no library retries it
+    """The request has reached the transport."""
+
+
+_SENT: list[Any] = []
+
+
+def _keep(request: Any) -> Any:
+    """Stand for the transport: keep the body, send nothing."""
+    _SENT.append(json.loads(request.read() if hasattr(request, "read") else request.content))
+    raise _Sent
+
+
+def _kept(send: Callable[[], Any]) -> JsonObject:
+    """The body that reaches the transport."""
+    _SENT.clear()
+    try:
+        send()
+    except _Sent:
+        pass
+    except Exception:
+        if not _SENT:
+            raise
+    return _SENT[-1]
+
+
+def _litellm(*, modify_params: bool) -> Convert:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks for its list of prices
+    import httpx
+    import litellm
+
+    httpx.HTTPTransport.handle_request = lambda _, request: _keep(request)  # type: ignore[method-assign]
+    litellm.suppress_debug_info = True
+    prefixes = {"cohere": "cohere_chat"}
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region_name": "us-east-1"}
+
+    def convert(target: str, messages: list[JsonObject]) -> JsonObject:
+        litellm.modify_params = modify_params
+        given: JsonObject = keys if target == "bedrock" else {"api_key": "key"}
+        name = f"{prefixes.get(target, target)}/{MODELS[target]}"
+        return _kept(lambda: litellm.completion(name, messages, tools=[TOOL], max_retries=0, num_retries=0, **given))
+
+    return convert
+
+
+def _pydantic_ai() -> Convert:
+    from pydantic_ai.messages import repair_messages
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.tools import ToolDefinition
+
+    loop, models = asyncio.new_event_loop(), _ai_models()
+    function = TOOL["function"]
+    tool = ToolDefinition(
+        name=function["name"], description=function["description"], parameters_json_schema=function["parameters"]
+    )
+    parameters = ModelRequestParameters(function_tools=[tool])
+
+    def convert(target: str, messages: list[JsonObject]) -> JsonObject:
+        model = models[target]()
+        _, prepared = model.prepare_request(None, parameters)
+        history = repair_messages(_ai_messages(messages), repair_last_response=True)  # as an agent does
+        history = repair_messages(model.prepare_messages(history, prepared), repair_last_response=True)
+        return _kept(lambda: loop.run_until_complete(model.request(history, None, parameters)))
+
+    return convert
+
+
+def _ai_models() -> dict[str, Callable[[], Any]]:
+    import boto3
+    import httpx
+    import httpx2
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.models.cohere import CohereModel
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.models.mistral import MistralModel
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.bedrock import BedrockProvider
+    from pydantic_ai.providers.cohere import CohereProvider
+    from pydantic_ai.providers.google import GoogleProvider
+    from pydantic_ai.providers.mistral import MistralProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    old: JsonObject = {"api_key": "key", "http_client": httpx.AsyncClient(transport=httpx.MockTransport(_keep))}
+    new: JsonObject = {"api_key": "key", "http_client": httpx2.AsyncClient(transport=httpx2.MockTransport(_keep))}
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    client = boto3.client("bedrock-runtime", **keys)
+
+    def keep(params: JsonObject, **_: Any) -> None:
+        _SENT.append(json.loads(params["body"]))
+        raise _Sent
+
+    client.meta.events.register("before-call.bedrock-runtime", keep)
+    return {
+        "anthropic": lambda: AnthropicModel(MODELS["anthropic"], provider=AnthropicProvider(**new)),
+        "gemini": lambda: GoogleModel(MODELS["gemini"], provider=GoogleProvider(**new)),
+        "openai": lambda: OpenAIChatModel(MODELS["openai"], provider=OpenAIProvider(**new)),
+        "bedrock": lambda: BedrockConverseModel(MODELS["bedrock"], provider=BedrockProvider(bedrock_client=client)),
+        "mistral": lambda: MistralModel(MODELS["mistral"], provider=MistralProvider(**old)),
+        "cohere": lambda: CohereModel(MODELS["cohere"], provider=CohereProvider(**old)),
+    }
+
+
+def _ai_messages(messages: Iterable[JsonObject]) -> list[Any]:
+    """The history in its own form, message for message: it reads nobody else's."""
+    from pydantic_ai import messages as ai
+
+    names: dict[str, str] = {}
+    found: list[Any] = []
+    for message in messages:
+        content = message.get("content")
+        match message["role"]:
+            case "system":
+                found.append(ai.ModelRequest(parts=[ai.SystemPromptPart(content=content)]))
+            case "user":
+                found.append(ai.ModelRequest(parts=[ai.UserPromptPart(content=content)]))
+            case "tool":
+                given = content if isinstance(content, str) else [_ai_content(one) for one in content]
+                name = names.get(message["tool_call_id"], "unknown")
+                part = ai.ToolReturnPart(tool_name=name, content=given, tool_call_id=message["tool_call_id"])
+                found.append(ai.ModelRequest(parts=[part]))
+            case _:
+                parts: list[Any] = [ai.TextPart(content=content)] if content else []
+                for one in message.get("tool_calls") or []:
+                    names[one["id"]] = name = one["function"]["name"]
+                    parts.append(ai.ToolCallPart(name, one["function"]["arguments"], tool_call_id=one["id"]))
+                found.append(ai.ModelResponse(parts=parts))
+    return found
+
+
+def _ai_content(block: JsonObject) -> Any:
+    from pydantic_ai.messages import BinaryContent
+
+    if block["type"] == "text":
+        return block["text"]
+    head, data = block["image_url"]["url"].removeprefix("data:").split(";base64,")
+    return BinaryContent(data=base64.b64decode(data), media_type=head)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """A row of the table; ``peer`` is who runs it in a process of its own, ``None`` for us."""
+
+    name: str
+    peer: str | None
+    distribution: str
+    make: Callable[[], Convert]
+
+
+LIBRARIES = (
+    Library(name="toolshape", peer=None, distribution="toolshape", make=_ours),
+    Library(
+        name="litellm", peer="litellm", distribution="litellm", make=functools.partial(_litellm, modify_params=False)
+    ),
+    Library(
+        name="litellm, modify_params",
+        peer="litellm",
+        distribution="litellm",
+        make=functools.partial(_litellm, modify_params=True),
+    ),
+    Library(name="pydantic-ai", peer="pydantic_ai", distribution="pydantic-ai-slim", make=_pydantic_ai),
+)
+
+
+class Run(NamedTuple):
+    """What a library made of every case for every target."""
+
+    version: str
+    answers: dict[str, dict[str, Answer]]
+
+
+def run(library: Library) -> Run:
+    convert = library.make()
+    answers = {
+        target: {case: answered(convert, target, messages) for case, messages in CASES.items()} for target in MODELS
+    }
+    return Run(importlib.metadata.version(library.distribution), answers)
+
+
+def serve(name: str) -> None:
+    """Run a library here, and print what it made: this is the other side of ``run_by``."""
+    with contextlib.redirect_stdout(sys.stderr):
+        version, answers = run(next(one for one in LIBRARIES if one.name == name))
+    print(json.dumps([version, answers]))
+
+
+def run_by(python: str, library: Library) -> Run:
+    """Run a library in a process of another interpreter."""
+    command = [python, "-W", "ignore", __file__, "--serve", library.name]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    version, answers = json.loads(ran.stdout.splitlines()[-1])
+    return Run(version, {to: {case: Answer(*one) for case, one in of.items()} for to, of in answers.items()})
+
+
+# --- costs --------------------------------------------------------------------------------------------------------
+
+
+def long_history(turns: int = 250) -> list[JsonObject]:
+    """A healthy history: a system prompt, then four messages a turn, but for the last answer."""
+    found: list[JsonObject] = [{"role": "system", "content": "Be brief."}]
+    for number in range(turns):
+        identifier = f"call_{number:024}"
+        found += [user(f"Question {number}"), calls(call(identifier)), result(f"sunny {number}", identifier)]
+        found.append(said(f"Answer {number}"))
+    return found[:-1]
+
+
+def best(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
+    """The milliseconds that something takes at best, each time of something new."""
+    found: list[float] = []
+    for _ in range(rounds):
+        given = prepare()
+        gc.collect()
+        started = perf_counter()
+        timed(given)
+        found.append(perf_counter() - started)
+    return min(found) * 1000
+
+
+def cost_rows() -> Iterator[tuple[str, str]]:
+    """What 1,000 messages cost, and by how much the requests of a conversation grow."""
+    from toolshape import Conversation
+
+    tools, messages = _tools(), long_history()
+    bound = tools.bind("openai")
+
+    def conversation() -> Any:
+        made = Conversation(tools)
+        made.read(messages, "openai")
+        return made
+
+    assert len(messages) == 1000  # noqa: PLR2004 - as the table says
+    assert not bound.check_messages(messages)
+    reading = best(lambda: Conversation(tools), lambda one: one.read(messages, "openai"))
+    checking = best(lambda: None, lambda _: bound.check_messages(messages))
+    yield "read 1,000 messages of OpenAI", f"{reading:.1f} ms"
+    yield "check them", f"{checking:.1f} ms"
+    for target, model in MODELS.items():
+        took = best(conversation, lambda one, to=target, of=model: one.request(to, model=of))
+        yield f"request of them to {target}", f"{took:.1f} ms"
+    for target in MODELS:
+        early, late = growth(target)
+        said_of = f"{late / early:.2f} ({late:.3f} ms to {early:.3f} ms)"
+        yield f"request at turn 1,000, in ratio to turn 10, {target}", said_of
+
+
+def growth(target: str, rounds: int = 15) -> tuple[float, float]:
+    """The milliseconds of a request at turn 10 and from turn 1,000 on, at best, measured in turns."""
+    found: tuple[list[float], list[float]] = ([], [])
+    grown = conversation_of(target, 999)
+    for number in range(rounds):
+        found[0].append(seconds_of_turn(conversation_of(target, 9), target, 9))
+        found[1].append(seconds_of_turn(grown, target, 999 + number))
+    return min(found[0]) * 1000, min(found[1]) * 1000
+
+
+def conversation_of(target: str, turns: int) -> Any:
+    from toolshape import Conversation
+
+    made = Conversation(_tools())
+    for number in range(turns):
+        seconds_of_turn(made, target, number)
+    return made
+
+
+def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
+    """What the request with the results takes, in a turn of a question, a call and an answer."""
+    conversation.user(f"Question {number}")
+    conversation.request(target, model=MODELS[target])
+    conversation.dispatch(_response(calls(call(f"call_{number:024}"))), provider="openai")
+    started = perf_counter()
+    conversation.request(target, model=MODELS[target])
+    took = perf_counter() - started
+    conversation.dispatch(_response(said(f"Answer {number}")), provider="openai")
+    return took
+
+
+def _response(message: JsonObject) -> JsonObject:
+    finish = "tool_calls" if "tool_calls" in message else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"id": "r", "object": "chat.completion", "created": 0, "model": MODELS["openai"], "choices": [choice]}
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+
+def problems_of(case: str, target: str, answer: Answer) -> list[str]:
+    if answer.request is None:
+        return [f"not converted: {answer.refused}"]
+    return judge(target, answer.request) + lost(case, answer.request)
+
+
+def as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines])
+
+
+def validity(pythons: Mapping[str, str | None]) -> str:
+    """The table of what is valid after conversion, and a line for each case that is not."""
+    rows: list[list[str]] = []
+    lines: list[str] = []
+    for library in LIBRARIES:
+        python = None if library.peer is None else pythons.get(library.peer)
+        if library.peer is not None and python is None:
+            rows.append([f"{library.name} (not here)", *["" for _ in MODELS]])
+            continue
+        version, answers = run(library) if python is None else run_by(python, library)
+        cells: list[str] = []
+        for target in MODELS:
+            found = {case: problems_of(case, target, answer) for case, answer in answers[target].items()}
+            cells.append(f"{sum(not one for one in found.values())}/{len(CASES)}")
+            lines += [f"- {library.name}, {target}, {case}: {'; '.join(one)}" for case, one in found.items() if one]
+        rows.append([f"{library.name} {version}", *cells])
+    return "\n".join([as_table(["valid after conversion", *MODELS], rows), "", *lines])
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--litellm", help="a Python that has litellm")
+    parser.add_argument("--pydantic-ai", help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]")
+    parser.add_argument("--serve", choices=[one.name for one in LIBRARIES], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve is not None:
+        serve(given.serve)
+        return
+    print(validity(vars(given)))
+    print()
+    print(as_table(["of toolshape", "at best"], cost_rows()))
+
+
+if __name__ == "__main__":
+    main()
