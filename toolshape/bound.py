@@ -128,9 +128,9 @@ class Bound:
         """
         return {one.name: one.is_strict for one in self._shapes.values()}[name]
 
-    def wire_names(self) -> list[tuple[str, str]]:
-        """The name that each tool is sent under, and its own, in the order of the export."""
-        return [(one.wire_name, one.name) for one in self._shapes.values()]
+    def names_by_wire_name(self) -> dict[str, str]:
+        """The tools' own names by those that they are sent under, in the order of the export."""
+        return {one.wire_name: one.name for one in self._shapes.values()}
 
     def report(self) -> Report:
         """The differences between the tools and what this provider is sent, and the findings of each tool."""
@@ -142,7 +142,7 @@ class Bound:
 
     @property
     def fingerprint(self) -> str:
-        """A name for what the provider is sent of these tools: the same bytes have the same, in every process."""
+        """Identifies what the provider is sent of these tools: equal exports have equal fingerprints, in every process."""
         if not self._fingerprint:
             entries = b",".join(shape.entry for shape in self._shapes.values())
             self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
@@ -316,7 +316,7 @@ class Bound:
         Args:
             messages: As for ``read_messages``.
             model: The model that is asked: some rules hold for some models alone.
-            repairs: Rules that are to be left alone, as ``{"blank_text": False}``.
+            repairs: Rules to switch off, as ``{"blank_text": False}``; ``False`` switches off all of the provider's.
 
         Raises:
             ResponseError: They are no messages.

@@ -13,6 +13,8 @@ from toolshape.dispatch.plan import OnProgress, Plan
 from toolshape.errors import HistoryError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.history.conversion import Conversion
+from toolshape.history.order import begins_turn
+from toolshape.message_json import message_from_json, message_to_json
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -20,16 +22,13 @@ from toolshape.messages import (
     Repair,
     TextPart,
     ToolCallPart,
-    ToolResultPart,
-    message_from_json,
-    message_to_json,
 )
 from toolshape.parts import File, Image, Text
 from toolshape.providers import family_of, get
 from toolshape.registry import Registry
 from toolshape.results import Results, sendable
-from toolshape.wire.bodies import member, parsed_body, plain
-from toolshape.wire.provider import AnyProvider, Strictness
+from toolshape.wire.bodies import model_of, parsed_body, plain
+from toolshape.wire.provider import AnyProvider, Provider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,8 +122,8 @@ class Conversation:
     def _add(self, results: Results, model: str | None) -> None:
         if id(results) in self._added:
             raise UsageError("these results are in the conversation already: dispatch appends them")
-        provider = get(results.provider.name)
-        bound = self._bound_of(provider.name)
+        provider = get(results.provider) if isinstance(results.provider, Provider) else get(results.provider.name)
+        bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
             model = self._asked[1]  # the name that was asked for, whatever it stands for today
         handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
@@ -137,18 +136,18 @@ class Conversation:
             self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
         self._added[id(results)] = results
 
-    def _bound_of(self, name: str) -> Bound:
+    def _bound_of(self, provider: Provider) -> Bound:
         """The shapes that were sent to a provider last."""
-        if self._asked is not None and self._asked[0].provider.name == name:
+        if self._asked is not None and self._asked[0].provider is provider:
             return self._asked[0]
-        return self.tools.bind(name)
+        return self.tools.bind(provider)
 
     def _bound_for(self, response: Any, provider: AnyProvider | None) -> Bound:
         if provider is not None:
-            return self._bound_of(get(provider).name)
+            return self._bound_of(get(provider))
         if self._asked is not None:
             return self._asked[0]
-        return self._bound_of(family_of(response).name)
+        return self._bound_of(family_of(response))
 
     def request(
         self,
@@ -190,10 +189,12 @@ class Conversation:
         converted = self._conversion(bound, model, repairs).of(self._messages)
         self.repairs = tuple(converted.repairs)
         problems = list(converted.problems)
-        if histories.rule("tools_missing", model) and not request and any(map(_has_call, self._messages)):
-            hint = "give the conversation its tools"
-            message = "calls are in the history, and the request has no tools"
-            problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint))
+        missing = histories.rule("tools_missing", model)
+        is_on = missing is not None and "tools_missing" not in switched_off(repairs)
+        if missing is not None and is_on and not request and any(map(_has_call, self._messages)):
+            message, hint = "calls are in the history, and the request has no tools", "give the conversation its tools"
+            evidence = missing.evidence
+            problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint, evidence=evidence))
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked = bound, model
@@ -233,10 +234,14 @@ class Conversation:
         Raises:
             ResponseError: It is not a response of the provider's family.
         """
+        return self._read(response, provider)[0]
+
+    def _read(self, response: Any, provider: AnyProvider | None) -> tuple[Plan, str | None]:
+        """The plan of a response, and the model that it names."""
         if isinstance(response, Collector):
-            return response.plan()
+            return response.plan(), response.model
         body = parsed_body(response)
-        return self._bound_for(body, provider).plan(body)
+        return self._bound_for(body, provider).plan(body), model_of(body)
 
     def dispatch(
         self,
@@ -260,15 +265,15 @@ class Conversation:
             ResponseError: It is not a response of the provider's family; nothing was appended.
             UsageError: As for ``Plan.run``; nothing was run or appended.
         """
-        plan = self.plan(response, provider=provider)
+        plan, model = self._read(response, provider)
         try:
             results = plan.run(inject=inject, limit=limit, on_progress=on_progress)
         except UsageError:
             raise
         except BaseException:
-            self._add(plan.results, _model_of(response))
+            self._add(plan.results, model)
             raise
-        self._add(results, _model_of(response))
+        self._add(results, model)
         return results
 
     async def adispatch(
@@ -281,15 +286,15 @@ class Conversation:
         on_progress: OnProgress | None = None,
     ) -> Results:
         """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
-        plan = self.plan(response, provider=provider)
+        plan, model = self._read(response, provider)
         try:
             results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
         except UsageError:
             raise
         except BaseException:
-            self._add(plan.results, _model_of(response))
+            self._add(plan.results, model)
             raise
-        self._add(results, _model_of(response))
+        self._add(results, model)
         return results
 
     def trimmed(self, keep: int) -> "Conversation":
@@ -303,7 +308,7 @@ class Conversation:
         """
         if not (type(keep) is int and keep > 0):
             raise UsageError(f"keep= is how many turns are kept, 1 or more, not {keep!r}")
-        begins = [at for at, message in enumerate(self._messages) if _begins_turn(message)]
+        begins = [at for at, message in enumerate(self._messages) if begins_turn(message)]
         start = begins[-keep] if len(begins) >= keep else 0
         kept = [one for at, one in enumerate(self._messages) if at >= start or one.role == "system"]
         made = Conversation(self.tools, kept)
@@ -369,20 +374,6 @@ def _as_called(message: Message, calls: Iterator[Call], finish: str | None) -> M
 
 def _has_call(message: Message) -> bool:
     return any(isinstance(part, ToolCallPart) for part in message.parts)
-
-
-def _begins_turn(message: Message) -> bool:
-    is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
-    return message.role == "user" and bool(message.parts) and not is_answer
-
-
-def _model_of(response: Any) -> str | None:
-    """The model that a response names."""
-    for name in ("model", "modelVersion", "model_version"):
-        given = member(response, name)
-        if isinstance(given, str) and given:
-            return given
-    return None
 
 
 def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:

@@ -7,11 +7,22 @@ the laws.
 
 from toolshape import parts
 from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from toolshape.parts import File, Image, Part, Text
 from toolshape.providers import available, family_of, get, recognised
 from toolshape.results import Result
 from toolshape.schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
 from toolshape.wire import bodies, ids
+from toolshape.wire.histories import IN_ONE_MESSAGE, Encode, Histories, HistoryRule, history_rules
 from toolshape.wire.provider import (
     Budget,
     Choice,
@@ -28,25 +39,37 @@ from toolshape.wire.provider import (
 )
 
 __all__ = [
+    "IN_ONE_MESSAGE",
     "Budget",
     "Choice",
     "Completed",
+    "Encode",
     "Facts",
     "File",
     "Finish",
+    "Histories",
+    "HistoryRule",
     "Image",
     "JsonObject",
     "JsonSchema",
+    "MediaPart",
+    "Message",
+    "MessagePart",
     "NameRule",
     "OutboundCall",
     "Part",
     "Provider",
+    "ProviderPart",
     "Read",
     "Reading",
+    "ReasoningPart",
     "Result",
     "Spec",
     "Strictness",
     "Text",
+    "TextPart",
+    "ToolCallPart",
+    "ToolResultPart",
     "WireCall",
     "WireMessage",
     "arrows",
@@ -56,6 +79,7 @@ __all__ = [
     "constrained",
     "family_of",
     "get",
+    "history_rules",
     "ids",
     "lens",
     "limits",

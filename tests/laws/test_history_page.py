@@ -1,8 +1,10 @@
 """docs/histories.md is what the providers say; ``python tests/laws/test_history_page.py`` writes it."""
 
 from pathlib import Path
+from typing import get_args
 
 from toolshape.providers import available, get
+from toolshape.wire.histories import HistoryRuleName
 
 PAGE = Path(__file__).parents[2] / "docs" / "histories.md"
 HEAD = """# Histories, rule by rule
@@ -41,6 +43,12 @@ def test_the_page_is_what_the_providers_say():
         histories = get(name).histories
         for rule in () if histories is None else histories.rules:
             assert "20" in rule.evidence, rule
+
+
+def test_every_rule_is_in_the_page_on_conversations():
+    """With what is done about it."""
+    text = (PAGE.parent / "conversations.md").read_text(encoding="utf-8").partition("## The rules")[2]
+    assert [name for name in get_args(HistoryRuleName) if f"`{name}`" not in text] == []
 
 
 if __name__ == "__main__":

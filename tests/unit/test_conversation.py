@@ -234,7 +234,7 @@ def test_a_stream_and_a_text_answer():
     assert [one.role for one in conversation] == ["user", "assistant", "tool", "assistant"]
     assert conversation.messages[-1].finish == "stop"
     assert conversation.messages[1].origin == Origin(
-        provider="openai", model="gpt-5", tools=TOOLS.bind("openai").fingerprint
+        provider="openai", model="gpt-5", fingerprint=TOOLS.bind("openai").fingerprint
     )
 
 
@@ -481,7 +481,7 @@ def test_a_user_s_image_goes_along(provider):
     conversation = Conversation(TOOLS)
     conversation.user("Look.", Image(PNG), Image(url="https://example.com/a.png"))
     text = json.dumps(conversation.request(provider), default=lambda given: given.hex())
-    carries = get(provider).histories.carries
+    carries = get(provider).histories.input_kinds
     assert ("iVBORw==" in text or PNG.hex() in text) == ("image" in carries)
     assert "https://example.com/a.png" in text
     named = [one.rule for one in conversation.repairs]

@@ -112,7 +112,7 @@ def test_a_status_that_says_it_alone(status, kind, retryable):
 def test_tools_are_named_by_their_own_names():
     """By what was sent; by its number, with the tools or with the request at hand; the path is that of the values."""
     openai_bound = TOOLS.bind("openai")
-    wire_name = openai_bound.wire_names()[1][0]
+    wire_name = list(openai_bound.names_by_wire_name())[1]
     body = openai(
         f"Invalid schema for function '{wire_name}': In context=('properties', 'lines', 'items'), schema must have a 'type' key."
     )
@@ -175,6 +175,25 @@ def test_how_long_to_wait(headers, body, seconds, monkeypatch):
     failure = explain(Response(429, json.dumps(body).encode(), headers))
     assert failure.kind == "rate"
     assert failure.retry_after == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_the_rate_that_is_used_up_decides():
+    """Not the one whose reset comes first."""
+    headers = {
+        "x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-requests": "5",
+        "x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "0",
+    }  # fmt: skip
+    assert explain(Response(429, b"", headers)).retry_after == 360.0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("invalid_api_key", "auth"), ("rate_limit_exceeded", "rate"), ("invalid_function_parameters", "schema")],
+)
+def test_codes_go_before_words(code, kind):
+    """Whatever else stands in the message."""
+    for words in ("maximum context length", "schema", "tool_use_failed", "messages[3]"):
+        assert explain(openai(words, code)).kind == kind
 
 
 def test_what_the_server_says_of_retrying_counts():

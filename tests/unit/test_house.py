@@ -68,7 +68,7 @@ LONG_MODULES = {
     "toolshape.testing.laws": 460,
     "toolshape.registry": 365,
     "toolshape.bound": 340,
-    "toolshape.conversation": 395,
+    "toolshape.conversation": 400,
     "toolshape.errors": 310,
     "toolshape.dispatch.plan": 375,
     "toolshape.function.model": 335,

@@ -1,9 +1,13 @@
 """Histories that are odd and real: what an attack on conversations found, each once."""
 
+import dataclasses
+import json
+
 import pytest
 
 from toolshape import Conversation, File, Registry, ResponseError, UsageError, tool
 from toolshape.messages import ToolResultPart
+from toolshape.providers import get
 
 
 @tool
@@ -329,6 +333,42 @@ def test_what_is_given_wrongly_says_so():
     for pair in (("f", {}, 1), ("f", None), ("f", "x")):
         with pytest.raises(UsageError, match="a pair of a tool's name"):
             TOOLS.bind("openai").say([pair])
+
+
+def test_rules_that_cannot_be_switched_off():
+    """They are how messages are written for another, not repairs of them."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    with pytest.raises(UsageError, match="foreign_part cannot be switched off"):
+        made.request("openai", repairs={"foreign_part": False})
+
+
+def test_a_provider_that_nobody_registered():
+    """A record of one's own goes through request, dispatch and back."""
+    mine = dataclasses.replace(get("openai"), name="mine")
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request(mine, model="m")
+    assert made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("a"))}]}).ok
+    assert made.messages[1].origin.provider == "mine"
+    assert made.request(mine, model="m")["messages"][1] == asks(call("a"))
+
+
+def test_the_model_is_read_of_what_came():
+    """Of JSON text and of a stream as of a dict, where the request named none."""
+    body = {"model": "deepseek-x", "choices": [{"finish_reason": "tool_calls", "message": asks(call("a"))}]}
+    chunk = {
+        "model": "deepseek-x",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Ok."}, "finish_reason": "stop"}],
+    }
+    for kind in ("dict", "text", "stream"):
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.request("deepseek")
+        collector = made.collector()
+        collector.feed(chunk)
+        made.dispatch({"dict": body, "text": json.dumps(body), "stream": collector}[kind])
+        assert made.messages[1].origin.model == "deepseek-x", kind
 
 
 def test_results_are_added_once_each():

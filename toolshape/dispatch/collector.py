@@ -10,6 +10,7 @@ from toolshape.dispatch.receive import folded, reading_of
 from toolshape.dispatch.resolve import call_of
 from toolshape.errors import ResponseError
 from toolshape.providers import families, recognised
+from toolshape.wire.bodies import member, model_of
 from toolshape.wire.provider import Provider
 from toolshape.wire.stream_events import Decoder
 
@@ -23,7 +24,7 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_handlers", "_last", "_provider", "_response")
+    __slots__ = ("_complete", "_decoder", "_handlers", "_last", "_model", "_provider", "_response")
 
     def __init__(self, provider: Provider, handlers: Handlers) -> None:
         self._provider = provider
@@ -32,6 +33,7 @@ class Collector:
         self._complete: set[int] = set()
         self._response: JsonObject = {}
         self._last: Any = None
+        self._model: str | None = None
 
     def feed(self, chunk: Any) -> list[Call]:
         """Take one more piece of the stream.
@@ -79,6 +81,11 @@ class Collector:
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
         return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
 
+    @property
+    def model(self) -> str | None:
+        """The model that the stream names, once it has."""
+        return self._model
+
     def __reduce__(self) -> Any:
         raise TypeError(
             "a Collector cannot be pickled: it holds a stream that is not over; pickle its calls, or results"
@@ -120,6 +127,9 @@ class Collector:
 
     def _folded(self, event: Any) -> list[Call]:
         self._last = event
+        if self._model is None:
+            held = (event, member(event, "message"), member(event, "response"))
+            self._model = next((name for one in held if (name := model_of(one))), None)
         done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
         self._complete.update(at for at, _ in done)
         return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]

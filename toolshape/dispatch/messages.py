@@ -63,7 +63,7 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """The rules of histories that are switched off.
 
     Raises:
-        UsageError: There is no such rule.
+        UsageError: There is no such rule, or it cannot be switched off.
     """
     if repairs is None or repairs is True:
         return frozenset()
@@ -71,10 +71,15 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
         raise UsageError(f'repairs= is True, False, or what is off, as {{"blank_text": False}}, not {repairs!r}')
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:
-        return names - CARRY_RULES
+        return names - CARRY_RULES - {"foreign_reasoning"}
     if unknown := sorted(repairs.keys() - names):
         raise UsageError(f"there is no repair {unknown[0]!r}; there are {', '.join(sorted(names))}")
-    return frozenset(name for name, is_on in repairs.items() if not is_on)
+    off = frozenset(name for name, is_on in repairs.items() if not is_on)
+    if always := sorted(off & CARRY_RULES):
+        raise UsageError(
+            f"{always[0]} cannot be switched off: it is how the messages of one provider are written for another"
+        )
+    return off
 
 
 def read_messages(
@@ -101,7 +106,7 @@ def read_messages(
         UsageError: The provider has no histories.
         ResponseError: They are no messages.
     """
-    origin = Origin(provider=provider.name, model=model, tools=sent)
+    origin = Origin(provider=provider.name, model=model, fingerprint=sent)
     is_ours = sent == fingerprint
     return [
         replace(

@@ -65,7 +65,7 @@ class _Sign(NamedTuple):
 
 
 _SERVER = tuple(range(501, 600))
-_GONE = (401, 403, 429)
+_NOT_ABOUT_CONTENT = (401, 403, 429)
 
 
 def _sign(
@@ -113,7 +113,7 @@ _SIGNS = (
         r"arguments to a tool_call|invalid_request_message_order|(?:messages|input)\.?\[\d+\]|"
         r"(?:^|[\s'\"(])(?:messages|contents)\.\d+|#/messages/\d+|message\[\d+\]|at message index|function_response\.|"
         r"thinking.{0,30}block|must alternate|must start with a user message|non-empty content|must be non-empty",
-        never=(*_GONE, 500, *_SERVER),
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
         "schema",
@@ -121,7 +121,7 @@ _SIGNS = (
         r"function name\b|length of the tool name|Function name was|'strict' is not a valid field|"
         r"extra_forbidden.{0,80}tools|Invalid schema for function|invalid_function_parameters|input_schema|inputSchema|"
         r"JSON.?schema|tool schema|properties|\$ref|schema",
-        never=(*_GONE, 500, *_SERVER),
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
         "request",
@@ -134,6 +134,25 @@ _SIGNS = (
     _sign("network", r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
     _sign("overloaded", r"api_error|InternalServer|ServiceUnavailable|server_error", retryable=True),
 )
+_BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
+    (
+        "quota",
+        False,
+        re.compile(r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|quota_exceeded"),
+    ),
+    ("model", True, re.compile(r"tool_use_failed|ModelErrorException|ModelStreamErrorException")),
+    (
+        "limits",
+        False,
+        re.compile(r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"),
+    ),
+    ("schema", False, re.compile(r"invalid_function_parameters")),
+    ("history", False, re.compile(r"invalid_request_message_order|3230")),
+    ("auth", False, re.compile(r"invalid_api_key|authentication_error|permission_error|AccessDeniedException")),
+    ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
+    ("overloaded", True, re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException")),
+)
+"""Codes that mean one thing, whatever words stand beside them."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
     401: ("auth", False),
     402: ("quota", False),
@@ -155,28 +174,28 @@ _OF_CALL: dict[str, FailureKind] = {
 }
 
 
-def explain(error: Any, tools: Bound | None = None) -> Failure:
+def explain(error: Any, bound: Bound | None = None) -> Failure:
     """Say of a failure whose it is, where, and whether to try again.
 
-    What the provider says decides, its codes before its words; where that says nothing, the status does.
+    Codes that mean one thing decide, else what the provider says in words; where that says nothing, the status does.
 
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        tools: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error holds it.
+        bound: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error holds it.
 
     Returns:
         The failure; one that is not understood has the kind ``unknown``, and all that was found.
     """
     try:
-        return _explained(error, tools)
+        return _explained(error, bound)
     except Exception as problem:  # somebody's object, which raises where it is asked
         return Failure(
             kind="unknown", retryable=False, message=f"not understood: {type(problem).__name__}", error=error
         )
 
 
-def _explained(error: Any, tools: Bound | None) -> Failure:
+def _explained(error: Any, bound: Bound | None) -> Failure:
     if isinstance(error, CallError):
         return _of_call(error)
     if isinstance(error, (ExportError, HistoryError)) and error.problems:
@@ -199,7 +218,7 @@ def _explained(error: Any, tools: Bound | None) -> Failure:
         retryable=retryable,
         message=facts.message,
         retry_after=wait if is_waiting and retryable else None,
-        tool=_tool_name(place, facts, tools) if is_placed else None,
+        tool=_tool_name(place, facts, bound) if is_placed else None,
         path=(place.message if kind == "history" else place.path) if is_placed else "",
         rule=(place.keyword if kind == "schema" and place.keyword else next(iter(facts.codes), "")),
         status=facts.status,
@@ -209,12 +228,8 @@ def _explained(error: Any, tools: Bound | None) -> Failure:
 
 
 def _kind(facts: Facts) -> tuple[FailureKind, bool]:
-    said = " ".join(one for one in (facts.param, facts.message, facts.details, *facts.codes) if one)
-    if facts.is_provider and not (facts.is_transport and facts.status is None):
-        for sign in _SIGNS:
-            is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
-            if is_possible and facts.status not in sign.never and sign.pattern.search(said):
-                return sign.kind, sign.retryable
+    if facts.is_provider and not (facts.is_transport and facts.status is None) and (said := _said(facts)):
+        return said
     if facts.status in _BY_STATUS:
         return _BY_STATUS[facts.status]
     if facts.is_transport or facts.is_timeout:
@@ -224,6 +239,19 @@ def _kind(facts: Facts) -> tuple[FailureKind, bool]:
     if facts.status is not None and facts.status >= 400:  # noqa: PLR2004 - and of clients
         return "request", False
     return "unknown", False
+
+
+def _said(facts: Facts) -> tuple[FailureKind, bool] | None:
+    """What the provider's codes mean, or else its words."""
+    for kind, retryable, pattern in _BY_CODE:
+        if any(pattern.fullmatch(code) for code in facts.codes):
+            return kind, retryable
+    said = " ".join(one for one in (facts.param, facts.message, facts.details, *facts.codes) if one)
+    for sign in _SIGNS:
+        is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
+        if is_possible and facts.status not in sign.never and sign.pattern.search(said):
+            return sign.kind, sign.retryable
+    return None
 
 
 def _of_call(error: CallError) -> Failure:
@@ -240,16 +268,14 @@ def _of_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Place, facts: Facts, tools: Bound | None) -> str | None:
+def _tool_name(place: Place, facts: Facts, bound: Bound | None) -> str | None:
     """The tool's own name: by the name that was sent, or by its number among those that were."""
-    sent = [] if tools is None else tools.wire_names()
+    sent = {} if bound is None else bound.names_by_wire_name()
     if place.tool_name is not None:
-        return dict(sent).get(place.tool_name, place.tool_name)
+        return sent.get(place.tool_name, place.tool_name)
     if place.tool_number is None:
         return None
-    if sent:
-        return sent[place.tool_number][1] if place.tool_number < len(sent) else None
-    names = _names_in(facts.request)
+    names = list(sent.values()) if sent else _names_in(facts.request)
     return names[place.tool_number] if place.tool_number < len(names) else None
 
 

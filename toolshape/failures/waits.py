@@ -42,8 +42,16 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
         words = re.sub(r"\s", "", one[1]).lower()
         found.append(_seconds(re.sub(r"(second|minute|hour)s?", lambda unit: unit[1][0], words), now))
     if is_limited:
-        found += [_seconds(value, now) for name, value in headers.items() if _RESETS.match(name)]
+        found.append(_reset(headers, now))
     return next((max(one, 0.0) for one in found if one is not None), None)
+
+
+def _reset(headers: Mapping[str, str], now: float) -> float | None:
+    """When the rate that is used up is reset; where it is not said which that is, the latest of all."""
+    resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
+    known = {name: seconds for name, seconds in resets.items() if seconds is not None}
+    used_up = [seconds for name, seconds in known.items() if headers.get(name.replace("-reset", "-remaining")) == "0"]
+    return max(used_up or known.values(), default=None)
 
 
 def _scaled(given: str | None, factor: float) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolshape.history.log import Log
+from toolshape.message_forms.content import is_nothing
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -20,6 +21,7 @@ from toolshape.messages import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    part_path,
 )
 from toolshape.parts import File, Image, Part, Text, named
 from toolshape.wire.histories import Histories
@@ -31,11 +33,10 @@ _KNOWN = frozenset(
     {
         "type", "text", "id", "function", "custom", "name", "input", "arguments", "call_id", "status", "index", "role", "content",
         "tool_use_id", "tool_call_id", "tool_name", "is_error", "output", "result", "toolUse", "toolResult", "functionCall",
-        "functionResponse", "function_call", "function_response", "images", "custom_tool_call", "arguments_raw", "thought",
+        "functionResponse", "function_call", "function_response", "images", "thought",
     }
 )  # fmt: skip
 """What is read of a text, a call or a result, and written anew."""
-_NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
 _DATED = re.compile(r"|[-@]latest|[-@]\d{4}(\d{2}|\d{4}|-\d{2}-\d{2})?")
 _FAULTS: Mapping[str, str] = {
     "unknown_tool": "calls a tool that is not here: it is sent as it was",
@@ -48,13 +49,13 @@ _FAULTS: Mapping[str, str] = {
 class Carrier(NamedTuple):
     """Whom messages are written for.
 
-    ``tools`` is the fingerprint of what it is sent. ``write`` gives a call the name and arguments that this provider is
+    ``fingerprint`` is that of the tools that it is sent. ``write`` gives a call the name and arguments that this provider is
     sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it was meant.
     """
 
     provider: str
     model: str | None
-    tools: str | None
+    fingerprint: str | None
     histories: Histories
     carries: frozenset[str]
     write: Callable[[ToolCallPart], tuple[ToolCallPart, str | None]]
@@ -70,7 +71,7 @@ def carried(message: Message, to: Carrier, log: Log) -> Message:
     if origin is not None and origin.provider == to.provider and message.raw is not None:
         if not _is_same_model(origin, to.model):
             message = _without_opaque(message, to, log)
-        return message if origin.tools in (None, to.tools) else _with_these_tools(message, to, log)
+        return message if origin.fingerprint in (None, to.fingerprint) else _with_these_tools(message, to, log)
     parts: list[MessagePart] = []
     for one in message.parts:
         parts += _part(one, message, to, log)
@@ -93,7 +94,7 @@ def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
     if not opaque:
         return message
     for one in opaque:
-        path = f"{message.path}.{one.path}" if one.path else message.path
+        path = part_path(message, one)
         note = f"what {message.origin.model if message.origin else ''} alone can read does not go to {to.model}"
         log.repaired("foreign_reasoning", path, note)
     kept = [one for one in message.parts if not isinstance(one, ReasoningPart)]
@@ -112,7 +113,7 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
         if fault == "unknown_tool":  # its tool is gone: what was said stays
             changed.append(one)
             continue
-        path = f"{message.path}.{one.path}" if one.path else message.path
+        path = part_path(message, one)
         note = f"the call of {one.wire_name} was made with other tools: it is written for these"
         log.repaired("other_tools", path, note)
         changed.append(replace(call, raw=None))
@@ -129,7 +130,7 @@ def _unsigned(raw: Any) -> Any:
 
 
 def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
-    path = f"{message.path}.{part.path}" if part.path else message.path
+    path = part_path(message, part)
     match part:
         case TextPart():
             _name_the_rest(part.raw, path, log)
@@ -161,7 +162,7 @@ def _name_the_rest(raw: Any, path: str, log: Log) -> None:
     """Name what stands beside a text, a call or a result and is left out, as signatures and citations."""
     if not isinstance(raw, dict):
         return
-    rest = [key for key in raw if key not in _KNOWN and raw[key] not in _NOTHING]
+    rest = [key for key in raw if key not in _KNOWN and not is_nothing(raw[key])]
     if rest:
         log.repaired("foreign_part", path, f"{', '.join(map(repr, rest))} beside it is known to its provider alone")
 
@@ -176,7 +177,7 @@ def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
 
 def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
     """An image or file; its name where the provider, or the role, has no place for it."""
-    is_carried = _kind_of_input(part.media) in to.histories.carries and _is_taken(part.media, to)
+    is_carried = _kind_of_input(part.media) in to.histories.input_kinds and _is_taken(part.media, to)
     if message.role == "user" and is_carried:
         return replace(part, raw=None)
     log.repaired("media_as_text", path, f"{part.media.media_type} is named, not sent")

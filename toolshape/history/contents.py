@@ -14,22 +14,18 @@ from toolshape.messages import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    part_path,
 )
 from toolshape.parts import Text, as_text
 from toolshape.wire.histories import HistoryRuleName
 
-__all__ = ["CONTENT_RULES", "TOOL_RULES", "blank_text", "missing_reasoning", "missing_signature", "part_path"]
+__all__ = ["CONTENT_RULES", "TOOL_RULES", "blank_text", "missing_reasoning", "missing_signature"]
 
 Repairer: TypeAlias = Callable[[Message, Log], Message]
 SENTINEL = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """``skip_thought_signature_validator`` as base64, which Gemini 3 takes in place of a signature."""
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 _ITEM_IDS = {"function_call": "fc", "reasoning": "rs"}
-
-
-def part_path(message: Message, part: MessagePart) -> str:
-    """The path of a part."""
-    return f"{message.path}.{part.path}" if part.path else message.path
 
 
 def _without(message: Message, dropped: list[Any]) -> Message:
@@ -43,7 +39,7 @@ def blank_text(message: Message, log: Log) -> Message:
     if not blank or message.role == "system":
         return message
     for one in blank:
-        log.repaired("blank_text", part_path(message, one), "a blank text is left out")
+        log.repaired("blank_text", part_path(message, one), "a text is blank: it is left out")
     return _without(message, blank)
 
 
@@ -55,7 +51,9 @@ def text_after_call(message: Message, log: Log) -> Message:
     after = [one for one in message.parts[calls[0] :] if isinstance(one, (TextPart, MediaPart))]
     if not after:
         return message
-    log.repaired("text_after_call", part_path(message, after[0]), "what stands after a call is moved before it")
+    log.repaired(
+        "text_after_call", part_path(message, after[0]), "something stands after a call: it is moved before it"
+    )
     others = [one for one in message.parts[calls[0] :] if not isinstance(one, (TextPart, MediaPart))]
     return replace(message, parts=(*message.parts[: calls[0]], *after, *others), raw=None)
 
@@ -67,7 +65,7 @@ def malformed_arguments(message: Message, log: Log) -> Message:
         is_own = isinstance(one, ToolCallPart) and one.raw is not None
         if is_own and isinstance(one, ToolCallPart) and not isinstance(one.arguments_raw, (dict, type(None))):
             log.repaired(
-                "malformed_arguments", part_path(message, one), "arguments that are no object are put into one"
+                "malformed_arguments", part_path(message, one), "arguments are no object: they are put into one"
             )
             parts[at] = replace(one, raw=None)
     return message if parts == list(message.parts) else replace(message, parts=tuple(parts), raw=None)
@@ -83,7 +81,7 @@ def refused_reasoning(message: Message, log: Log) -> Message:
         and (not pattern or (isinstance(one.raw, dict) and any(re.fullmatch(pattern, str(key)) for key in one.raw)))
     ]
     for one in refused:
-        log.repaired("refused_reasoning", part_path(message, one), "reasoning, which is refused, is left out")
+        log.repaired("refused_reasoning", part_path(message, one), "reasoning is refused: it is left out")
     return _without(message, refused) if refused else message
 
 
@@ -106,10 +104,14 @@ def media_in_result(message: Message, log: Log) -> Message:
         if not isinstance(one, ToolResultPart) or all(isinstance(part, Text) for part in one.parts):
             changed.append(one)
         elif log.rules.histories.joins:  # there is no other place for it
-            log.repaired("media_in_result", part_path(message, one), "an image in a result is named, not sent")
+            log.repaired(
+                "media_in_result", part_path(message, one), "an image stands in a result: it is named, not sent"
+            )
             changed.append(replace(one, text=as_text(one.parts), parts=(), is_text=True, raw=None))
         elif one.raw is not None:
-            log.repaired("media_in_result", part_path(message, one), "an image in a result is moved, or named")
+            log.repaired(
+                "media_in_result", part_path(message, one), "an image stands in a result: it is moved, or named"
+            )
             changed.append(replace(one, raw=None))
         else:
             changed.append(one)
@@ -122,7 +124,7 @@ def empty_error(message: Message, log: Log) -> Message:
     changed: list[MessagePart] = []
     for one in message.parts:
         if isinstance(one, ToolResultPart) and one.code is not None and not one.text.strip() and not one.parts:
-            log.repaired("empty_error", part_path(message, one), "an error without a text is given one")
+            log.repaired("empty_error", part_path(message, one), "an error has no text: it is given one")
             changed.append(replace(one, text="It failed, without saying why.", raw=None))
         else:
             changed.append(one)
@@ -138,9 +140,9 @@ def item_id(message: Message, log: Log) -> Message:
     if prefix is None or not isinstance(raw.get("id"), str) or raw["id"].startswith(prefix):
         return message
     if kind == "reasoning":
-        log.repaired("item_id", message.path, f"reasoning with the id {raw['id']!r}, which is another's, is left out")
+        log.repaired("item_id", message.path, f"the id {raw['id']!r} of reasoning is another's: it is left out")
         return replace(message, parts=(), raw=None)
-    log.repaired("item_id", message.path, f"the id {raw['id']!r} of an item, which is another's, is left out")
+    log.repaired("item_id", message.path, f"the id {raw['id']!r} of an item is another's: it is left out")
     bare = {key: value for key, value in raw.items() if key != "id"}
     return replace(message, parts=tuple(replace(one, raw=bare) for one in message.parts), raw=bare)
 
@@ -177,7 +179,7 @@ def missing_signature(message: Message, log: Log) -> Message:
             return message
         own: dict[str, Any] = {"id": one.id} if one.has_id and log.rules.histories.has_call_ids else {}
         call = {"functionCall": {**own, "name": one.wire_name, "args": one.arguments_raw or {}}}
-        note = "a call without a signature is marked to be taken as it is, which may cost quality"
+        note = "a call has no signature: it is marked to be taken as it is, which may cost quality"
         log.repaired("missing_signature", part_path(message, one), note)
         signed = replace(one, raw={**(one.raw or call), _SIGNATURES[0]: SENTINEL})
         return replace(message, parts=(*message.parts[:at], signed, *message.parts[at + 1 :]), raw=None)

@@ -8,7 +8,7 @@ from toolshape.calls import WireMessage
 from toolshape.errors import Problem
 from toolshape.history.carry import Carrier, carried, joined
 from toolshape.history.log import Log, Rules
-from toolshape.history.order import is_question, wire_role
+from toolshape.history.order import begins_turn, wire_role
 from toolshape.history.pairing import LateResultError
 from toolshape.history.repair import Progress, invalidated, repaired
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart
@@ -75,7 +75,7 @@ class Conversion:
         end = _settled(messages, self.done, joins_roles="same_role" in self.rules)
         if "missing_signature" not in self.rules:
             return end
-        question = max((at for at in range(self.done, len(messages)) if is_question(messages[at])), default=self.done)
+        question = max((at for at in range(self.done, len(messages)) if begins_turn(messages[at])), default=self.done)
         return min(end, question)  # calls of the current turn need signatures, those before it do not
 
     def _of(self, messages: Sequence[Message], end: int) -> Converted:
@@ -122,7 +122,7 @@ class Conversion:
         if own.parts or own.raw is not None or own.role == "system":
             return own
         if not message.parts:
-            log.repaired("empty_message", message.path, "a message without content is left out")
+            log.repaired("empty_message", message.path, "a message has no content: it is left out")
         return None
 
     def _without_system(
@@ -160,7 +160,7 @@ def _has_role(message: Message) -> bool:
 def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
     """Name that two messages become one, as it is named where both are looked at together."""
     if last.raw is not None and first.raw is not None:
-        log.repaired("same_role", first.path, "two messages of one role are put into one")
+        log.repaired("same_role", first.path, "two messages have one role: they are put into one")
 
 
 def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:

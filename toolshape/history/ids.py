@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.history.log import Log
-from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, part_path
 from toolshape.wire.histories import IN_ONE_MESSAGE, HistoryRule
 from toolshape.wire.ids import generated_id
 
@@ -89,7 +89,7 @@ def _with_id(part: MessagePart, given: str) -> MessagePart:
 
 def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
     rule = log.rules.active.get("call_id")
-    path = f"{message.path}.{part.path}" if part.path else message.path
+    path = part_path(message, part)
     pattern = rule.pattern if rule is not None else ""
     if rule is not None and part.has_id and not re.fullmatch(rule.pattern, part.id):
         new = ids.new(part.id, pattern)

@@ -65,7 +65,8 @@ class Log:
             Problem(
                 path=one.path,
                 rule=one.rule,
-                message=one.note,
+                message=one.note.rpartition(": ")[0] or one.note,
+                hint=f"a repair: {one.note.rpartition(': ')[2]}",
                 evidence=self.rules.active[one.rule].evidence if one.rule in self.rules.active else "",
             )
             for one in self.repairs

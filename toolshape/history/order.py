@@ -9,7 +9,7 @@ from toolshape.history.log import Log
 from toolshape.messages import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
 from toolshape.parts import Text
 
-__all__ = ["in_order", "is_question", "wire_role"]
+__all__ = ["begins_turn", "in_order", "wire_role"]
 
 BRIDGE = "Noted."
 OPENING = "Continue."
@@ -38,7 +38,9 @@ def in_order(
         last = found[-1] if found else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
         if is_alone:
-            log.repaired("reasoning_alone", message.path, "reasoning without the item that follows it is left out")
+            log.repaired(
+                "reasoning_alone", message.path, "reasoning stands without the item that follows it: it is left out"
+            )
             continue
         if not message.parts and message.role != "system" and message.raw is None:  # what was in it has been named
             continue
@@ -80,14 +82,18 @@ def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
     if last is None and message.role == "assistant":
         rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
         if rule in rules and (rule != "call_placement" or is_call):
-            log.repaired(rule, message.path, f"{OPENING!r} of the user is put before the first message")
+            log.repaired(
+                rule, message.path, f"the assistant may not stand here: {OPENING!r} of the user is put before it"
+            )
             return [Message(role="user", parts=(TextPart(text=OPENING),), path=message.path)]
     if last is None or message.role != "user" or "user_after_result" not in rules:
         return []
     is_answered = any(isinstance(part, ToolResultPart) for part in last.parts)
     if not is_answered or any(isinstance(part, ToolResultPart) for part in message.parts):
         return []
-    log.repaired("user_after_result", message.path, f"{BRIDGE!r} of the assistant is put between a result and the user")
+    log.repaired(
+        "user_after_result", message.path, f"the user follows a result: {BRIDGE!r} of the assistant is put between them"
+    )
     return [Message(role="assistant", parts=(TextPart(text=BRIDGE),), path=message.path)]
 
 
@@ -95,7 +101,7 @@ def _in_role(message: Message, last: Message | None, log: Log) -> Message:
     """A system prompt between other messages, as the user's where none may stand there."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message
-    log.repaired("system_between", message.path, "a system prompt after the assistant is sent as the user's")
+    log.repaired("system_between", message.path, "a system prompt follows the assistant: it is sent as the user's")
     return replace(message, role="user", raw=None)
 
 
@@ -105,7 +111,7 @@ def _apart(message: Message, log: Log) -> list[Message]:
     others = tuple(part for part in message.parts if not isinstance(part, ToolCallPart))
     if message.role != "assistant" or not calls or not any(isinstance(part, TextPart) and part.text for part in others):
         return [message]
-    log.repaired("content_beside_calls", message.path, "text and calls are sent as two messages")
+    log.repaired("content_beside_calls", message.path, "text stands beside calls: they are sent as two messages")
     return [replace(message, parts=others, raw=None), replace(message, parts=calls, raw=None)]
 
 
@@ -113,7 +119,7 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
     """Mark calls that have no signature: those that were made here, and all of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
-    turn = max((at for at, one in enumerate(messages) if is_question(one)), default=-1) if is_end else len(messages)
+    turn = max((at for at, one in enumerate(messages) if begins_turn(one)), default=-1) if is_end else len(messages)
     return [
         missing_signature(one, log) if one.role == "assistant" and (at > turn or one.raw is None) else one
         for at, one in enumerate(messages)
@@ -127,9 +133,10 @@ def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list
     return [missing_reasoning(one, log) if thinks or one.raw is None else one for one in messages]
 
 
-def is_question(message: Message) -> bool:
-    """Whether a message begins a turn: what a user says, and not only results."""
-    return message.role == "user" and not all(isinstance(part, ToolResultPart) for part in message.parts)
+def begins_turn(message: Message) -> bool:
+    """Whether a message begins a turn: it is the user's, and answers no call."""
+    is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
+    return message.role == "user" and bool(message.parts) and not is_answer
 
 
 def _alternating(messages: list[Message], log: Log) -> list[Message]:
@@ -141,7 +148,7 @@ def _alternating(messages: list[Message], log: Log) -> list[Message]:
             found.append(message)
             continue
         if last.raw is not None and message.raw is not None:
-            log.repaired("same_role", message.path, "two messages of one role are put into one")
+            log.repaired("same_role", message.path, "two messages have one role: they are put into one")
         results = [part for part in message.parts if isinstance(part, ToolResultPart)]
         role: Role = wire_role(last) if not results or last.role != "tool" or message.role != "tool" else "tool"
         found[-1] = replace(last, role=role, parts=(*last.parts, *message.parts), raw=None)

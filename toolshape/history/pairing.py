@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.history.log import Log
-from toolshape.messages import Message, MessagePart, Role, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, MessagePart, Role, ToolCallPart, ToolResultPart, part_path
 
 __all__ = ["LateResultError", "Pairs", "paired"]
 
@@ -67,8 +67,8 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
             pairs.calls[id(answer)] = call.part
             pairs.answered.add(call.part.id)
             if call.is_late:
-                where = _path(messages[call.at], call.part)
-                note = f"the result of {call.part.id!r} came later and is moved to its call"
+                where = part_path(messages[call.at], call.part)
+                note = f"the result of {call.part.id!r} came later: it is moved to its call"
                 log.repaired("late_result", where, note)
                 inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
@@ -139,14 +139,14 @@ def _unasked(
     rule: Any = "duplicate_result" if is_known else "orphan_result"
     if rule in log.rules:
         what = "is one more for a call that has its result" if is_known else "answers no call"
-        log.repaired(rule, _path(message, part), f"the result of {part.id!r} {what}: it is left out")
+        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}: it is left out")
         dropped.add(id(part))
 
 
 def _unanswered(
     call: _Call, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
 ) -> None:
-    part, path = call.part, _path(message, call.part)
+    part, path = call.part, part_path(message, call.part)
     if is_open:
         if "open_turn" in log.rules:
             hint = "dispatch it, and append the results"
@@ -198,7 +198,11 @@ def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
         last = found[-1] if found else None
         if last is not None and _is_results(last) and any(isinstance(one, ToolResultPart) for one in message.parts):
             if last.raw is not None and message.raw is not None and "split_results" in log.rules:
-                log.repaired("split_results", message.path, "the results of one turn are put into one message")
+                log.repaired(
+                    "split_results",
+                    message.path,
+                    "the results of one turn stand in several messages: they are put into one",
+                )
             if "split_results" in log.rules or last.raw is None or message.raw is None:
                 found[-1] = _merged(last, message, order)
                 continue
@@ -214,7 +218,3 @@ def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
     others = [part for part in parts if not isinstance(part, ToolResultPart)]
     role: Role = "user" if others else "tool"
     return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)
-
-
-def _path(message: Message, part: MessagePart) -> str:
-    return f"{message.path}.{part.path}" if part.path else message.path

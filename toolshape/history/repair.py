@@ -9,7 +9,7 @@ from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
-from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, part_path
 
 __all__ = ["Progress", "invalidated", "repaired"]
 
@@ -68,14 +68,14 @@ def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
         if kept.parts or kept.role == "system" or "empty_message" not in log.rules:
             found.append(kept)
         elif not message.parts:
-            log.repaired("empty_message", message.path, "a message without content is left out")
+            log.repaired("empty_message", message.path, "a message has no content: it is left out")
     return found
 
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
     """Repairs with the signed reasoning that stands after each, and no longer holds where it is bound to what it follows."""
     signed = [
-        (at, f"{message.path}.{part.path}" if part.path else message.path)
+        (at, part_path(message, part))
         for at, message in enumerate(messages)
         for part in message.parts
         if isinstance(part, ReasoningPart) and part.raw is not None

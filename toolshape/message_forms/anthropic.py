@@ -172,7 +172,7 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}),
     rules=(
         *history_rules(

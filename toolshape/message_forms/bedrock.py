@@ -162,7 +162,7 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    carries=frozenset({"image", "file"}),
+    input_kinds=frozenset({"image", "file"}),
     media_types=frozenset(_FORMATS),
     rules=(
         *history_rules(

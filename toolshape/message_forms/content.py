@@ -20,6 +20,8 @@ __all__ = [
     "arguments_text",
     "bytes_of",
     "content_list",
+    "encoded_results",
+    "is_nothing",
     "joined_text",
     "marked_error",
     "media_of",
@@ -76,6 +78,11 @@ def text_of(content: Any) -> str:
 def joined_text(parts: Iterable[MessagePart]) -> str:
     """The texts of a message as one."""
     return "\n\n".join(one.text for one in parts if isinstance(one, TextPart))
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a member says nothing: some gateways send every key there is."""
+    return value is None or value is False or (isinstance(value, (str, list, dict)) and not value)
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:

@@ -170,7 +170,7 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     rules=(
         *history_rules(
             "microsoft/vscode#299295, 2026-03: as many responses as calls",

@@ -145,7 +145,7 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     is_items=True,
-    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     rules=(
         *history_rules(
             "microsoft/vscode#299295, 2026-03, of generateContent: taken to hold here",

@@ -93,7 +93,7 @@ HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
-    carries=frozenset({"image"}),
+    input_kinds=frozenset({"image"}),
     rules=(
         *history_rules(
             "ollama/ollama#12395, 2025-09: models in the cloud",

@@ -12,6 +12,7 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    is_nothing,
     joined_text,
     marked_error,
     media_of,
@@ -39,7 +40,6 @@ _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
 }  # fmt: skip
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
-_NOTHING: tuple[Any, ...] = (None, [], {}, False, "")
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
 """Where vendors put what the model thought: DeepSeek and kin, Groq and OpenRouter, OpenRouter, Cohere, Ollama."""
 
@@ -55,7 +55,7 @@ def read(item: JsonObject, path: str) -> Message:
 
 def _others(item: JsonObject) -> list[MessagePart]:
     """What else stands in a message; some gateways send every key there is, without a value."""
-    others = [key for key in item if key not in _READ and key not in _REASONING and item[key] not in _NOTHING]
+    others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
     return [ProviderPart(kind=key, raw={key: item[key]}, path=key) for key in others]
 
 
@@ -251,7 +251,7 @@ HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
-    carries=frozenset({"image", "image_url", "file"}),
+    input_kinds=frozenset({"image", "image_url", "file"}),
     rules=(
         *PAIRING,
         *history_rules("anomalyco/opencode#12653, 2026-02: at most 40 characters", "call_id", pattern=r"(?s).{1,40}"),

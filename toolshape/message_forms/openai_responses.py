@@ -170,7 +170,7 @@ HISTORIES = Histories(
     system=_system,
     is_system_first=True,
     is_items=True,
-    carries=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     rules=(
         *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
         *history_rules("continuedev/continue#9542, 2026-01", "orphan_result", "duplicate_result"),
@@ -178,7 +178,6 @@ HISTORIES = Histories(
         *history_rules(
             "nodetool-ai/nodetool#4252, 2026-07; editor-code-assistant/eca#465, 2026-05",
             "item_id",
-            pattern=r"[a-z]+_.+",
         ),
         *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
         *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),

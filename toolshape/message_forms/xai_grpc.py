@@ -120,5 +120,5 @@ HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
-    carries=frozenset({"image", "image_url"}),
+    input_kinds=frozenset({"image", "image_url"}),
 )

@@ -156,7 +156,7 @@ HISTORIES = Histories(
     key="messages",
     read=messages.read,
     write=lambda message, encode: [_without_null(one) for one in messages.write(message, encode)],
-    carries=frozenset({"image", "image_url"}),
+    input_kinds=frozenset({"image", "image_url"}),
     rules=history_rules(
         "oracle/langchain-oracle#10, 2025-08",
         "unanswered_call",

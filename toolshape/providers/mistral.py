@@ -42,7 +42,7 @@ def _message(result: Result) -> JsonObject:
 
 HISTORIES = replace(
     messages.HISTORIES,
-    carries=frozenset({"image", "image_url"}),
+    input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(
             "mistral-common 1.13.1 MistralRequestValidatorV11, 2026-11-22",

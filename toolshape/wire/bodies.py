@@ -12,6 +12,7 @@ __all__ = [
     "hold_unless_whole",
     "make_room",
     "member",
+    "model_of",
     "parsed_body",
     "plain",
     "release_held",
@@ -49,6 +50,15 @@ def _field(field: Any, value: Any) -> Any:
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
         return [_field(field, one) for one in value]
     return field.enum_type.values_by_number[value].name if field.enum_type else value
+
+
+def model_of(body: Any) -> str | None:
+    """The model that a response names."""
+    for name in ("model", "modelVersion", "model_version"):
+        given = member(body, name)
+        if isinstance(given, str) and given:
+            return given
+    return None
 
 
 def member(node: Any, name: str) -> Any:

@@ -14,22 +14,23 @@ if TYPE_CHECKING:
 __all__ = ["CARRY_RULES", "IN_ONE_MESSAGE", "Encode", "Histories", "HistoryRule", "HistoryRuleName", "history_rules"]
 
 HistoryRuleName: TypeAlias = Literal[
-    "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls", "duplicate_id",
-    "duplicate_result", "empty_error", "empty_message", "foreign_part", "foreign_reasoning", "invalid_arguments",
-    "item_id", "last_is_assistant", "late_result", "malformed_arguments", "media_as_text", "media_in_result",
-    "first_is_assistant", "missing_reasoning", "missing_signature", "open_turn", "other_tools", "orphan_result", "reasoning_alone", "refused_reasoning",
-    "same_role", "signed_prefix", "split_results", "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing",
-    "unanswered_call", "unknown_tool", "user_after_result",
+    "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
+    "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
+    "foreign_reasoning", "invalid_arguments", "item_id", "last_is_assistant", "late_result", "malformed_arguments",
+    "media_as_text", "media_in_result", "missing_reasoning", "missing_signature", "open_turn", "orphan_result",
+    "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
+    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "unanswered_call",
+    "unknown_tool", "user_after_result",
 ]  # fmt: skip
 """The rules of histories, by the names under which repairs are switched and recorded."""
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
-        "ambiguous_arguments", "empty_message", "foreign_part", "foreign_reasoning", "invalid_arguments", "malformed_arguments",
-        "media_as_text", "other_tools", "system_moved", "tool_name", "unknown_tool",
+        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "other_tools", "system_moved",
+        "unknown_tool",
     }
 )  # fmt: skip
-"""What is changed on the way from one provider to another, without a rule of the one that is written for."""
+"""What is changed on the way from one provider to another: without that nothing could be sent, and no switch is off."""
 
 IN_ONE_MESSAGE = "in one message"
 """The pattern of ``duplicate_id`` where an id may come again in a later message."""
@@ -76,7 +77,7 @@ class Histories:
         is_system_first: Whether those after the first other message stand among the messages all the same.
         joins: Whether calls and results of one turn stand in one message each.
         is_items: Whether each part is a wire message of its own.
-        carries: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
+        input_kinds: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
         media_types: The types of images and files that are taken as bytes; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
         rules: What is refused.
@@ -91,7 +92,7 @@ class Histories:
     is_system_first: bool = False
     joins: bool = False
     is_items: bool = False
-    carries: frozenset[str] = frozenset()
+    input_kinds: frozenset[str] = frozenset()
     media_types: frozenset[str] | None = None
     has_call_ids: bool = True
     rules: tuple[HistoryRule, ...] = ()
