@@ -29,6 +29,7 @@ from toolshape.validation.coercion import Coerce
 if typing.TYPE_CHECKING:
     from toolshape.conversation import Conversation
     from toolshape.failures.explain import Failure, explain
+    from toolshape.messages import Message, Repair, Repaired
 
 __all__ = [
     "Bound",
@@ -47,10 +48,13 @@ __all__ = [
     "HistoryError",
     "Image",
     "Injected",
+    "Message",
     "Plan",
     "Problem",
     "Progress",
     "Registry",
+    "Repair",
+    "Repaired",
     "ResponseError",
     "Result",
     "Results",
@@ -67,16 +71,21 @@ __all__ = [
 _LATER = {
     "Conversation": "toolshape.conversation",
     "Failure": "toolshape.failures.explain",
+    "Message": "toolshape.messages",
+    "Repair": "toolshape.messages",
+    "Repaired": "toolshape.messages",
     "explain": "toolshape.failures.explain",
 }
 """What stands in rooms that importing us does not load, and where."""
 
 
-def __getattr__(name: str) -> typing.Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
+
+    def __getattr__(name: str) -> typing.Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"importlib", "typing"})

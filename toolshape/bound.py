@@ -172,6 +172,10 @@ class Bound:
             return {}
         if not (parallel is None or parallel is True or parallel is False):
             raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
+        if isinstance(native, (str, bytes, Mapping)):
+            raise self._request_error(
+                "native", "native", f"native= is a list of tools, as the SDK takes them, not {native!r}"
+            )
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
             raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")

@@ -1,8 +1,10 @@
 """``Conversation``: what was said so far, by whomever, and the request that goes on with it at any provider."""
 
 import json
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from toolshape.bound import Bound
@@ -24,7 +26,7 @@ from toolshape.messages import (
     ToolCallPart,
 )
 from toolshape.parts import File, Image, Text
-from toolshape.providers import family_of, get
+from toolshape.providers import family_of, get, recognised
 from toolshape.registry import Registry
 from toolshape.results import Results, sendable
 from toolshape.wire.bodies import model_of, parsed_body, plain
@@ -45,7 +47,7 @@ class Conversation:
     back to the provider and model that wrote it as it came; for any other it is written anew, once.
     """
 
-    __slots__ = ("_added", "_asked", "_conversions", "_messages", "repairs", "tools")
+    __slots__ = ("_added", "_asked", "_conversions", "_lock", "_messages", "_sent", "repairs", "tools")
 
     def __init__(self, tools: Registry | None = None, messages: Iterable[Message] = ()) -> None:
         """Begin with nothing, or with messages that were read before.
@@ -53,13 +55,21 @@ class Conversation:
         Args:
             tools: The tools of the calls in it; a tool that is added later can be called from then on.
             messages: Records, as ``Bound.read_messages`` gives them.
+
+        Raises:
+            UsageError: The tools are no registry, or a message is no record.
         """
+        given: Any = tools
+        if given is not None and not isinstance(given, Registry):
+            raise UsageError(f"a Conversation takes a Registry of tools, not {type(given).__name__}")
         self.tools = Registry() if tools is None else tools
         self.repairs: tuple[Repair, ...] = ()
         self._messages: list[Message] = []
+        self._lock = threading.RLock()  # requests and answers may come from several threads
         self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
         self._asked: tuple[Bound, str | None] | None = None
-        self._added: dict[int, Results] = {}
+        self._sent: dict[str, Bound] = {}
+        self._added: dict[int, Results] = {}  # kept, so that no other has the id() of one that was added
         self._append(messages)
 
     def __repr__(self) -> str:
@@ -81,7 +91,10 @@ class Conversation:
 
     def _append(self, messages: Iterable[Message]) -> None:
         for message in messages:
-            self._messages.append(replace(message, path=f"messages[{len(self._messages)}]"))
+            given: Any = message
+            if not isinstance(given, Message):
+                raise UsageError("a message is a record: read stored ones with read(messages, provider)")
+            self._messages.append(replace(given, path=f"messages[{len(self._messages)}]"))
 
     def system(self, text: str) -> None:
         """Append a system prompt; each provider is sent it where it wants it."""
@@ -116,6 +129,9 @@ class Conversation:
 
     def __iadd__(self, results: Results) -> "Self":
         """Append the response that these results answer, and the results."""
+        given: Any = results
+        if not isinstance(given, Results):
+            raise UsageError(f"results are appended, as plan.results, not {type(given).__name__}")
         self._add(results, None)
         return self
 
@@ -130,8 +146,14 @@ class Conversation:
         given = list(sendable(results.assistant))
         sent = bound.fingerprint
         spoken = read_messages(provider, handlers, given, model, sent, sent, self._messages) if given else []
+        with self._lock:
+            self._add_read(results, spoken, given)
+
+    def _add_read(self, results: Results, spoken: list[Message], given: list[Any]) -> None:
         calls = iter(results.calls)
-        self._append(_as_called(message, calls, results.finish) for message in spoken)
+        is_here = bool(given) and [one.raw for one in self._messages[-len(given) :]] == given
+        if not is_here:  # else its calls have waited for their results
+            self._append(_as_called(message, calls, results.finish) for message in spoken)
         if len(results):
             self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
         self._added[id(results)] = results
@@ -145,8 +167,11 @@ class Conversation:
     def _bound_for(self, response: Any, provider: AnyProvider | None) -> Bound:
         if provider is not None:
             return self._bound_of(get(provider))
-        if self._asked is not None:
+        if response is None and self._asked is not None:
             return self._asked[0]
+        for bound in reversed(self._sent.values()):  # whoever of those that were asked it is a response of
+            if recognised(bound.provider, response):
+                return bound
         return self._bound_of(family_of(response))
 
     def request(
@@ -186,8 +211,9 @@ class Conversation:
         )
         bound = self.tools.bind(provider, strict)
         histories = histories_of(bound.provider)
-        converted = self._conversion(bound, model, repairs).of(self._messages)
-        self.repairs = tuple(converted.repairs)
+        with self._lock:
+            converted = self._conversion(bound, model, repairs).of(self._messages)
+            self.repairs = tuple(converted.repairs)
         problems = list(converted.problems)
         missing = histories.rule("tools_missing", model)
         is_on = missing is not None and "tools_missing" not in switched_off(repairs)
@@ -195,9 +221,18 @@ class Conversation:
             message, hint = "calls are in the history, and the request has no tools", "give the conversation its tools"
             evidence = missing.evidence
             problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint, evidence=evidence))
+        if not converted.messages and not problems:
+            hint = "append a message of the user"
+            problems.append(
+                Problem(path=histories.key, rule="no_messages", message="there is nothing to send", hint=hint)
+            )
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked = bound, model
+        self._sent = {
+            **{name: one for name, one in self._sent.items() if name != bound.provider.name},
+            bound.provider.name: bound,
+        }
         made: JsonObject = {} if model is None else {histories.model_key: model}
         if converted.system and histories.system is not None:
             made.update(histories.system(converted.system))
@@ -228,7 +263,7 @@ class Conversation:
             raise UsageError("whose stream is it? pass provider=, or make a request first")
         return self._bound_for(None, provider).collector()
 
-    def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
+    def plan(self, response: Any = None, *, provider: AnyProvider | None = None) -> Plan:
         """Read a response, or what a collector has collected, and run nothing; append its ``results`` once they are there.
 
         Raises:
@@ -240,12 +275,24 @@ class Conversation:
         """The plan of a response, and the model that it names."""
         if isinstance(response, Collector):
             return response.plan(), response.model
+        if response is None:
+            return self._waiting()
         body = parsed_body(response)
         return self._bound_for(body, provider).plan(body), model_of(body)
 
+    def _waiting(self) -> tuple[Plan, str | None]:
+        """The plan of the calls at the end that wait for their results."""
+        last = [*takewhile(lambda one: one.role == "assistant" and one.raw is not None, reversed(self._messages))][::-1]
+        origin = last[-1].origin if last else None
+        if origin is None or not any(map(_has_call, last)):
+            raise UsageError("no call waits for its result: pass the response")
+        bound = self._bound_of(get(origin.provider))
+        is_items = histories_of(bound.provider).is_items
+        return bound.plan([one.raw for one in last] if is_items else last[-1].raw), origin.model
+
     def dispatch(
         self,
-        response: Any,
+        response: Any = None,
         *,
         provider: AnyProvider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
@@ -255,8 +302,9 @@ class Conversation:
         """Run every call of a response, and append the response and the results, whatever became of the calls.
 
         Args:
-            response: The response to the last request: SDK object, dict, JSON text or bytes, or a ``Collector``.
-            provider: Whose it is, where it is not that of the last request.
+            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``; nothing for the
+                calls at the end of a conversation that was read, which wait for their results.
+            provider: Whose it is, where that is not one that was asked.
             inject: The values of injected parameters, by name.
             limit: How many async calls run at once.
             on_progress: Takes each ``Progress`` that a tool reports.
@@ -278,7 +326,7 @@ class Conversation:
 
     async def adispatch(
         self,
-        response: Any,
+        response: Any = None,
         *,
         provider: AnyProvider | None = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
@@ -383,12 +431,14 @@ def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:
         UsageError: Both say the same thing.
     """
     found = dict(one)
-    for key, value in other.items():
+    spelt = {key.replace("_", "").lower(): key for key in found}  # Gemini's SDK takes both spellings of a key
+    for name, value in other.items():
+        key = spelt.get(name.replace("_", "").lower(), name)
         if key not in found:
             found[key] = value
         elif isinstance(found[key], dict) and isinstance(value, dict):
             found[key] = _merged(found[key], value, f"{path}{key}.")
-        else:
+        elif value is not None:
             way_out = "pass native= for the provider's own tools" if key == "tools" else "leave it out"
-            raise UsageError(f"{path}{key} is made from the conversation: {way_out}")
+            raise UsageError(f"{path}{name} is made from the conversation: {way_out}")
     return found

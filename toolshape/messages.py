@@ -138,6 +138,11 @@ class Message:
     finish: str | None = None
     path: str = field(default="", compare=False, repr=False)
 
+    @property
+    def text(self) -> str:
+        """The texts in it, as one."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
 
 def part_path(message: Message, part: MessagePart) -> str:
     """The path of a part."""

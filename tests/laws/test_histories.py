@@ -141,7 +141,7 @@ def test_a_longer_history_begins_as_the_shorter_one(provider):
             try:
                 longer = _pieces(steps.request(provider)[key_of(provider)])
             except HistoryError as error:
-                assert {one.rule for one in error.problems} <= {"open_turn", "last_is_assistant"}
+                assert {one.rule for one in error.problems} <= {"open_turn", "last_is_assistant", "no_messages"}
                 continue
             if not any(one.rule in ("late_result", "unanswered_call") for one in steps.repairs):
                 assert longer[: len(shorter)] == shorter

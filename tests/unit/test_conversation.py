@@ -195,11 +195,12 @@ def test_an_open_turn_is_never_answered_unasked():
         conversation.request("openai")
     [problem] = raised.value.problems
     assert (problem.path, problem.rule) == ("messages[1].tool_calls[0]", "open_turn")
-    assert "dispatch it" in str(problem)
+    assert "dispatch() runs" in str(problem)
     assert problem.evidence
     assert pickle.loads(pickle.dumps(raised.value)).problems == raised.value.problems
     conversation += TOOLS.bind("openai").dispatch(message)  # its own message stands there already
-    assert len(conversation) == 4
+    assert [one.role for one in conversation] == ["user", "assistant", "tool"]
+    assert conversation.request("openai")["messages"][1] == message
 
 
 def test_results_are_appended_once():

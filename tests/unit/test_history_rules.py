@@ -117,6 +117,7 @@ ROWS = [
         "openai", "media_in_result", None,
         [GO, asks(call()), answer(content=[{"type": "text", "text": "7"}])], [GO, asks(call()), answer(content=[PNG])],
     ),
+    ("openai", "empty_message", None, [GO, {**OK, "content": ""}, ON], [GO, {**OK, "content": None}, ON]),
     ("openai", "tool_name", None, [GO, asks(call(name="a-b")), answer()], [GO, asks(call(name="a.b")), answer()]),
     ("openai-responses", "unanswered_call", None, [GO, fc(), fco(), ON], [GO, fc(), ON]),
     ("openai-responses", "open_turn", None, [GO, fc(), fco()], [GO, fc()]),

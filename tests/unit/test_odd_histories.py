@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolshape import Conversation, File, Registry, ResponseError, UsageError, tool
+from toolshape import Conversation, ExportError, File, HistoryError, Registry, ResponseError, UsageError, tool
 from toolshape.messages import ToolResultPart
 from toolshape.providers import get
 
@@ -381,3 +383,115 @@ def test_results_are_added_once_each():
     with pytest.raises(UsageError, match="already"):
         made += first
     assert [part.id for one in made for part in one.parts if isinstance(part, ToolResultPart)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "bedrock", "openai-responses"])
+def test_calls_that_wait_are_dispatched_without_a_response(provider):
+    """A conversation that was stored before its last calls were run goes on."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read(TOOLS.bind(provider).say([("f", {"city": "x"}), ("g", {"n": 2})]), provider)
+    stored = Conversation.from_json(made.to_json(), TOOLS)
+    with pytest.raises(HistoryError, match=r"dispatch\(\) runs the calls that wait"):
+        stored.request(provider)
+    assert [result.value for result in stored.dispatch()] == ["x", 2]
+    assert [part.text for part in stored.messages[-1].parts] == ["x", "2"]
+    assert rules(TOOLS.bind(provider), stored.request(provider)) == []
+    with pytest.raises(UsageError, match="no call waits"):
+        stored.dispatch()
+
+
+def test_several_threads_may_ask():
+    """Nothing comes twice, and nothing is lost."""
+    made = Conversation(TOOLS)
+    for number in range(60):
+        made.user(f"q {number}")
+        made.read([asks(call(f"call_{number}")), answer(f"call_{number}")], "openai")
+    made.user("On.")
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(made.request, ["openai", "anthropic"] * 8))
+            list(pool.map(lambda _: (made.user("More."), made.request("openai")), range(16)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(made.request("openai")["messages"]) == len(made) == 197
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        ("anthropic", asks(call("a"))),
+        ("anthropic", answer("a")),
+        ("bedrock", answer("a")),
+        ("bedrock", {"role": "user", "content": [{"type": "text", "text": "x"}]}),
+        ("openai", {"role": "human", "content": "x"}),
+        ("openai", {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}),
+        ("openai", {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}),
+        ("openai-responses", asks(call("a"))),
+        ("openai-responses", answer("a")),
+    ],
+)
+def test_messages_of_another_provider_are_refused(provider, message):
+    """Not read by half: what would be left out of them is what matters."""
+    with pytest.raises(ResponseError, match="another provider's messages"):
+        TOOLS.bind(provider).check_messages([message])
+    with pytest.raises(ResponseError, match="another provider's messages"):
+        Conversation(TOOLS).read([message], provider)
+
+
+def test_gemini_s_keys_in_either_spelling():
+    """A config is merged whichever the user took."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    config = {"tool_config": {"retrieval_config": {"x": 1}}, "temperature": 0.5}
+    sent = made.request("gemini", config=config)["config"]
+    assert "tool_config" not in sent
+    assert sent["toolConfig"]["retrieval_config"] == {"x": 1}
+    assert made.request("gemini", config=None) == made.request("gemini")
+
+
+def test_what_holds_nothing_is_not_sent():
+    """No message at all, or blank ones alone."""
+    made = Conversation(TOOLS)
+    with pytest.raises(HistoryError, match="there is nothing to send"):
+        made.request("openai")
+    made.user(" ")
+    with pytest.raises(HistoryError, match="there is nothing to send"):
+        made.request("anthropic")
+
+
+def test_what_is_given_in_place_of_something_else():
+    """A word for a list, a plan for its results, a tool for a registry, a dict for a record."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    for native in ("web_search", {"google_search": {}}):
+        with pytest.raises(ExportError, match="native= is a list of tools"):
+            made.request("gemini", native=native)
+    with pytest.raises(UsageError, match=r"as plan\.results, not Plan"):
+        made += TOOLS.bind("openai").plan(asks(call("a")))
+    with pytest.raises(UsageError, match="takes a Registry of tools, not list"):
+        Conversation([f])
+    with pytest.raises(UsageError, match="a message is a record"):
+        Conversation(TOOLS, [GO])
+
+
+def test_the_response_says_whose_it_is():
+    """Where several were asked, each answer goes to who was asked."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai")
+    made.request("anthropic")
+    made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("a"))}]})
+    assert made.messages[1].origin.provider == "openai"
+
+
+def test_pieces_of_one_text_are_one_text():
+    """A stream of Gemini gives a part a piece."""
+    made = conversation(
+        [said("user", {"text": "Go."}), said("model", {"text": "There "}, {"text": "you are."})], "gemini"
+    )
+    made.user("One.")
+    assert made.request("openai")["messages"][1]["content"] == "There you are."
+    assert made.messages[1].text == "There you are."

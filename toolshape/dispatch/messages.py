@@ -67,7 +67,8 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """
     if repairs is None or repairs is True:
         return frozenset()
-    if repairs is not False and not isinstance(repairs, Mapping):
+    given: Any = repairs
+    if given is not False and not isinstance(given, Mapping):
         raise UsageError(f'repairs= is True, False, or what is off, as {{"blank_text": False}}, not {repairs!r}')
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:

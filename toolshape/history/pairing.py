@@ -149,7 +149,7 @@ def _unanswered(
     part, path = call.part, part_path(message, call.part)
     if is_open:
         if "open_turn" in log.rules:
-            hint = "dispatch it, and append the results"
+            hint = "dispatch() runs the calls that wait"
             log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
         return
     if "unanswered_call" in log.rules:

@@ -10,6 +10,7 @@ from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, part_path
+from toolshape.wire.histories import NULL
 
 __all__ = ["Progress", "invalidated", "repaired"]
 
@@ -65,11 +66,18 @@ def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
     found: list[Message] = []
     for message in messages:
         kept = blank_text(message, log) if "blank_text" in log.rules else message
-        if kept.parts or kept.role == "system" or "empty_message" not in log.rules:
+        if kept.parts or kept.role == "system" or not _is_refused(kept, log):
             found.append(kept)
         elif not message.parts:
             log.repaired("empty_message", message.path, "a message has no content: it is left out")
     return found
+
+
+def _is_refused(message: Message, log: Log) -> bool:
+    """Whether a message without content is refused: some take an empty text, and not null."""
+    rule = log.rules.active.get("empty_message")
+    is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
+    return rule is not None and (rule.pattern != NULL or is_null)
 
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:

@@ -30,6 +30,10 @@ __all__ = ["HISTORIES", "piece", "system_texts"]
 
 
 def read(item: JsonObject, path: str) -> Message:
+    if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
+        raise ValueError(
+            f"the role {item.get('role')!r}, or calls beside the content: these are another provider's messages"
+        )
     content = item.get("content")
     if isinstance(content, str):
         parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []

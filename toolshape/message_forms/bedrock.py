@@ -32,6 +32,8 @@ __all__ = ["HISTORIES", "piece"]
 
 
 def read(item: JsonObject, path: str) -> Message:
+    if item.get("role") not in ("user", "assistant", "system"):
+        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
     parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(item.get("content")))]
     role: Any = "assistant" if item.get("role") == "assistant" else "user"
     if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
@@ -40,6 +42,8 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if isinstance(block, dict) and block.get("type") is not None:
+        raise ValueError(f"a block of type {block['type']!r}: these are another provider's messages")
     if not isinstance(block, dict) or not block:
         return ProviderPart(kind="", raw=block, path=path)
     if isinstance(block.get("text"), str):

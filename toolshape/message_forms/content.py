@@ -75,9 +75,9 @@ def text_of(content: Any) -> str:
     return "" if content is None else json.dumps(content, ensure_ascii=False)
 
 
-def joined_text(parts: Iterable[MessagePart]) -> str:
-    """The texts of a message as one."""
-    return "\n\n".join(one.text for one in parts if isinstance(one, TextPart))
+def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
+    """The texts of a message as one: what a model wrote comes in pieces of one text, what others wrote is several."""
+    return ("" if role == "assistant" else "\n\n").join(one.text for one in parts if isinstance(one, TextPart))
 
 
 def is_nothing(value: Any) -> bool:

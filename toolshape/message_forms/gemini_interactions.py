@@ -85,7 +85,7 @@ def _result(item: JsonObject) -> ToolResultPart:
         inner = [_piece(one, "") for one in given]
         is_text = len(inner) == 1 and isinstance(inner[0], TextPart)
         parts = () if is_text else result_pieces(inner)
-        text = joined_text(inner) if is_text else as_text(parts)
+        text = joined_text(inner, "tool") if is_text else as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
         item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item
@@ -135,7 +135,7 @@ def read_system(request: JsonObject) -> list[Message]:
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:
-    return {"system_instruction": "\n\n".join(joined_text(message.parts) for message in messages)}
+    return {"system_instruction": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
 
 
 HISTORIES = Histories(

@@ -71,7 +71,7 @@ def write(message: Message, encode: Encode) -> list[WireMessage]:
 
 
 def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
-    message: WireMessage = {"role": role, "content": joined_text(parts)}
+    message: WireMessage = {"role": role, "content": joined_text(parts, role)}
     images: list[Any] = []
     calls: list[JsonObject] = []
     for one in parts:

@@ -32,7 +32,7 @@ from toolshape.messages import (
     ToolResultPart,
 )
 from toolshape.parts import File, Image, Part, as_text, data_url
-from toolshape.wire.histories import Encode, Histories, history_rules
+from toolshape.wire.histories import NULL, Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "OBJECT_ARGUMENTS", "VENDOR_HISTORIES", "call_part", "media_piece", "read", "write"]
 
@@ -46,7 +46,9 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan"
 
 def read(item: JsonObject, path: str) -> Message:
     """A message as a record."""
-    role = _ROLES.get(str(item.get("role")), "user")
+    role = _ROLES.get(str(item.get("role")))
+    if role is None:
+        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
     if role == "tool":
         return Message(role="tool", parts=(_result(item),), raw=item, path=path)
     parts = [*_reasoning(item), *_content(item.get("content")), *_others(item), *_calls(item)]
@@ -93,6 +95,8 @@ def _piece(piece: Any, path: str) -> MessagePart:
     if not isinstance(piece, dict):
         return TextPart(text=str(piece), raw=piece, path=path)
     kind = piece.get("type", "text" if "text" in piece else "")
+    if kind in ("tool_use", "tool_result"):
+        raise ValueError(f"a block of type {kind!r}: these are another provider's messages")
     if kind == "text" and isinstance(piece.get("text"), str):
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a text
@@ -225,7 +229,7 @@ def _content_of(pieces: list[MessagePart], role: str) -> Any:
     if all(isinstance(one, TextPart) and one.raw is None for one in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
-        return joined_text(pieces)
+        return joined_text(pieces, role)
     return [media_piece(one) if one.raw is None else one.raw for one in pieces]
 
 
@@ -255,6 +259,11 @@ HISTORIES = Histories(
     rules=(
         *PAIRING,
         *history_rules("anomalyco/opencode#12653, 2026-02: at most 40 characters", "call_id", pattern=r"(?s).{1,40}"),
+        *history_rules(
+            "run-llama/llama_index#17555, 2025-01; vercel/ai#13744, 2026-04: null, and no calls",
+            "empty_message",
+            pattern=NULL,
+        ),
         *history_rules("OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"),
         *_NAMES,
     ),

@@ -38,6 +38,8 @@ _RESULTS = ("function_call_output", "custom_tool_call_output")
 def read(item: JsonObject, path: str) -> Message:
     """Each item is a message of one kind of part, but for messages proper, whose content may have several."""
     kind = item.get("type", "message" if "role" in item else "")
+    if item.get("tool_calls") is not None or item.get("role") == "tool":
+        raise ValueError("a message with calls, or with a result, and no item: these are another provider's messages")
     if kind == "message":
         return _message(item, path)
     role: Any = "assistant"
@@ -134,7 +136,7 @@ def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
         return []
     role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
     if all(isinstance(one, TextPart) and one.raw is None for one in parts) and (len(parts) == 1 or role == "assistant"):
-        return [{"role": role, "content": joined_text(parts)}]
+        return [{"role": role, "content": joined_text(parts, role)}]
     return [{"role": role, "content": [one.raw if one.raw is not None else _written(one) for one in parts]}]
 
 
@@ -159,7 +161,7 @@ def read_system(request: JsonObject) -> list[Message]:
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:
-    return {"instructions": "\n\n".join(joined_text(message.parts) for message in messages)}
+    return {"instructions": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
 
 
 HISTORIES = Histories(

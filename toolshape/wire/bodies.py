@@ -71,7 +71,7 @@ def plain(node: Any) -> Any:
     if isinstance(node, list):
         return [plain(item) for item in node]
     dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
-    return dump(mode="json", by_alias=True, exclude_unset=True) if dump else node
+    return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else node
 
 
 def result_json(result: Result) -> Any:

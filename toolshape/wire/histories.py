@@ -11,13 +11,22 @@ from toolshape.results import Result
 if TYPE_CHECKING:
     from toolshape.messages import Message
 
-__all__ = ["CARRY_RULES", "IN_ONE_MESSAGE", "Encode", "Histories", "HistoryRule", "HistoryRuleName", "history_rules"]
+__all__ = [
+    "CARRY_RULES",
+    "IN_ONE_MESSAGE",
+    "NULL",
+    "Encode",
+    "Histories",
+    "HistoryRule",
+    "HistoryRuleName",
+    "history_rules",
+]
 
 HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
     "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
     "foreign_reasoning", "invalid_arguments", "item_id", "last_is_assistant", "late_result", "malformed_arguments",
-    "media_as_text", "media_in_result", "missing_reasoning", "missing_signature", "open_turn", "orphan_result",
+    "media_as_text", "media_in_result", "missing_reasoning", "missing_signature", "no_messages", "open_turn", "orphan_result",
     "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
     "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "unanswered_call",
     "unknown_tool", "user_after_result",
@@ -31,6 +40,9 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     }
 )  # fmt: skip
 """What is changed on the way from one provider to another: without that nothing could be sent, and no switch is off."""
+
+NULL = "null"
+"""The pattern of ``empty_message`` where only a content that is null is refused."""
 
 IN_ONE_MESSAGE = "in one message"
 """The pattern of ``duplicate_id`` where an id may come again in a later message."""
