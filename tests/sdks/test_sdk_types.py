@@ -103,6 +103,8 @@ def test_gemini_config():
     for choice in (None, "auto", "none", "required", "nested"):
         config = REGISTRY.request("gemini-openapi", choice=choice, strict=True)["config"]
         genai.GenerateContentConfig.model_validate(config)
+    mixed = REGISTRY.request("gemini", native=[{"googleSearch": {}}])["config"]
+    assert genai.GenerateContentConfig.model_validate(mixed).tool_config.include_server_side_tool_invocations is True
     config = SHAPES["toolConfig"]
     for choice in (None, "auto", "required", "nested"):
         bedrock(config, REGISTRY.request("bedrock", choice=choice)["toolConfig"])

@@ -355,6 +355,20 @@ def test_a_provider_s_own_tools(provider, native, where):
     assert where(alone.request(provider, native=[native])) == native
 
 
+@pytest.mark.parametrize("native", [{"googleSearch": {}}, {"google_search": {}}])
+def test_gemini_is_asked_for_its_own_tools_beside_functions(native):
+    """Without the switch it answers 400; Vertex does not know the switch."""
+    switch = {"includeServerSideToolInvocations": True}
+    mixed = TOOLS.request("gemini", native=[native], strict=False)["config"]
+    assert mixed["toolConfig"] == switch
+    chosen = TOOLS.request("gemini", native=[native], choice="required", strict=False)["config"]["toolConfig"]
+    assert chosen == {"functionCallingConfig": {"mode": "ANY"}, **switch}
+    assert "toolConfig" not in TOOLS.request("gemini", strict=False)["config"]
+    assert "toolConfig" not in Registry().request("gemini", native=[native], strict=False)["config"]
+    assert "toolConfig" not in TOOLS.request("gemini", native=[{"function_declarations": []}], strict=False)["config"]
+    assert "toolConfig" not in TOOLS.request("vertex", native=[native], strict=False)["config"]
+
+
 def test_a_provider_s_own_tools_count():
     """OpenAI takes 128 in all."""
     many = Registry([tool(name=f"t{number}")(lambda: None) for number in range(128)])

@@ -61,7 +61,7 @@ LONG_MODULES = {
     "toolshape.definitions.jsonschema_checker": 350,
     "toolshape.providers.openai": 430,
     "toolshape.providers.anthropic": 310,
-    "toolshape.providers.gemini": 365,
+    "toolshape.providers.gemini": 375,
     "toolshape.schema.rewrites": 740,
     "toolshape.schema.walk": 420,
     "toolshape.schema.normalise": 370,

@@ -113,7 +113,23 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """VALIDATED is what Gemini has for strict: text, or a call that fits the schema."""
+    """Its own tools beside functions need a switch: a 400 says so otherwise (pydantic-ai#6052, ag2#3145, 2026)."""
+    made = vertex_request(tools, choice)
+    with_functions = {_has_functions(one) for one in tools}
+    if with_functions == {True, False}:
+        made["config"].setdefault("toolConfig", {})["includeServerSideToolInvocations"] = True
+    return made
+
+
+def _has_functions(entry: Any) -> bool:
+    return any(member(entry, key) is not None for key in ("functionDeclarations", "function_declarations"))
+
+
+def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """VALIDATED is what Gemini has for strict: text, or a call that fits the schema.
+
+    Vertex AI does not know the switch for its own tools (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
+    """
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
     calling: JsonObject = {}
@@ -353,6 +369,6 @@ PROVIDERS = (
     GEMINI,
     _with(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
     GEMINI_OPENAPI,
-    replace(GEMINI, name="vertex", histories=messages.VERTEX_HISTORIES),
+    replace(GEMINI, name="vertex", request=vertex_request, histories=messages.VERTEX_HISTORIES),
     _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )
