@@ -83,5 +83,5 @@ class _Handler(BaseHTTPRequestHandler):
 def serve() -> ThreadingHTTPServer:
     """Start the server in a thread; its address is ``server_address``."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server

@@ -79,7 +79,7 @@ def serving() -> Iterator[Callable[[list[Any]], Server]]:
 
     def start(answers: list[Any]) -> Server:
         servers.append(Server(answers))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         return servers[-1]
 
     yield start

@@ -99,7 +99,7 @@ def serving() -> Iterator[Callable[[list[Any]], Server]]:
 
     def start(answers: list[Any]) -> Server:
         servers.append(Server(answers))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         return servers[-1]
 
     yield start
@@ -220,7 +220,7 @@ class FailingHandler(http.server.BaseHTTPRequestHandler):
 def raised_by(provider: str, status: int, body: Any, headers: dict[str, str]) -> BaseException:
     """What the client of a provider raises for an answer."""
     server = Failing(status, body, headers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     conversation = Conversation(TOOLS)
     conversation.user("Go.")
     try:
