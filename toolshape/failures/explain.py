@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.bound import Bound
 from toolshape.errors import CallError, ExportError, HistoryError
-from toolshape.failures.facts import Facts, facts_of
+from toolshape.failures.facts import ErrorFacts, facts_of
 from toolshape.failures.places import Place, place_in
 from toolshape.failures.waits import wait_in
 
@@ -227,7 +227,7 @@ def _explained(error: Any, bound: Bound | None) -> Failure:
     )
 
 
-def _kind(facts: Facts) -> tuple[FailureKind, bool]:
+def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
     if facts.is_provider and not (facts.is_transport and facts.status is None) and (said := _said(facts)):
         return said
     if facts.status in _BY_STATUS:
@@ -241,7 +241,7 @@ def _kind(facts: Facts) -> tuple[FailureKind, bool]:
     return "unknown", False
 
 
-def _said(facts: Facts) -> tuple[FailureKind, bool] | None:
+def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     """What the provider's codes mean, or else its words."""
     for kind, retryable, pattern in _BY_CODE:
         if any(pattern.fullmatch(code) for code in facts.codes):
@@ -268,7 +268,7 @@ def _of_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Place, facts: Facts, bound: Bound | None) -> str | None:
+def _tool_name(place: Place, facts: ErrorFacts, bound: Bound | None) -> str | None:
     """The tool's own name: by the name that was sent, or by its number among those that were."""
     sent = {} if bound is None else bound.names_by_wire_name()
     if place.tool_name is not None:

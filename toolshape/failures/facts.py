@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Facts", "facts_of"]
+__all__ = ["ErrorFacts", "facts_of"]
 
 _DEEPEST = 8
 _LONGEST_CODE = 200
@@ -34,7 +34,7 @@ _REQUEST_IDS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Facts:
+class ErrorFacts:
     """What is known of a failure.
 
     ``codes`` are the provider's words for it, ``param`` what it names as the place, ``details`` what stands beside.
@@ -54,7 +54,7 @@ class Facts:
     is_timeout: bool
 
 
-def facts_of(error: Any) -> Facts:
+def facts_of(error: Any) -> ErrorFacts:
     """Collect what an error says; nothing that it does when it is asked can raise."""
     chain = _chain(error)
     bodies = [body for one in chain if (body := _body(one)) is not None]
@@ -63,7 +63,7 @@ def facts_of(error: Any) -> Facts:
     status = _first(_status_in(body) for body in unwrapped) or _first(_status(one) for one in chain)
     names = [name for one in chain for name in _class_names(one)]
     message = _first(_message(body) for body in unwrapped) or _first(_said(one) for one in chain) or ""
-    return Facts(
+    return ErrorFacts(
         status=status if status is not None and status > 0 else None,
         codes=tuple(dict.fromkeys([code for one in (*unwrapped, *chain) for code in _codes(one)])),
         message=message[:_LONGEST],
