@@ -11,7 +11,7 @@ from zoo import CASES
 
 from toolshape import Registry
 from toolshape.bound import Bound
-from toolshape.dispatch.messages import CallWriter
+from toolshape.dispatch.outbound import CallWriter
 from toolshape.messages import (
     MediaPart,
     Message,

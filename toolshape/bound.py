@@ -264,17 +264,17 @@ class Bound:
         Raises:
             UsageError: A pair names no tool.
         """
-        from toolshape.dispatch import messages  # noqa: PLC0415 - a tenth of importing us, for what few programs do
+        from toolshape.dispatch import outbound  # noqa: PLC0415 - a tenth of importing us, for what few programs do
 
-        return self.provider.say(messages.outbound_calls(self.provider, self._handlers, calls))
+        return self.provider.say(outbound.outbound_calls(self.provider, self._handlers, calls))
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
         """Results as the provider's messages, in the order given; those of other providers' calls as answers to ``say``."""
         if all(one.call.provider == self.provider.name for one in results) or self.provider.histories is None:
             return self.provider.encode(results) if results else []
-        from toolshape.dispatch import messages  # noqa: PLC0415 - the same
+        from toolshape.dispatch import outbound  # noqa: PLC0415 - the same
 
-        return messages.written_results(self.provider, self._handlers, results)
+        return outbound.written_results(self.provider, self._handlers, results)
 
     def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
         """Read stored messages of this provider as records, with each call resolved to its tool.

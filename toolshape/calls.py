@@ -92,7 +92,7 @@ class Finding(NamedTuple):
         "unannotated",
         "undescribed",
         "documented_but_absent",
-        "unsayable_branch",
+        "unsupported_branch",
         "unresolved_return",
         "dialect",
         "unchecked",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from toolshape.bound import Bound
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.collector import Collector
-from toolshape.dispatch.messages import conversion_to, histories_of, read_messages, result_part_of, switched_off
+from toolshape.dispatch.messages import conversion_to, read_messages, switched_off
+from toolshape.dispatch.outbound import histories_of, result_part_of
 from toolshape.dispatch.plan import OnProgress, Plan
 from toolshape.errors import HistoryError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
@@ -24,6 +25,7 @@ from toolshape.messages import (
     Repair,
     TextPart,
     ToolCallPart,
+    calls_in,
 )
 from toolshape.parts import File, Image, Text
 from toolshape.providers import family_of, get, recognised
@@ -217,7 +219,7 @@ class Conversation:
         problems = list(converted.problems)
         missing = histories.rule("tools_missing", model)
         is_on = missing is not None and "tools_missing" not in switched_off(repairs)
-        if missing is not None and is_on and not request and any(map(_has_call, self._messages)):
+        if missing is not None and is_on and not request and any(map(calls_in, self._messages)):
             message, hint = "calls are in the history, and the request has no tools", "give the conversation its tools"
             evidence = missing.evidence
             problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint, evidence=evidence))
@@ -284,7 +286,7 @@ class Conversation:
         """The plan of the calls at the end that wait for their results."""
         last = [*takewhile(lambda one: one.role == "assistant" and one.raw is not None, reversed(self._messages))][::-1]
         origin = last[-1].origin if last else None
-        if origin is None or not any(map(_has_call, last)):
+        if origin is None or not any(map(calls_in, last)):
             raise UsageError("no call waits for its result: pass the response")
         bound = self._bound_of(get(origin.provider))
         is_items = histories_of(bound.provider).is_items
@@ -418,10 +420,6 @@ def _as_called(message: Message, calls: Iterator[Call], finish: str | None) -> M
         fault: Any = "unknown_tool" if call.name is None else "malformed_arguments" if arguments is None else None
         parts.append(replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault))
     return replace(message, parts=tuple(parts), finish=finish)
-
-
-def _has_call(message: Message) -> bool:
-    return any(isinstance(part, ToolCallPart) for part in message.parts)
 
 
 def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:

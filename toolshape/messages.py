@@ -3,7 +3,8 @@
 ``Message`` and its parts are read from one provider's messages and written as another's.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from toolshape.calls import JsonObject
@@ -23,7 +24,10 @@ __all__ = [
     "TextPart",
     "ToolCallPart",
     "ToolResultPart",
+    "calls_in",
     "part_path",
+    "results_in",
+    "with_parts",
 ]
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
@@ -147,6 +151,24 @@ class Message:
 def part_path(message: Message, part: MessagePart) -> str:
     """The path of a part."""
     return f"{message.path}.{part.path}" if part.path else message.path
+
+
+def calls_in(message: Message) -> list[ToolCallPart]:
+    """The calls that a message makes."""
+    return [part for part in message.parts if isinstance(part, ToolCallPart)]
+
+
+def results_in(message: Message) -> list[ToolResultPart]:
+    """The results that a message holds."""
+    return [part for part in message.parts if isinstance(part, ToolResultPart)]
+
+
+def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
+    """A message with other parts, without what it came as; the message itself where they are those that it has."""
+    made = tuple(parts)
+    if len(made) == len(message.parts) and all(one is other for one, other in zip(made, message.parts, strict=True)):
+        return message
+    return replace(message, parts=made, raw=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

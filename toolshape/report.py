@@ -8,13 +8,13 @@ from toolshape.calls import Finding, JsonObject, Loss
 
 __all__ = ["Entry", "Report", "Severity", "table"]
 
-Severity: TypeAlias = Literal["undone", "told", "lost"]
+Severity: TypeAlias = Literal["mapped_back", "not_enforced", "lost"]
 _SEVERITIES: dict[str, Severity] = {
-    "renamed": "undone",
-    "reshaped": "undone",
-    "moved": "told",
-    "dropped": "told",
-    "widened": "told",
+    "renamed": "mapped_back",
+    "reshaped": "mapped_back",
+    "moved": "not_enforced",
+    "dropped": "not_enforced",
+    "widened": "not_enforced",
     "narrowed": "lost",
 }
 
@@ -22,9 +22,9 @@ _SEVERITIES: dict[str, Severity] = {
 class Entry(NamedTuple):
     """One thing to know of a tool at a provider.
 
-    ``severity``: ``undone`` is mapped back in every call; ``told`` is not enforced by the provider, at most
-    described to the model, and validated by toolshape; ``lost`` means that a model can no longer send it; a finding is
-    ``told``. ``rule`` is the keyword, or the name of the finding.
+    ``severity``: ``mapped_back`` is another form on the wire, undone in every call; ``not_enforced`` is at most described
+    to the model by the provider, and validated by toolshape; ``lost`` means that a model can no longer send it; a finding
+    is ``not_enforced``. ``rule`` is the keyword, or the name of the finding.
     """
 
     tool: str
@@ -78,6 +78,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _entry(tool: str, difference: Loss | Finding) -> Entry:
     if isinstance(difference, Finding):
-        return Entry(tool, difference.path, difference.rule, "finding", "told", difference.message)
+        return Entry(tool, difference.path, difference.rule, "finding", "not_enforced", difference.message)
     note = f"{difference.note}; canonical and wire form may look alike" if difference.ambiguous else difference.note
     return Entry(tool, difference.path, difference.keyword, difference.kind, _SEVERITIES[difference.kind], note)

@@ -27,8 +27,8 @@ MIDDLE = """
 
 Every row is a difference that the laws allow for, and an entry that `Bound.report()` gives at its place:
 
-- `undone`: another form on the wire, mapped back in every call.
-- `told`: the provider does not enforce it; the description says it, and toolshape validates it.
+- `mapped_back`: another form on the wire, undone in every call.
+- `not_enforced`: the provider does not enforce it; the description says it, and toolshape validates it.
 - `lost`: a model cannot write it any more.
 """
 COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")

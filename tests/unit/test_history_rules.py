@@ -442,3 +442,17 @@ def test_bedrock_needs_its_tools():
     with pytest.raises(HistoryError, match="the request has no tools"):
         conversation.request("bedrock")
     assert "toolConfig" in conversation.request("bedrock", native=[{"systemTool": {"name": "nova_grounding"}}])
+
+
+def test_arguments_that_look_like_the_id_of_their_call_stay_as_they_are():
+    """A call is issued another id: an argument or a result of the same name and value is not one."""
+    bound = Registry().bind("anthropic")
+    given = [A_GO, assistant(use("a b", given={"id": "a b"})), user(result("a b")), A_GO]
+    repaired = bound.repair_messages(given).messages
+    [sent] = repaired[1]["content"]
+    assert sent["id"] != "a b"
+    assert sent["input"] == {"id": "a b"}
+    given = [B_GO, assistant(b_use("a b", given={"toolUseId": "a b"})), user(b_result("a b"))]
+    [sent] = Registry().bind("bedrock").repair_messages(given).messages[1]["content"]
+    assert sent["toolUse"]["toolUseId"] != "a b"
+    assert sent["toolUse"]["input"] == {"toolUseId": "a b"}

@@ -53,6 +53,7 @@ LAZY = {
     ("toolshape.record", "toolshape.execution.concurrency"),
     ("toolshape.registry", "toolshape.definitions.build"),
     ("toolshape.bound", "toolshape.dispatch.messages"),
+    ("toolshape.bound", "toolshape.dispatch.outbound"),
 }
 # Docstrings and overloads of public verbs, and of each error; the two drivers of a plan; rules, none of which knows another; providers that others are made of;
 # the one walk over JSON Schema, and the one reader of what others write; the ways of one checker.
@@ -70,7 +71,6 @@ LONG_MODULES = {
     "toolshape.bound": 340,
     "toolshape.conversation": 450,
     "toolshape.errors": 310,
-    "toolshape.dispatch.messages": 305,
     "toolshape.dispatch.plan": 375,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,

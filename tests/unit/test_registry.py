@@ -296,10 +296,10 @@ def test_report():
 
     report = Registry([lookup]).bind("openai", strict=True).report()
     assert {(e.tool, e.path, e.rule, e.kind, e.severity) for e in report} == {
-        ("lookup", "m", "additionalProperties", "reshaped", "undone"),
-        ("lookup", "m", "uniqueItems", "widened", "told"),
-        ("lookup", "q", "required", "reshaped", "undone"),
-        ("lookup", "q", "default", "moved", "told"),
+        ("lookup", "m", "additionalProperties", "reshaped", "mapped_back"),
+        ("lookup", "m", "uniqueItems", "widened", "not_enforced"),
+        ("lookup", "q", "required", "reshaped", "mapped_back"),
+        ("lookup", "q", "default", "moved", "not_enforced"),
     }
     assert str(report).splitlines()[0].split() == ["tool", "path", "rule", "kind", "severity", "note"]
     assert json.loads(report.json) == report.data

@@ -48,7 +48,7 @@ def test_a_branch_that_json_cannot_say_is_a_finding():
         return str(text)
 
     assert query.input_schema["properties"]["text"] == {"type": "string", "default": ""}
-    assert [finding.rule for finding in query.findings] == ["unsayable_branch"]
+    assert [finding.rule for finding in query.findings] == ["unsupported_branch"]
 
 
 @pytest.mark.parametrize("thing", [Connection, BaseModel, 5, "text", len.__self__, lambda x: x])

@@ -331,5 +331,5 @@ def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
         found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         found.extend(_misspelt_in_docstring(signature))
-    found.extend(Finding(path="", rule="unsayable_branch", message=detail) for detail in skipped)
+    found.extend(Finding(path="", rule="unsupported_branch", message=detail) for detail in skipped)
     return tuple(found)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolshape.history.log import Log
-from toolshape.message_forms.content import is_nothing
+from toolshape.history.neighbours import merged_neighbours
+from toolshape.message_forms.content import keys_beside
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -22,27 +23,19 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
     part_path,
+    with_parts,
 )
 from toolshape.parts import File, Image, Part, Text, named
-from toolshape.wire.histories import Histories
+from toolshape.wire.histories import Histories, HistoryRuleName
 
 __all__ = ["Carrier", "carried", "joined"]
 
-_OPAQUE = ("thoughtSignature", "thought_signature", "signature", "encrypted_content")
-_KNOWN = frozenset(
-    {
-        "type", "text", "id", "function", "custom", "name", "input", "arguments", "call_id", "status", "index", "role", "content",
-        "tool_use_id", "tool_call_id", "tool_name", "is_error", "output", "result", "toolUse", "toolResult", "functionCall",
-        "functionResponse", "function_call", "function_response", "images", "thought",
-    }
-)  # fmt: skip
-"""What is read of a text, a call or a result, and written anew."""
 _DATED = re.compile(r"|[-@]latest|[-@]\d{4}(\d{2}|\d{4}|-\d{2}-\d{2})?")
-_FAULTS: Mapping[str, str] = {
-    "unknown_tool": "calls a tool that is not here: it is sent as it was",
-    "malformed_arguments": "has arguments that are no JSON object: they are sent inside one",
-    "ambiguous_arguments": "may have been written for other schemas: its arguments are sent as they are read now",
-    "invalid_arguments": "has arguments that the tool refuses: they are sent as they are",
+_FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
+    "unknown_tool": ("calls a tool that is not here", "it is sent as it was"),
+    "malformed_arguments": ("has arguments that are no JSON object", "they are sent inside one"),
+    "ambiguous_arguments": ("may have been written for other schemas", "its arguments are sent as they are read now"),
+    "invalid_arguments": ("has arguments that the tool refuses", "they are sent as they are"),
 }
 
 
@@ -58,7 +51,7 @@ class Carrier(NamedTuple):
     fingerprint: str | None
     histories: Histories
     carries: frozenset[str]
-    write: Callable[[ToolCallPart], tuple[ToolCallPart, str | None]]
+    write: Callable[[ToolCallPart], tuple[ToolCallPart, HistoryRuleName | None]]
     fits: Callable[[ToolCallPart], bool]
 
 
@@ -90,43 +83,33 @@ def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
     """A message of another model of this provider: without its reasoning and signatures."""
     if "foreign_reasoning" in log.rules.off:
         return message
-    opaque = [one for one in message.parts if isinstance(one, ReasoningPart) or _is_signed(one.raw)]
-    if not opaque:
-        return message
-    for one in opaque:
-        path = part_path(message, one)
-        note = f"what {message.origin.model if message.origin else ''} alone can read does not go to {to.model}"
-        log.repaired("foreign_reasoning", path, note)
-    kept = [one for one in message.parts if not isinstance(one, ReasoningPart)]
-    unsigned = tuple(replace(one, raw=_unsigned(one.raw)) if _is_signed(one.raw) else one for one in kept)
-    return replace(message, parts=unsigned, raw=None)
+    author = message.origin.model if message.origin else ""
+    kept: list[MessagePart] = []
+    for one in message.parts:
+        opaque = [key for key in to.histories.opaque_keys if isinstance(one.raw, dict) and one.raw.get(key)]
+        if opaque or isinstance(one, ReasoningPart):
+            fault = f"{author} alone can read what is opaque here"
+            log.repaired("foreign_reasoning", part_path(message, one), fault, f"it does not go to {to.model}")
+        if isinstance(one, ReasoningPart):
+            continue
+        kept.append(replace(one, raw={key: one.raw[key] for key in one.raw if key not in opaque}) if opaque else one)
+    return with_parts(message, kept)
 
 
 def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
     """A message that was written with other tools, its calls in the form of these where that is another."""
-    changed: list[MessagePart] = []
-    for one in message.parts:
+
+    def change(one: MessagePart) -> MessagePart:
         if not isinstance(one, ToolCallPart) or one.arguments is None or to.fits(one):
-            changed.append(one)
-            continue
+            return one
         call, fault = to.write(one)
         if fault == "unknown_tool":  # its tool is gone: what was said stays
-            changed.append(one)
-            continue
-        path = part_path(message, one)
-        note = f"the call of {one.wire_name} was made with other tools: it is written for these"
-        log.repaired("other_tools", path, note)
-        changed.append(replace(call, raw=None))
-    is_same = all(new is old for new, old in zip(changed, message.parts, strict=True))
-    return message if is_same else replace(message, parts=tuple(changed), raw=None)
+            return one
+        made = f"the call of {one.wire_name} was made with other tools"
+        log.repaired("other_tools", part_path(message, one), made, "it is written for these")
+        return replace(call, raw=None)
 
-
-def _is_signed(raw: Any) -> bool:
-    return isinstance(raw, dict) and any(raw.get(key) for key in _OPAQUE)
-
-
-def _unsigned(raw: Any) -> Any:
-    return {key: value for key, value in raw.items() if key not in _OPAQUE}
+    return with_parts(message, map(change, message.parts))
 
 
 def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
@@ -136,11 +119,11 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             _name_the_rest(part.raw, path, log)
             return [part if part.raw is None else replace(part, raw=None)]
         case ReasoningPart():
-            log.repaired("foreign_reasoning", path, "reasoning goes back to the model that wrote it alone")
+            log.repaired("foreign_reasoning", path, "only the model that wrote it can read reasoning", "it is left out")
             return []
         case ProviderPart():
             what = f"{part.kind!r} of {message.origin.provider}" if message.origin else repr(part.kind)
-            log.repaired("foreign_part", path, f"{what} is known there alone, and left out")
+            log.repaired("foreign_part", path, f"{what} is known there alone", "it is left out")
             return []
         case MediaPart():
             return [_media(part, message, to, log, path)]
@@ -148,8 +131,8 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             _name_the_rest(part.raw, path, log)
             call, fault = to.write(part)
             if fault is not None:
-                rule: Any = fault
-                log.repaired(rule, path, f"the call of {part.wire_name} ({part.id!r}) {_FAULTS[fault]}")
+                wrong, remedy = _FAULTS[fault]
+                log.repaired(fault, path, f"the call of {part.wire_name} ({part.id!r}) {wrong}", remedy)
             return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
         case ToolResultPart():
             _name_the_rest(part.raw, path, log)
@@ -160,18 +143,16 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
 
 def _name_the_rest(raw: Any, path: str, log: Log) -> None:
     """Name what stands beside a text, a call or a result and is left out, as signatures and citations."""
-    if not isinstance(raw, dict):
-        return
-    rest = [key for key in raw if key not in _KNOWN and not is_nothing(raw[key])]
-    if rest:
-        log.repaired("foreign_part", path, f"{', '.join(map(repr, rest))} beside it is known to its provider alone")
+    if rest := keys_beside(raw):
+        fault = f"{', '.join(map(repr, rest))} beside it is known to its provider alone"
+        log.repaired("foreign_part", path, fault, "it is left out")
 
 
 def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     """A part of a result; the name of an image or file where the provider has no place for it."""
     if isinstance(part, Text) or (_kind(part) in to.carries and _is_taken(part, to)):
         return part
-    log.repaired("media_as_text", path, f"{part.media_type} is named in the result, not sent")
+    log.repaired("media_as_text", path, f"{part.media_type} has no place in a result", "it is named, not sent")
     return Text(named(part)) if _kind(part) in to.carries else part
 
 
@@ -180,7 +161,7 @@ def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) 
     is_carried = _kind_of_input(part.media) in to.histories.input_kinds and _is_taken(part.media, to)
     if message.role == "user" and is_carried:
         return replace(part, raw=None)
-    log.repaired("media_as_text", path, f"{part.media.media_type} is named, not sent")
+    log.repaired("media_as_text", path, f"{part.media.media_type} has no place here", "it is named, not sent")
     return TextPart(text=named(part.media), path=part.path)
 
 
@@ -203,12 +184,11 @@ def _kind_of_input(media: Image | File) -> str:
 
 def joined(messages: Sequence[Message]) -> list[Message]:
     """Put what was written for a provider that sends each part, or each result, by itself into one message a turn."""
-    found: list[Message] = []
-    for message in messages:
-        last = found[-1] if found else None
-        is_made = last is not None and last.raw is None and message.raw is None
-        if last is not None and is_made and last.role == message.role and message.role in ("assistant", "tool"):
-            found[-1] = replace(last, parts=(*last.parts, *message.parts), finish=message.finish)
-        else:
-            found.append(message)
-    return found
+    return merged_neighbours(messages, _in_one_turn)
+
+
+def _in_one_turn(last: Message, message: Message) -> Message | None:
+    is_made = last.raw is None and message.raw is None
+    if not is_made or last.role != message.role or message.role not in ("assistant", "tool"):
+        return None
+    return replace(last, parts=(*last.parts, *message.parts), finish=message.finish)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolshape.calls import WireMessage
 from toolshape.errors import Problem
@@ -11,24 +11,19 @@ from toolshape.history.log import Log, Rules
 from toolshape.history.order import begins_turn, wire_role
 from toolshape.history.pairing import LateResultError
 from toolshape.history.repair import Progress, invalidated, repaired
-from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, results_in
 from toolshape.wire.histories import Encode
 
 __all__ = ["Conversion", "Converted"]
 
 
-class Converted:
+class Converted(NamedTuple):
     """The messages of a request: ``system`` are those that stand beside the others."""
 
-    __slots__ = ("messages", "problems", "repairs", "system")
-
-    def __init__(
-        self, messages: list[WireMessage], system: list[Message], repairs: list[Repair], problems: list[Problem]
-    ) -> None:
-        self.messages = messages
-        self.system = system
-        self.repairs = repairs
-        self.problems = problems
+    messages: list[WireMessage]
+    system: list[Message]
+    repairs: list[Repair]
+    problems: list[Problem]
 
 
 class Conversion:
@@ -94,10 +89,11 @@ class Conversion:
 
     def _finished(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
         """The repairs in order, with the signatures that each invalidates: those that were made before it was."""
-        if not log.repairs or "signed_prefix" not in self.rules:
-            return log.in_order()
+        repairs = log.repairs()
+        if not repairs or "signed_prefix" not in self.rules:
+            return repairs
         own = [one if _is_of(one, self.carrier) else replace(one, parts=()) for one in messages]
-        return invalidated(own, log.in_order())
+        return invalidated(own, repairs)
 
     def _converted(
         self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
@@ -122,7 +118,7 @@ class Conversion:
         if own.parts or own.raw is not None or own.role == "system":
             return own
         if not message.parts:
-            log.repaired("empty_message", message.path, "a message has no content: it is left out")
+            log.repaired("empty_message", message.path, "a message has no content", "it is left out")
         return None
 
     def _without_system(
@@ -141,8 +137,8 @@ class Conversion:
                 others.append(message)
             else:
                 if is_between:
-                    note = "a system prompt between other messages is put to the one at the beginning"
-                    log.repaired("system_moved", message.path, note)
+                    fault = "a system prompt stands between other messages"
+                    log.repaired("system_moved", message.path, fault, "it is put to the one at the beginning")
                 system.append(message)
         return others, system
 
@@ -160,7 +156,7 @@ def _has_role(message: Message) -> bool:
 def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
     """Name that two messages become one, as it is named where both are looked at together."""
     if last.raw is not None and first.raw is not None:
-        log.repaired("same_role", first.path, "two messages have one role: they are put into one")
+        log.repaired("same_role", first.path, "two messages have one role", "they are put into one")
 
 
 def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
@@ -181,8 +177,7 @@ def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> in
     waiting: set[str] = set()
     for at in range(done, len(messages)):
         message = messages[at]
-        is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
-        if at > done and not is_answer and not _may_join(messages[at - 1], message, joins_roles=joins_roles):
+        if at > done and not results_in(message) and not _may_join(messages[at - 1], message, joins_roles=joins_roles):
             if message.role != "assistant":
                 waiting.clear()
             if not waiting:

@@ -4,16 +4,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from toolshape.history.log import Log
-from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, part_path
+from toolshape.message_forms.content import with_call_id
+from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, part_path
 from toolshape.wire.histories import IN_ONE_MESSAGE, HistoryRule
 from toolshape.wire.ids import generated_id
 
 __all__ = ["Ids", "with_ids"]
-
-_KEYS = frozenset({"id", "tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId"})
 
 
 class Ids:
@@ -58,13 +56,12 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
     new: dict[int, str] = {}
     for message in messages:
         inside: set[str] = set()
-        for part in message.parts:
-            if isinstance(part, ToolCallPart):
-                given = _of_call(part, message, log, ids, inside)
-                ids.used.add(given)
-                inside.add(given)
-                if given != part.id:
-                    new[id(part)] = given
+        for call in calls_in(message):
+            given = _of_call(call, message, log, ids, inside)
+            ids.used.add(given)
+            inside.add(given)
+            if given != call.id:
+                new[id(call)] = given
     if not new:
         return list(messages)
     for answer, call in calls.items():
@@ -84,7 +81,7 @@ def _renewed(message: Message, new: Mapping[int, str], *, is_items: bool) -> Mes
 def _with_id(part: MessagePart, given: str) -> MessagePart:
     if not isinstance(part, (ToolCallPart, ToolResultPart)):
         return part
-    return replace(part, id=given, raw=_with_id_in(part.raw, part.id, given))
+    return replace(part, id=given, raw=with_call_id(part.raw, part.id, given))
 
 
 def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
@@ -93,25 +90,11 @@ def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: s
     pattern = rule.pattern if rule is not None else ""
     if rule is not None and part.has_id and not re.fullmatch(rule.pattern, part.id):
         new = ids.new(part.id, pattern)
-        log.repaired("call_id", path, f"the id {part.id!r} is refused: it is sent as {new!r}")
+        log.repaired("call_id", path, f"the id {part.id!r} is refused", f"it is sent as {new!r}")
         return new
     same = log.rules.active.get("duplicate_id")
     if same is not None and part.id in (inside if same.pattern == IN_ONE_MESSAGE else ids.used):
         new = ids.new(part.id, pattern)
-        log.repaired("duplicate_id", path, f"the id {part.id!r} has been used: it is sent as {new!r}")
+        log.repaired("duplicate_id", path, f"the id {part.id!r} has been used", f"it is sent as {new!r}")
         return new
     return part.id
-
-
-def _with_id_in(raw: Any, old: str, new: str) -> Any:
-    """What the provider sent of a call or result, with another id in it."""
-    if not isinstance(raw, dict):
-        return None
-    return {
-        key: new
-        if key in _KEYS and value == old
-        else _with_id_in(value, old, new)
-        if isinstance(value, dict)
-        else value
-        for key, value in raw.items()
-    }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart
+from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, results_in
 from toolshape.wire.ids import generated_id, id_seed
 
 __all__ = ["linked"]
@@ -42,10 +42,9 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
     """The calls of the last messages that no result has answered."""
     answered: set[str] = set()
     for message in reversed(messages):
-        calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
-        if calls:
+        if calls := calls_in(message):
             return [call for call in calls if call.id not in answered]
-        results = [part.id for part in message.parts if isinstance(part, ToolResultPart)]
+        results = [one.id for one in results_in(message)]
         if not results:
             return []
         answered.update(results)

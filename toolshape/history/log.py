@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from toolshape.errors import Problem
 from toolshape.messages import Repair
@@ -22,6 +23,10 @@ class Rules:
     def __contains__(self, name: object) -> bool:
         return name in self.active
 
+    def evidence(self, name: HistoryRuleName) -> str:
+        """The evidence of a rule; none of one that is not the provider's."""
+        return self.active[name].evidence if name in self.active else ""
+
 
 def rules_of(histories: Histories, model: str | None, off: frozenset[str] = frozenset()) -> Rules:
     """The rules that hold for a model, without those that are switched off."""
@@ -31,44 +36,54 @@ def rules_of(histories: Histories, model: str | None, off: frozenset[str] = froz
     return Rules(histories, active, off)
 
 
-def _place(found: Repair | Problem) -> tuple[int, ...]:
+class _Fault(NamedTuple):
+    rule: HistoryRuleName
+    path: str
+    fault: str
+    remedy: str
+
+
+def _place(found: _Fault | Problem) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", found.path)))
 
 
 class Log:
     """The repairs and problems of one history, in the order in which they were found."""
 
-    __slots__ = ("problems", "repairs", "rules")
+    __slots__ = ("_faults", "problems", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.repairs: list[Repair] = []
         self.problems: list[Problem] = []
+        self._faults: list[_Fault] = []
 
-    def repaired(self, rule: HistoryRuleName, path: str, note: str) -> None:
-        """Note a repair."""
-        self.repairs.append(Repair(path=path, rule=rule, note=note))
+    def repaired(self, rule: HistoryRuleName, path: str, fault: str, remedy: str) -> None:
+        """Note a repair: what was wrong, and what was done."""
+        self._faults.append(_Fault(rule, path, fault, remedy))
 
     def refused(self, rule: HistoryRuleName, path: str, message: str, hint: str) -> None:
         """Note what cannot be repaired."""
-        found = self.rules.active.get(rule)
-        evidence = found.evidence if found is not None else ""
-        self.problems.append(Problem(path=path, rule=rule, message=message, hint=hint, evidence=evidence))
+        self.problems.append(
+            Problem(path=path, rule=rule, message=message, hint=hint, evidence=self.rules.evidence(rule))
+        )
 
-    def in_order(self) -> list[Repair]:
+    def repairs(self) -> list[Repair]:
         """The repairs in the order of their places."""
-        return sorted(self.repairs, key=_place)
+        return [
+            Repair(path=one.path, rule=one.rule, note=f"{one.fault}: {one.remedy}")
+            for one in sorted(self._faults, key=_place)
+        ]
 
     def findings(self) -> list[Problem]:
-        """Everything as problems, each with the evidence of its rule."""
+        """Everything as problems, each with the evidence of its rule, in the order of their places."""
         found = [
             Problem(
                 path=one.path,
                 rule=one.rule,
-                message=one.note.rpartition(": ")[0] or one.note,
-                hint=f"a repair: {one.note.rpartition(': ')[2]}",
-                evidence=self.rules.active[one.rule].evidence if one.rule in self.rules.active else "",
+                message=one.fault,
+                hint=f"a repair: {one.remedy}",
+                evidence=self.rules.evidence(one.rule),
             )
-            for one in self.repairs
+            for one in self._faults
         ]
         return sorted([*found, *self.problems], key=_place)

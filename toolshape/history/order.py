@@ -6,7 +6,17 @@ from typing import Any
 
 from toolshape.history.contents import missing_reasoning, missing_signature
 from toolshape.history.log import Log
-from toolshape.messages import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
+from toolshape.history.neighbours import merged_neighbours
+from toolshape.messages import (
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    calls_in,
+    results_in,
+    with_parts,
+)
 from toolshape.parts import Text
 
 __all__ = ["begins_turn", "in_order", "wire_role"]
@@ -38,9 +48,8 @@ def in_order(
         last = found[-1] if found else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
         if is_alone:
-            log.repaired(
-                "reasoning_alone", message.path, "reasoning stands without the item that follows it: it is left out"
-            )
+            fault = "reasoning stands without the item that follows it"
+            log.repaired("reasoning_alone", message.path, fault, "it is left out")
             continue
         if not message.parts and message.role != "system" and message.raw is None:  # what was in it has been named
             continue
@@ -49,15 +58,15 @@ def in_order(
         found += _apart(message, log) if "content_beside_calls" in rules else [message]
     found = _thought_through(_signed(found, log, is_end=is_end), log, thinks=thinks)
     if not rules.histories.joins:
-        found = _with_media_last(found)
+        found = merged_neighbours(found, _with_media)
     if "same_role" in rules:
         found = _alternating(found, log)
     last = found[-1] if found else previous
-    if is_end and last is not None and last.role == "assistant" and "last_is_assistant" in rules:
-        is_open = any(isinstance(part, ToolCallPart) for part in last.parts)
-        if not is_open:
-            hint = "append a message of the user"
-            log.refused("last_is_assistant", last.path, "the last message is the assistant's", hint)
+    is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
+    if last is not None and is_last and "last_is_assistant" in rules:
+        log.refused(
+            "last_is_assistant", last.path, "the last message is the assistant's", "append a message of the user"
+        )
     return found
 
 
@@ -78,22 +87,18 @@ def _next_item(messages: Sequence[Message], at: int) -> Message | None:
 def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
     """What is put before a message, so that it may follow the last one."""
     rules = log.rules
-    is_call = any(isinstance(part, ToolCallPart) for part in message.parts)
     if last is None and message.role == "assistant":
         rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
-        if rule in rules and (rule != "call_placement" or is_call):
-            log.repaired(
-                rule, message.path, f"the assistant may not stand here: {OPENING!r} of the user is put before it"
-            )
+        if rule in rules and (rule != "call_placement" or calls_in(message)):
+            remedy = f"{OPENING!r} of the user is put before it"
+            log.repaired(rule, message.path, "the assistant may not stand here", remedy)
             return [Message(role="user", parts=(TextPart(text=OPENING),), path=message.path)]
     if last is None or message.role != "user" or "user_after_result" not in rules:
         return []
-    is_answered = any(isinstance(part, ToolResultPart) for part in last.parts)
-    if not is_answered or any(isinstance(part, ToolResultPart) for part in message.parts):
+    if not results_in(last) or results_in(message):
         return []
-    log.repaired(
-        "user_after_result", message.path, f"the user follows a result: {BRIDGE!r} of the assistant is put between them"
-    )
+    remedy = f"{BRIDGE!r} of the assistant is put between them"
+    log.repaired("user_after_result", message.path, "the user follows a result", remedy)
     return [Message(role="assistant", parts=(TextPart(text=BRIDGE),), path=message.path)]
 
 
@@ -101,18 +106,18 @@ def _in_role(message: Message, last: Message | None, log: Log) -> Message:
     """A system prompt between other messages, as the user's where none may stand there."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message
-    log.repaired("system_between", message.path, "a system prompt follows the assistant: it is sent as the user's")
+    log.repaired("system_between", message.path, "a system prompt follows the assistant", "it is sent as the user's")
     return replace(message, role="user", raw=None)
 
 
 def _apart(message: Message, log: Log) -> list[Message]:
     """Calls in a message of their own."""
-    calls = tuple(part for part in message.parts if isinstance(part, ToolCallPart))
-    others = tuple(part for part in message.parts if not isinstance(part, ToolCallPart))
-    if message.role != "assistant" or not calls or not any(isinstance(part, TextPart) and part.text for part in others):
+    others = [part for part in message.parts if not isinstance(part, ToolCallPart)]
+    calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in others)
+    if message.role != "assistant" or not calls or not has_text:
         return [message]
-    log.repaired("content_beside_calls", message.path, "text stands beside calls: they are sent as two messages")
-    return [replace(message, parts=others, raw=None), replace(message, parts=calls, raw=None)]
+    log.repaired("content_beside_calls", message.path, "text stands beside calls", "they are sent as two messages")
+    return [with_parts(message, others), with_parts(message, calls)]
 
 
 def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
@@ -135,40 +140,31 @@ def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list
 
 def begins_turn(message: Message) -> bool:
     """Whether a message begins a turn: it is the user's, and answers no call."""
-    is_answer = any(isinstance(part, ToolResultPart) for part in message.parts)
-    return message.role == "user" and bool(message.parts) and not is_answer
+    return message.role == "user" and bool(message.parts) and not results_in(message)
 
 
 def _alternating(messages: list[Message], log: Log) -> list[Message]:
     """Put neighbours of one role into one message."""
-    found: list[Message] = []
-    for message in messages:
-        last = found[-1] if found else None
-        if last is None or wire_role(last) != wire_role(message):
-            found.append(message)
-            continue
+
+    def merge(last: Message, message: Message) -> Message | None:
+        if wire_role(last) != wire_role(message):
+            return None
         if last.raw is not None and message.raw is not None:
-            log.repaired("same_role", message.path, "two messages have one role: they are put into one")
-        results = [part for part in message.parts if isinstance(part, ToolResultPart)]
-        role: Role = wire_role(last) if not results or last.role != "tool" or message.role != "tool" else "tool"
-        found[-1] = replace(last, role=role, parts=(*last.parts, *message.parts), raw=None)
-    return found
+            log.repaired("same_role", message.path, "two messages have one role", "they are put into one")
+        role = last.role if last.role == message.role else wire_role(last)
+        return replace(last, role=role, parts=(*last.parts, *message.parts), raw=None)
+
+    return merged_neighbours(messages, merge)
 
 
-def _with_media_last(messages: list[Message]) -> list[Message]:
+def _with_media(last: Message, message: Message) -> Message | None:
     """Put results beside which images are written together, so that no image stands between two of them."""
-    found: list[Message] = []
-    for message in messages:
-        last = found[-1] if found else None
-        if last is None or not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
-            found.append(message)
-        else:
-            found[-1] = replace(last, parts=(*last.parts, *message.parts), raw=None)
-    return found
+    if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
+        return None
+    return with_parts(last, (*last.parts, *message.parts))
 
 
 def _has_media(message: Message) -> bool:
     return any(
-        isinstance(part, ToolResultPart) and part.raw is None and any(not isinstance(one, Text) for one in part.parts)
-        for part in message.parts
+        part.raw is None and any(not isinstance(one, Text) for one in part.parts) for part in results_in(message)
     )

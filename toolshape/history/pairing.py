@@ -5,7 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape.history.log import Log
-from toolshape.messages import Message, MessagePart, Role, ToolCallPart, ToolResultPart, part_path
+from toolshape.messages import (
+    Message,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    part_path,
+    results_in,
+    with_parts,
+)
 
 __all__ = ["LateResultError", "Pairs", "paired"]
 
@@ -68,8 +77,8 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
             pairs.answered.add(call.part.id)
             if call.is_late:
                 where = part_path(messages[call.at], call.part)
-                note = f"the result of {call.part.id!r} came later: it is moved to its call"
-                log.repaired("late_result", where, note)
+                fault = f"the result of {call.part.id!r} came later"
+                log.repaired("late_result", where, fault, "it is moved to its call")
                 inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
             continue
@@ -139,7 +148,7 @@ def _unasked(
     rule: Any = "duplicate_result" if is_known else "orphan_result"
     if rule in log.rules:
         what = "is one more for a call that has its result" if is_known else "answers no call"
-        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}: it is left out")
+        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}", "it is left out")
         dropped.add(id(part))
 
 
@@ -153,7 +162,7 @@ def _unanswered(
             log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
         return
     if "unanswered_call" in log.rules:
-        log.repaired("unanswered_call", path, f"the call {part.id!r} has no result: it is answered as not run")
+        log.repaired("unanswered_call", path, f"the call {part.id!r} has no result", "it is answered as not run")
         answer = ToolResultPart(
             id=part.id,
             wire_name=part.wire_name,
@@ -174,8 +183,7 @@ def _rebuilt(
     found: list[Message] = []
     pending: list[Message] = []
     for at, message in enumerate(messages):
-        parts = tuple(part for part in message.parts if id(part) not in dropped)
-        kept = message if len(parts) == len(message.parts) else replace(message, parts=parts, raw=None)
+        kept = with_parts(message, (part for part in message.parts if id(part) not in dropped))
         if pending and not _is_results(message):
             found += pending
             pending = []
@@ -196,25 +204,20 @@ def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
     order: dict[str, int] = {}
     for message in messages:
         last = found[-1] if found else None
-        if last is not None and _is_results(last) and any(isinstance(one, ToolResultPart) for one in message.parts):
+        if last is not None and _is_results(last) and results_in(message):
             if last.raw is not None and message.raw is not None and "split_results" in log.rules:
-                log.repaired(
-                    "split_results",
-                    message.path,
-                    "the results of one turn stand in several messages: they are put into one",
-                )
+                fault = "the results of one turn stand in several messages"
+                log.repaired("split_results", message.path, fault, "they are put into one")
             if "split_results" in log.rules or last.raw is None or message.raw is None:
                 found[-1] = _merged(last, message, order)
                 continue
-        order = {part.id: at for at, part in enumerate(message.parts) if isinstance(part, ToolCallPart)} or order
+        order = {call.id: at for at, call in enumerate(calls_in(message))} or order
         found.append(message)
     return found
 
 
 def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
-    parts: list[MessagePart] = [*first.parts, *second.parts]
-    results = [part for part in parts if isinstance(part, ToolResultPart)]
-    results.sort(key=lambda part: order.get(part.id, len(order)))
-    others = [part for part in parts if not isinstance(part, ToolResultPart)]
+    results = sorted([*results_in(first), *results_in(second)], key=lambda one: order.get(one.id, len(order)))
+    others = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
     role: Role = "user" if others else "tool"
     return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)

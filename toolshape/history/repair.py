@@ -69,7 +69,7 @@ def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
         if kept.parts or kept.role == "system" or not _is_refused(kept, log):
             found.append(kept)
         elif not message.parts:
-            log.repaired("empty_message", message.path, "a message has no content: it is left out")
+            log.repaired("empty_message", message.path, "a message has no content", "it is left out")
     return found
 
 

@@ -177,6 +177,7 @@ HISTORIES = Histories(
     system=_system,
     joins=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    opaque_keys=frozenset({"signature"}),
     media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}),
     rules=(
         *history_rules(

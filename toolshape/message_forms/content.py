@@ -23,14 +23,25 @@ __all__ = [
     "encoded_results",
     "is_nothing",
     "joined_text",
+    "keys_beside",
     "marked_error",
     "media_of",
     "result_of",
     "result_part",
     "result_pieces",
     "text_of",
+    "with_call_id",
 ]
 
+_READ_KEYS = frozenset(
+    {
+        "type", "text", "id", "function", "custom", "name", "input", "arguments", "call_id", "status", "index", "role", "content",
+        "tool_use_id", "tool_call_id", "tool_name", "is_error", "output", "result", "toolUse", "toolResult", "functionCall",
+        "functionResponse", "function_call", "function_response", "images", "thought",
+    }
+)  # fmt: skip
+"""What is read of a text, a call or a result of any family, and written anew for another."""
+_ID_KEYS = frozenset({"id", "tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId"})
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
@@ -83,6 +94,13 @@ def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
 def is_nothing(value: Any) -> bool:
     """Whether a member says nothing: some gateways send every key there is."""
     return value is None or value is False or (isinstance(value, (str, list, dict)) and not value)
+
+
+def keys_beside(raw: Any) -> list[str]:
+    """The keys of a text, a call or a result that say something and are not read, as of signatures and citations."""
+    if not isinstance(raw, dict):
+        return []
+    return [key for key in raw if key not in _READ_KEYS and not is_nothing(raw[key])]
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
@@ -160,3 +178,27 @@ def encoded_results(results: Sequence[ToolResultPart], write_call: Any, encode: 
         write_call(call) if one.call_raw is None else one.call_raw for one, call in zip(results, calls, strict=True)
     ]
     return list(encode([result_of(one, raw) for one, raw in zip(results, raws, strict=True)]))
+
+
+def with_call_id(raw: Any, old: str, new: str | None) -> Any:
+    """What a provider sent of a call or result, with another id in it, or with none.
+
+    The id stands in it, or in the one object inside it; an argument or a result of the same name is not touched.
+    """
+    if not isinstance(raw, dict):
+        return None
+    if _holds_id(raw, old):
+        return _with_id(raw, old, new)
+    return {
+        key: _with_id(value, old, new) if isinstance(value, dict) and _holds_id(value, old) else value
+        for key, value in raw.items()
+    }
+
+
+def _holds_id(node: JsonObject, call_id: str) -> bool:
+    return any(key in _ID_KEYS and value == call_id for key, value in node.items())
+
+
+def _with_id(node: JsonObject, old: str, new: str | None) -> JsonObject:
+    is_id = {key for key, value in node.items() if key in _ID_KEYS and value == old}
+    return {key: new if key in is_id else value for key, value in node.items() if new is not None or key not in is_id}

@@ -31,6 +31,8 @@ from toolshape.wire.histories import Encode, Histories, history_rules
 __all__ = ["HISTORIES", "VERTEX_HISTORIES", "piece"]
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
+_SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+"""``skip_thought_signature_validator`` as base64, which Gemini 3 takes in place of a signature."""
 
 
 def _either(node: JsonObject, camel: str, snake: str) -> Any:
@@ -110,6 +112,11 @@ def _write_call(call: ToolCallPart) -> JsonObject:
     return {"functionCall": {**own, "name": call.wire_name, "args": arguments_object(call)}}
 
 
+def _write_unsigned(call: ToolCallPart) -> JsonObject:
+    made: JsonObject = call.raw if isinstance(call.raw, dict) else _write_call(call)
+    return {**made, "thoughtSignature": _SKIPPED_SIGNATURE}
+
+
 def write(message: Message, encode: Encode) -> list[WireMessage]:
     """One content; in a user's, the results come first."""
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
@@ -171,6 +178,8 @@ HISTORIES = Histories(
     system=_system,
     joins=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    opaque_keys=frozenset(_SIGNATURES),
+    write_unsigned=_write_unsigned,
     rules=(
         *history_rules(
             "microsoft/vscode#299295, 2026-03: as many responses as calls",

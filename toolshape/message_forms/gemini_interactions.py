@@ -146,6 +146,8 @@ HISTORIES = Histories(
     system=_system,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    opaque_keys=frozenset({"signature"}),
+    continued_by=frozenset({"previous_interaction_id"}),
     rules=(
         *history_rules(
             "microsoft/vscode#299295, 2026-03, of generateContent: taken to hold here",

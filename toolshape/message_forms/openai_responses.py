@@ -173,6 +173,9 @@ HISTORIES = Histories(
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    opaque_keys=frozenset({"encrypted_content"}),
+    item_ids={"function_call": "fc", "reasoning": "rs"},
+    continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),
     rules=(
         *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
         *history_rules("continuedev/continue#9542, 2026-01", "orphan_result", "duplicate_result"),

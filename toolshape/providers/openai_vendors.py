@@ -78,6 +78,7 @@ DEEPSEEK = replace(
             "DeepSeek's thinking mode guide, 2026; earendil-works/pi#3636, 2026-04",
             "missing_reasoning",
             models=r"reasoner|v4",
+            pattern="reasoning_content",
         )
     ),
     facts=_FACTS._replace(
@@ -146,7 +147,12 @@ MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
     histories=_histories(
-        *history_rules("continuedev/continue#11600, 2026-03", "missing_reasoning", models=r"thinking|k2\.[5-9]")
+        *history_rules(
+            "continuedev/continue#11600, 2026-03",
+            "missing_reasoning",
+            models=r"thinking|k2\.[5-9]",
+            pattern="reasoning_content",
+        )
     ),
     refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
     lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),

@@ -1,15 +1,15 @@
 """``Histories``: one wire family's messages as data: functions that read and write them, and the rules that they keep."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonObject, WireMessage
 from toolshape.results import Result
 
 if TYPE_CHECKING:
-    from toolshape.messages import Message
+    from toolshape.messages import Message, ToolCallPart
 
 __all__ = [
     "CARRY_RULES",
@@ -54,7 +54,8 @@ class HistoryRule(NamedTuple):
     """What a provider refuses of a history, and the evidence for it, with its date.
 
     ``models`` is searched in the model's name: where it is given, the rule holds for models that are named and match.
-    ``pattern`` must match the whole of what the rule is about: an id, or a name.
+    ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
+    that holds reasoning, of ``refused_reasoning`` the keys that may not.
     """
 
     name: HistoryRuleName
@@ -92,6 +93,10 @@ class Histories:
         input_kinds: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
         media_types: The types of images and files that are taken as bytes; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
+        opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
+        write_unsigned: A call as it is taken where no signature of the model is known.
+        item_ids: What the provider's own ids of items begin with, by the type of the item.
+        continued_by: The keys of a request, or kinds of its items, by which it goes on from what the provider keeps.
         rules: What is refused.
     """
 
@@ -107,6 +112,10 @@ class Histories:
     input_kinds: frozenset[str] = frozenset()
     media_types: frozenset[str] | None = None
     has_call_ids: bool = True
+    opaque_keys: frozenset[str] = frozenset()
+    write_unsigned: "Callable[[ToolCallPart], JsonObject] | None" = None
+    item_ids: Mapping[str, str] = field(default_factory=dict)
+    continued_by: frozenset[str] = frozenset()
     rules: tuple[HistoryRule, ...] = ()
 
     def rule(self, name: HistoryRuleName, model: str | None) -> HistoryRule | None:
