@@ -17,7 +17,7 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 # A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
 ROOMS = (
     "errors", "parts", "mcp_results", "calls", "results", "context", "messages", "message_json", "schema", "wire",
-    "message_forms", "providers", "history", "core_schema", "function", "validation",
+    "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
     "testing", "commands", "cli", "provider", "__main__",
 )  # fmt: skip

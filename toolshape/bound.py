@@ -108,9 +108,10 @@ class Bound:
         return self._gathered(self._shapes) if self._shapes else []
 
     def _refuse_too_many(self, native: int = 0) -> None:
-        most = self.provider.most_tools
-        if most is None or len(self._shapes) + native <= most:
+        limit = self.provider.most_tools
+        if limit is None or len(self._shapes) + native <= limit.most:
             return
+        most = limit.most
         too_many = [one.name for one in self._shapes.values()][max(most - native, 0) :]
         message = f"{len(self._shapes) + native} tools, at most {most} are taken in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])

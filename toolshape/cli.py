@@ -84,14 +84,22 @@ def providers(as_json: bool) -> None:
                     "name": one.name,
                     "family": one.family,
                     "strict": one.strict is not None,
-                    "most_tools": one.most_tools,
-                    "description_limit": one.longest_description,
+                    "most_tools": None if one.most_tools is None else one.most_tools.most,
+                    "description_limit": None if one.longest_description is None else one.longest_description.most,
                 }
                 for one in found
             ]
         )
         return
-    rows = [(one.name, one.family, "yes" if one.strict is not None else "no", one.most_tools or "") for one in found]
+    rows = [
+        (
+            one.name,
+            one.family,
+            "yes" if one.strict is not None else "no",
+            "" if one.most_tools is None else one.most_tools.most,
+        )
+        for one in found
+    ]
     show_table(("provider", "family", "strict", "tools a request"), rows)
 
 

@@ -75,9 +75,9 @@ def paths(entry: Any, parameters: Any, path: str = "") -> Iterator[str]:
 def limits(provider: Provider) -> str:
     found = [f"names: {provider.names.evidence}"]
     if provider.most_tools is not None:
-        found.append(f"{provider.most_tools} tools a request")
+        found.append(f"{provider.most_tools.most} tools a request")
     if provider.longest_description is not None:
-        found.append(f"{provider.longest_description} characters of description")
+        found.append(f"{provider.longest_description.most} characters of description")
     if budget := provider.budget:
         parts = {
             "strict tools": budget.tools,

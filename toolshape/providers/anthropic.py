@@ -15,6 +15,8 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import Place
 from toolshape.schema.values import append_text, as_json
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms import anthropic as server
+from toolshape.server_forms.checks import required_fields, unique_names
 from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import (
@@ -28,6 +30,7 @@ from toolshape.wire.provider import (
     Reading,
     unsupported,
 )
+from toolshape.wire.server import request_rules
 
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -83,7 +86,8 @@ _NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
 def refuse_forced(choice: Choice) -> None:
     """Refuse what some models refuse: that a tool must be called."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
-        raise unsupported(choice, "choice", f"{choice.model} does not support a forced tool call: leave it out")
+        message = f"{choice.model} does not support a forced tool call: leave it out"
+        raise unsupported(choice, "choice", message, "Anthropic's errors page, 2026")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -238,10 +242,11 @@ ANTHROPIC = Provider(
     family="anthropic",
     form="anthropic",
     names=NameRule(
-        # The documents say 64, the server 128 (claude-code#96152, 2026-09): what is documented is safe.
+        # What is documented is safe, and the server takes more.
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
-        evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026",
+        evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, 2026-09",
+        refused_above=128,
     ),
     refuses=(
         *cited(
@@ -279,6 +284,18 @@ ANTHROPIC = Provider(
         declined="`stop_reason` `end_turn`, or `refusal`",
         strict="`strict`",
     ),
+    read_request=server.read_request,
+    refuses_request=(
+        *request_rules(
+            "anthropic 2.12.0 MessageCreateParams, 2026-11-22", required_fields("max_tokens", "messages", "model")
+        ),
+        *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
+    ),
+    request_fields=server.REQUEST_FIELDS,
+    respond=server.respond,
+    unfold=server.unfold,
+    error=server.error,
+    wordings=server.WORDINGS,
 )
 
 # The constraints that a strict schema cannot hold; put in descriptions in lenient ones too, as the SDK's helper does.

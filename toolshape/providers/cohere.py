@@ -14,6 +14,9 @@ from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, copied
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms import cohere as server
+from toolshape.server_forms import openai as openai_server
+from toolshape.server_forms.checks import entry_keys, required_fields
 from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape.wire.histories import Histories, history_rules
 from toolshape.wire.provider import (
@@ -27,6 +30,7 @@ from toolshape.wire.provider import (
     Read,
     unsupported,
 )
+from toolshape.wire.server import request_rules
 
 # Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
 # is written for response schemas, and taken to hold for strict_tools.
@@ -61,7 +65,8 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
     is_said = choice.names or choice.mode in ("required", "none")
     if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
-        raise unsupported(choice, "choice", f"{choice.model} does not support a tool choice: leave it out")
+        message = f"{choice.model} does not support a tool choice: leave it out"
+        raise unsupported(choice, "choice", message, "cohere 7.3.1 V2ChatRequest: for Command R7B and newer")
     body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if choice.names or choice.mode == "required":
         body["tool_choice"] = "REQUIRED"
@@ -205,6 +210,19 @@ COHERE = Provider(
         strict="the request's `strict_tools`, for all tools",
         needs="`tool_plan` is replayed; `tool_choice` at Command R7B and newer",
     ),
+    read_request=openai_server.read_request,
+    refuses_request=(
+        *request_rules("cohere 7.3.1 V2ChatRequest, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "a recorded 422: parameter 'strict' is not a valid field",
+            entry_keys("function", "name", "description", "parameters"),
+        ),
+    ),
+    request_fields=server.REQUEST_FIELDS,
+    respond=server.respond,
+    unfold=server.unfold,
+    error=server.error,
+    wordings=server.WORDINGS,
 )
 
 PROVIDERS = (COHERE,)

@@ -17,9 +17,22 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place, Rule, each
 from toolshape.schema.values import append_text, read_json, write_json
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms import gemini as server
+from toolshape.server_forms.checks import required_fields
 from toolshape.wire.bodies import make_room, member, plain, result_json
 from toolshape.wire.ids import is_plain_id, with_call_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
+from toolshape.wire.provider import (
+    Choice,
+    Completed,
+    Facts,
+    Limit,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Reading,
+    unsupported,
+)
+from toolshape.wire.server import request_rules
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
@@ -311,7 +324,7 @@ GEMINI = Provider(
     ),
     lenient=JSON_SCHEMA,
     strict=JSON_SCHEMA,
-    most_tools=512,  # FunctionDeclaration, google-genai 3.3.0
+    most_tools=Limit(512, "google-genai 3.3.0 FunctionDeclaration"),
     envelope=envelope,
     gather=gather,
     request=request,
@@ -338,6 +351,13 @@ GEMINI = Provider(
         declined="a text part; `finishReason` `SAFETY` and the like",
         strict="the request's mode `VALIDATED`",
     ),
+    read_request=server.read_request,
+    refuses_request=request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+    request_fields=server.REQUEST_FIELDS,
+    respond=server.respond,
+    unfold=server.unfold,
+    error=server.error,
+    wordings=server.WORDINGS,
 )
 GEMINI_OPENAPI = replace(
     GEMINI,

@@ -8,6 +8,8 @@ from toolshape.message_forms import gemini_interactions as messages
 from toolshape.providers import gemini
 from toolshape.results import Result
 from toolshape.schema.values import append_text, as_json
+from toolshape.server_forms import gemini as gemini_server
+from toolshape.server_forms import gemini_interactions as server
 from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Provider, Reading, unsupported
@@ -170,6 +172,10 @@ GEMINI_INTERACTIONS = Provider(
         strict="the request's choice `validated`",
         needs="`previous_interaction_id`, or all steps of the conversation as they came",
     ),
+    read_request=server.read_request,
+    respond=server.respond,
+    unfold=server.unfold,
+    error=gemini_server.error,
 )
 
 PROVIDERS = (GEMINI_INTERACTIONS,)

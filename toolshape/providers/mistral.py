@@ -10,8 +10,12 @@ from toolshape.providers import openai, openai_vendors
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
+from toolshape.server_forms import mistral as server
+from toolshape.server_forms import openai as openai_server
+from toolshape.server_forms.checks import entry_keys, required_fields
 from toolshape.wire.histories import IN_ONE_MESSAGE, history_rules
 from toolshape.wire.provider import Completed, Facts, NameRule, Read
+from toolshape.wire.server import request_rules
 
 
 def read(body: Any) -> Read | None:
@@ -101,6 +105,18 @@ MISTRAL = replace(
         strict="`function.strict`, its dialect undocumented",
         needs="older models take ids of nine letters and digits only",
     ),
+    read_request=server.read_request,
+    refuses_request=(
+        *request_rules("mistralai 3.7.0 ChatCompletionRequest, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "a recorded 422: extra_forbidden at tools.0.function.required",
+            entry_keys("function", "name", "description", "strict", "parameters"),
+        ),
+    ),
+    request_fields=server.REQUEST_FIELDS,
+    unfold=openai_server.unfold_whole_calls,
+    error=server.error,
+    wordings=server.WORDINGS,
 )
 
 PROVIDERS = (MISTRAL,)

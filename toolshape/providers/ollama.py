@@ -17,9 +17,13 @@ from toolshape.schema.checks import cited
 from toolshape.schema.lens import MARKS, Change, Place
 from toolshape.schema.values import append_text
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms import ollama as server
+from toolshape.server_forms import openai as openai_server
+from toolshape.server_forms.checks import required_fields
 from toolshape.wire.bodies import member, plain
 from toolshape.wire.ids import is_plain_id, with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
+from toolshape.wire.server import request_rules
 
 # The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
@@ -168,8 +172,8 @@ OLLAMA = Provider(
     form="ollama",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; the server's source, 2026-08-21"),
     refuses=(
-        *cited("ollama 0.6.3 Tool", rules.root_is_object, client_keywords),
-        *cited("the server's source, 2026-08-21", rules.known_keywords(*SERVER_KEYWORDS)),
+        *cited("ollama 0.6.3 Tool", rules.root_is_object, client_keywords, is_refused=False),
+        *cited("the server's source, 2026-08-21", rules.known_keywords(*SERVER_KEYWORDS), is_refused=False),
     ),
     lenient=CLIENT,
     strict=None,
@@ -189,6 +193,11 @@ OLLAMA = Provider(
         declined="no `tool_calls`; `done_reason` is `stop` with and without",
         strict="none; nothing is enforced",
     ),
+    read_request=openai_server.read_request,
+    refuses_request=request_rules("ollama 0.6.3 ChatRequest, 2026-11-22", required_fields("model")),
+    respond=server.respond,
+    unfold=server.unfold,
+    error=server.error,
 )
 
 PROVIDERS = (
@@ -198,7 +207,12 @@ PROVIDERS = (
         name="ollama:server",
         lenient=SERVER,
         refuses=(
-            *cited("the server's source, 2026-08-21", rules.root_is_object, rules.known_keywords(*SERVER_KEYWORDS)),
+            *cited(
+                "the server's source, 2026-08-21",
+                rules.root_is_object,
+                rules.known_keywords(*SERVER_KEYWORDS),
+                is_refused=False,
+            ),
         ),
     ),
 )

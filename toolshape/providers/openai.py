@@ -17,9 +17,12 @@ from toolshape.schema import limits, rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, is_whole
 from toolshape.schema.walk import everywhere
+from toolshape.server_forms import openai as server
+from toolshape.server_forms.checks import required_fields
 from toolshape.wire.bodies import member, plain
 from toolshape.wire.ids import is_plain_id, with_call_ids
-from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Read, Reading
+from toolshape.wire.provider import Choice, Completed, Facts, Limit, NameRule, OutboundCall, Provider, Read, Reading
+from toolshape.wire.server import request_rules
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals cited here. "default" was refused in 2025
@@ -372,7 +375,7 @@ OPENAI = Provider(
     ),
     lenient=(structure.wrapped_root,),
     strict=STRICT,
-    most_tools=128,  # oh-my-openagent#2848, 2026-03
+    most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"),
     envelope=envelope,
     request=request,
     recognises=recognises,
@@ -389,6 +392,15 @@ OPENAI = Provider(
         declined="no `tool_calls`; perhaps `message.refusal`",
         strict="`function.strict`, off by default",
     ),
+    read_request=server.read_request,
+    refuses_request=request_rules(
+        "openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")
+    ),
+    request_fields=server.REQUEST_FIELDS,
+    respond=server.respond,
+    unfold=server.unfold,
+    error=server.error,
+    wordings=server.WORDINGS,
 )
 
 # Fine-tuned models and Azure take none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
@@ -405,7 +417,7 @@ MINIMAL = (
 OLDER = replace(
     OPENAI,
     strict=MINIMAL,
-    longest_description=1024,
+    longest_description=Limit(1024, "sentry-mcp#106, 2025"),
     refuses_strict=(
         *OPENAI.refuses_strict,
         *cited(

@@ -10,6 +10,7 @@ from toolshape.message_forms import openai_responses as messages
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema.values import append_text
+from toolshape.server_forms import openai_responses as server
 from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Reading
@@ -159,6 +160,12 @@ OPENAI_RESPONSES = replace(
         declined="no `function_call` item; perhaps a `refusal` part of a message",
         strict="`strict`, always said: left out, the server decides",
     ),
+    read_request=server.read_request,
+    refuses_request=(),
+    request_fields=server.REQUEST_FIELDS,
+    respond=server.respond,
+    unfold=server.unfold,
+    wordings=server.WORDINGS,
 )
 
 PROVIDERS = (

@@ -10,8 +10,11 @@ from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms.checks import forced_while_thinking, required_fields, unique_names
+from toolshape.server_forms.openai import WORDINGS
 from toolshape.wire.histories import Histories, HistoryRule, history_rules
-from toolshape.wire.provider import Budget, Choice, unsupported
+from toolshape.wire.provider import Budget, Choice, Limit, unsupported
+from toolshape.wire.server import Wording, request_rules
 
 _FACTS = openai.OPENAI.facts
 # Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
@@ -23,6 +26,9 @@ VENDOR = replace(
     is_strict_by_auto=False,
     most_tools=None,
     histories=messages.VENDOR_HISTORIES,
+    refuses_request=(),
+    request_fields=frozenset(),
+    wordings={},
 )
 
 
@@ -36,7 +42,8 @@ _NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
     if choice.is_strict and choice.parallel is True:
-        raise unsupported(choice, "parallel", "Azure does not support parallel strict calls: use strict=False")
+        message = "Azure does not support parallel strict calls: use strict=False"
+        raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
     return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
 
 
@@ -44,6 +51,7 @@ AZURE = replace(
     openai.OLDER,
     name="azure",
     request=azure_request,
+    refuses_request=request_rules("the model stands in the address of Azure", required_fields("messages")),
     facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
 )
 
@@ -73,6 +81,17 @@ DEEPSEEK = replace(
     # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
     strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
     budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
+    refuses_request=(
+        *request_rules("a recorded 400: tool names must be unique", unique_names),
+        *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
+    ),
+    wordings={
+        "root_is_object": WORDINGS["root_is_object"],
+        "unique_names": WORDINGS["unique_names"],
+        "forced_while_thinking": Wording(
+            "Thinking mode does not support this tool_choice", code="invalid_request_error"
+        ),
+    },
     histories=_histories(
         *history_rules(
             "DeepSeek's thinking mode guide, 2026; earendil-works/pi#3636, 2026-04",
@@ -90,7 +109,7 @@ DEEPSEEK = replace(
 GROQ = replace(
     VENDOR,
     name="groq",
-    most_tools=128,  # types of groq 1.7.0
+    most_tools=Limit(128, "types of groq 1.7.0"),
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
     ),
@@ -102,7 +121,7 @@ GROQ = replace(
 XAI = replace(
     VENDOR,
     name="xai",
-    most_tools=128,  # xai-sdk 1.21.0
+    most_tools=Limit(128, "xai-sdk 1.21.0"),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 # The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).

@@ -134,6 +134,10 @@ XAI_GRPC = replace(
     carries=frozenset(),
     encode=encode,
     histories=messages.HISTORIES,
+    read_request=None,  # gRPC, and no fake speaks it
+    respond=None,
+    unfold=None,
+    error=None,
 )
 
 PROVIDERS = (XAI_GRPC,)

@@ -17,15 +17,19 @@ Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
 
 class Cited(NamedTuple):
-    """A check, and where the provider's rule is written down or was seen, with its date."""
+    """A check, and where the provider's rule is written down or was seen, with its date.
+
+    ``is_refused``: the server says so; else it drops in silence what breaks the rule, and we do not send it.
+    """
 
     check: Check
     evidence: str
+    is_refused: bool = True
 
 
-def cited(evidence: str, *checks: Check) -> tuple[Cited, ...]:
+def cited(evidence: str, *checks: Check, is_refused: bool = True) -> tuple[Cited, ...]:
     """Checks that rest on one piece of evidence."""
-    return tuple(Cited(check, evidence) for check in checks)
+    return tuple(Cited(check, evidence, is_refused) for check in checks)
 
 
 def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
@@ -36,7 +40,7 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
         return [Problem(path="", rule="schema", message="the schema must be an object")] if rules else []
 
     def look(node: JsonSchema, at: Place) -> Change | None:
-        found = ((check.__name__, check(node, at), evidence) for check, evidence in rules)
+        found = ((check.__name__, check(node, at), evidence) for check, evidence, _ in rules)
         problems.extend(
             Problem(path=at.path, rule=name, message=message, evidence=evidence)
             for name, message, evidence in found

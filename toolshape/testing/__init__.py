@@ -1,15 +1,24 @@
-"""The laws of the lens as a test for any provider, values for any schema, and malformed arguments for any tool.
+"""Fakes of providers; the laws of the lens as a test for any provider, values for any schema, malformed arguments.
 
-Needs the extra ``testing``.
+The laws and the values need the extra ``testing``; a fake needs nothing.
 """
 
-from toolshape.testing.laws import LawBrokenError, check_provider, check_slips, check_tool, values
-from toolshape.testing.mistakes import SilentlyWrongError, Slip, check_slip, slips
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+    from toolshape.testing.fake import Exchange, Fake, Refused, Turn
+    from toolshape.testing.laws import LawBrokenError, check_provider, check_slips, check_tool, values
+    from toolshape.testing.mistakes import SilentlyWrongError, Slip, check_slip, slips
 
 __all__ = [
+    "Exchange",
+    "Fake",
     "LawBrokenError",
+    "Refused",
     "SilentlyWrongError",
     "Slip",
+    "Turn",
     "check_provider",
     "check_slip",
     "check_slips",
@@ -17,3 +26,24 @@ __all__ = [
     "slips",
     "values",
 ]
+
+_PLACES = {
+    **dict.fromkeys(("Exchange", "Fake", "Refused", "Turn"), "toolshape.testing.fake"),
+    **dict.fromkeys(
+        ("LawBrokenError", "check_provider", "check_slips", "check_tool", "values"), "toolshape.testing.laws"
+    ),
+    **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing.mistakes"),
+}
+"""Where each stands: a fake loads no Hypothesis."""
+
+
+if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
+
+    def __getattr__(name: str) -> typing.Any:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"importlib", "typing"})

@@ -19,7 +19,7 @@ from toolshape.schema.references import definition_name, resolver
 from toolshape.schema.rewrites import merge_all_of
 from toolshape.schema.walk import everywhere
 from toolshape.testing.mistakes import Outcome, SlipKind, check_slip, slips
-from toolshape.testing.values import values_for
+from toolshape.testing.strategies import values_for
 from toolshape.tool import Tool, as_tool, record_of
 from toolshape.validation.settings import Validate, ValidationSettings
 from toolshape.wire.export import WireTool, to_wire

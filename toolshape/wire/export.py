@@ -54,8 +54,9 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         return _as_written(provider, spec, spec.verbatim, strict)
     notes: list[Loss | Finding] = []
     parameters, description = spec.parameters, spec.description
-    if provider.longest_description is not None and len(description) > provider.longest_description:
-        parameters, description, loss = _overflowing(provider, spec, provider.longest_description)
+    longest = provider.longest_description
+    if longest is not None and len(description) > longest.most:
+        parameters, description, loss = _overflowing(provider, spec, longest.most)
         notes.append(loss)
     lens, is_strict, problems = _lens(provider, parameters, strict)
     if problems:
@@ -155,9 +156,10 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
     if verbatim.is_strict and provider.strict is None:
         problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
     longest = provider.longest_description
-    if longest is not None and len(spec.description) > longest:
-        message = f"{len(spec.description)} characters, at most {longest} are taken: shorten it, or leave verbatim out"
-        problems.append(Problem(path="", rule="description", message=message))
+    if longest is not None and len(spec.description) > longest.most:
+        message = f"{len(spec.description)} characters, at most {longest.most} are taken: "
+        message += "shorten it, or leave verbatim out"
+        problems.append(Problem(path="", rule="description", message=message, evidence=longest.evidence))
     if not provider.names.admits(verbatim.name):
         message = f"{verbatim.name!r} is not a valid tool name for this provider"
         problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
@@ -11,12 +11,14 @@ from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
 from toolshape.wire.histories import Histories
+from toolshape.wire.server import ErrorReply, Refusal, RequestRead, RequestRule, Said, Wording
 
 __all__ = [
     "Budget",
     "Choice",
     "Completed",
     "Facts",
+    "Limit",
     "NameRule",
     "OutboundCall",
     "Provider",
@@ -81,17 +83,26 @@ class Choice(NamedTuple):
 class NameRule(NamedTuple):
     """What a provider takes as a tool's name, and the evidence for it.
 
-    ``pattern`` must match the whole name; ``longest`` is the most characters; a ``reserved`` name is not taken.
+    ``pattern`` must match the whole name; ``longest`` is the most characters that are sent, ``refused_above`` the most that
+    the server takes where it was seen to take more; a ``reserved`` name is not taken.
     """
 
     pattern: str
     longest: int
     evidence: str
     reserved: frozenset[str] = frozenset()
+    refused_above: int | None = None
 
     def admits(self, name: str) -> bool:
         """Whether the provider takes this name."""
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
+
+
+class Limit(NamedTuple):
+    """The most that a provider takes of something, and the evidence for it, with its date."""
+
+    most: int
+    evidence: str
 
 
 class Budget(NamedTuple):
@@ -159,6 +170,13 @@ class Provider:
         encode: Results as the messages that answer them.
         histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
         facts: For the documentation.
+        read_request: A request's body as its server reads it; ``None`` where nobody has said how.
+        refuses_request: What it refuses of a whole request besides.
+        request_fields: The fields that a request can have.
+        respond: What a model says as the body of a response.
+        unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
+        error: A refusal as the headers and the body of its error.
+        wordings: How it words a rule, as recorded.
     """
 
     name: str
@@ -172,8 +190,8 @@ class Provider:
     is_strict_by_auto: bool = True
     strict_needs: str = ""
     budget: Budget | None = None
-    most_tools: int | None = None
-    longest_description: int | None = None
+    most_tools: Limit | None = None
+    longest_description: Limit | None = None
     examples: str | None = None
     lacks: frozenset[str] = frozenset()
     advertises_output: bool = False
@@ -189,6 +207,13 @@ class Provider:
     encode: Callable[[Sequence[Result]], list[WireMessage]]
     histories: Histories | None = None
     facts: Facts
+    read_request: Callable[[JsonObject], RequestRead] | None = None
+    refuses_request: tuple[RequestRule, ...] = ()
+    request_fields: frozenset[str] = frozenset()
+    respond: Callable[[Said], JsonObject] | None = None
+    unfold: Callable[[JsonObject], Iterable[JsonObject]] | None = None
+    error: Callable[[Refusal], ErrorReply] | None = None
+    wordings: Mapping[str, Wording] = field(default_factory=dict)
 
 
 Strictness: TypeAlias = bool | Literal["auto"]
@@ -208,9 +233,9 @@ AnyProvider: TypeAlias = ProviderName | str | Provider
 """A provider, or the name of one: of this package's, or of one that an installed package brings."""
 
 
-def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str) -> ExportError:
+def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str, evidence: str = "") -> ExportError:
     """The error for what a provider does not support in a request."""
-    problem = Problem(path=path, rule="choice", message=message)
+    problem = Problem(path=path, rule="choice", message=message, evidence=evidence)
     return ExportError(provider=choice.provider, tool=None, problems=[problem])
 
 

@@ -1,0 +1,440 @@
+"""Fakes: what they say, refuse and record, over HTTP and without a socket."""
+
+import copy
+import gc
+import json
+import random
+import re
+import subprocess
+import sys
+import threading
+import tracemalloc
+import urllib.error
+import urllib.request
+
+import pytest
+from fakes import FAKED, MODEL, asked, body_of, collected, keywords, path_of
+from jsonschema import Draft202012Validator
+from test_history_rules import ROWS
+
+from toolshape import CallError, Registry, UsageError, explain, tool
+from toolshape.providers import get
+from toolshape.testing import Fake, Turn
+from toolshape.testing.fake.generate import generated
+
+
+@tool
+def weather(city: str, days: int = 1) -> str:
+    """Say what the weather will be."""
+    return f"{city}: sun for {days} days"
+
+
+@tool
+def clock(zone: str) -> str:
+    """Say what time it is."""
+    return f"noon in {zone}"
+
+
+TOOLS = Registry([weather, clock])
+
+
+def request(provider, **more):
+    return {**keywords(provider), **TOOLS.bind(provider).request(**more)}
+
+
+def posted(fake, given, *, stream=False):
+    """Ask over HTTP: the status, the headers and the whole of what comes."""
+    name = fake.provider.name
+    path = path_of(name, MODEL, stream=stream)
+    data = json.dumps(body_of(name, given, stream=stream)).encode()
+    made = urllib.request.Request(f"{fake.url}{path}", data, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(made, timeout=9) as response:
+            return response.status, response.headers, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("provider", FAKED)
+def test_over_http_as_without(provider, stream):
+    """Whole and streamed, with the same bytes; two calls at once and a text."""
+    with Fake(provider, TOOLS) as fake:
+        fake.says("Let me see.").calls(weather, city="Bonn", days=2).calls("clock", zone="UTC")
+        status, headers, content = posted(fake, request(provider), stream=stream)
+        assert status == 200, content
+        assert ("stream" in headers["Content-Type"] or "ndjson" in headers["Content-Type"]) is stream
+        twin = Fake(provider, TOOLS)
+        twin.says("Let me see.").calls(weather, city="Bonn", days=2).calls("clock", zone="UTC")
+        assert asked(twin, request(provider), stream=stream)[1] == content
+    results = TOOLS.bind(provider).dispatch(fake.exchanges[0].response)
+    assert [one.value for one in results] == ["Bonn: sun for 2 days", "noon in UTC"]
+    assert results.finish == "tool_calls"
+    assert fake.exchanges[0].tools == ("weather", "clock")
+    assert fake.exchanges[0].messages[0].text == "Go."
+    assert fake.exchanges[0].is_streamed is stream
+
+
+FIRST = {
+    "sse": b"data: {",
+    "named-sse": b"event: ",
+    "ndjson": b'{"model"',
+    "event-stream": b"\x00\x00\x00",
+}
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai", "anthropic", "gemini", "bedrock", "cohere", "ollama", "openai-responses"]
+)
+def test_streams_are_framed_as_the_provider_frames_them(provider):
+    fake = Fake(provider)
+    fake.says("Hello, you there.")
+    _, content = asked(fake, keywords(provider), stream=True)
+    assert content.startswith(FIRST[fake._endpoint.framing])
+    assert content.endswith(b"data: [DONE]\n\n") is (provider == "openai")
+    if provider in ("anthropic", "openai-responses", "cohere"):
+        for event in content.decode().strip().split("\n\n"):
+            name, data = event.split("\n", 1)
+            assert name == f"event: {json.loads(data.removeprefix('data: '))['type']}"
+
+
+def test_calls_are_validated_when_they_are_scripted():
+    fake = Fake("openai", [weather])
+    with pytest.raises(CallError, match="days"):
+        fake.calls(weather, city="Bonn", days="many")
+    with pytest.raises(CallError, match="days"):
+        fake.calls("weather", city="Bonn", days="many")
+    with pytest.raises(UsageError, match="no JSON"):
+        fake.calls("made_up", thing=object())
+    fake.assert_done()  # nothing of it was scripted
+
+
+def test_a_tool_that_is_made_up_is_called_all_the_same():
+    fake = Fake("anthropic", TOOLS)
+    fake.calls("wheather", city="Bonn")
+    [result] = collected(TOOLS.bind("anthropic"), fake, request("anthropic"), stream=False).run()
+    assert result.error.code == "unknown_tool"
+
+
+def test_an_argument_may_have_the_name_of_an_option():
+    @tool
+    def fall(slip: int) -> int:
+        """Fall."""
+        return slip
+
+    fake = Fake("openai", [fall])
+    fake.calls(fall, {"slip": 3})
+    bound = Registry([fall]).bind("openai")
+    [result] = collected(bound, fake, {**keywords("openai"), **bound.request()}, stream=False).run()
+    assert result.value == 3
+
+
+def test_mistakes_on_purpose():
+    fake = Fake("openai", TOOLS)
+    fake.calls(weather, city="Bonn", days=2, slip="wrong_type")
+    [result] = collected(TOOLS.bind("openai", False), fake, request("openai"), stream=False).run()
+    assert result.coercions or result.error
+    with pytest.raises(UsageError, match=r"did you mean \"missing\""):
+        fake.calls(weather, city="Bonn", slip="misssing")
+    with pytest.raises(UsageError, match="there are: "):
+        fake.calls(weather, city="Bonn", slip="enum_case").calls(clock, zone="1", slip="enum_case")
+    with pytest.raises(UsageError, match="Fake\\(provider, tools\\)"):
+        fake.calls("made_up", x=1, slip="missing")
+
+
+@pytest.mark.parametrize("provider", FAKED)
+def test_a_response_is_cut_by_its_length(provider):
+    fake = Fake(provider, TOOLS)
+    fake.calls(weather, city="Bonn", days=2).cuts("length")
+    results = collected(TOOLS.bind(provider), fake, request(provider), stream=True).run()
+    assert results.finish == "length"
+    assert all(one.error is not None for one in results)
+    fake.cuts("length")
+    results = collected(TOOLS.bind(provider), fake, request(provider), stream=False).run()
+    assert results.finish == "length"
+    assert not len(results)
+
+
+def test_connections_are_dropped():
+    with Fake("openai") as fake:
+        fake.cuts("connection")
+        with pytest.raises((ConnectionError, urllib.error.URLError)):
+            posted(fake, keywords("openai"))
+        for stream in (False, True):
+            fake.says("It goes on and on and on.").cuts("stream")
+            with pytest.raises(Exception, match=r"IncompleteRead|incomplete|0 bytes read") as caught:
+                posted(fake, keywords("openai"), stream=stream)
+            assert caught.value.partial
+        assert [one.status for one in fake.exchanges] == [0, 200, 200]
+        fake.assert_done()
+    with pytest.raises(UsageError, match="'length', 'connection', 'stream'"):
+        Turn().cuts("half")
+
+
+STATUSES = [400, 401, 403, 404, 413, 429, 500, 503, 529]
+
+
+@pytest.mark.parametrize("provider", FAKED)
+def test_errors_have_the_providers_form(provider):
+    """Each with a status, read back by ``explain`` as what it is."""
+    with Fake(provider) as fake:
+        for status in STATUSES:
+            fake.fails(status, retry_after=2 if status in (429, 503) else None)
+            found, headers, content = posted(fake, keywords(provider))
+            assert found == status
+            failure = explain({"status_code": status, "headers": dict(headers), "body": json.loads(content)})
+            body = json.loads(content)
+            assert isinstance(body, dict)
+            assert headers.get("retry-after") == ("2" if status in (429, 503) else None)
+            assert failure is not None
+            assert explain(body).message
+        fake.assert_done()
+    with pytest.raises(UsageError, match="400 to 599"):
+        fake.fails(200)
+
+
+def test_what_is_said_of_a_failure_can_be_chosen():
+    fake = Fake("openai")
+    fake.fails(429, message="You are out of credit", code="insufficient_quota")
+    status, content = asked(fake, keywords("openai"))
+    assert (status, json.loads(content)["error"]["code"]) == (429, "insufficient_quota")
+    assert explain(json.loads(content)).kind == "quota"
+
+
+def test_what_was_not_scripted_is_told_apart():
+    """By the test: what was asked, what was expected, and what was never asked for."""
+    fake = Fake("openai", TOOLS)
+    fake.calls(weather, city="Bonn")
+    fake.says("Sunny.")
+    status, content = asked(fake, keywords("openai", "What is the weather?"))
+    assert status == 400
+    assert "the tools of the request are: none" in json.loads(content)["error"]["message"]
+    with pytest.raises(AssertionError) as caught:
+        fake.assert_done()
+    text = str(caught.value)
+    assert "last message, of user: 'What is the weather?'; tools: none" in text
+    assert "expected next: says('Sunny.')" in text
+    assert "never asked for: says('Sunny.')" in text
+    assert fake.exchanges[0].expected == "says('Sunny.')"
+
+    fake = Fake("openai", TOOLS)
+    status, content = asked(fake, request("openai"))
+    assert (status, "nothing left to say" in content.decode()) == (400, True)
+    with pytest.raises(AssertionError, match="nothing left to say"):
+        fake.assert_done()
+
+
+def test_a_refused_request_leaves_the_script_where_it_was():
+    fake = Fake("anthropic", TOOLS)
+    fake.says("Sunny.")
+    given = request("anthropic")
+    bad = copy.deepcopy(given)
+    bad["tools"][0]["input_schema"] = {"type": "string"}
+    status, content = asked(fake, bad)
+    assert (status, json.loads(content)["error"]["type"]) == (400, "invalid_request_error")
+    [why] = [one for one in fake.refused if one.rule == "root_is_object"]
+    assert (why.path, why.tool, why.status, why.as_recorded) == ("tools[0].input_schema", "weather", 400, True)
+    assert "claude-code#44788" in why.evidence
+    with pytest.raises(AssertionError, match=r"refused: .*root_is_object"):
+        fake.assert_done()
+    assert asked(fake, given)[0] == 200
+    fake.assert_done()
+
+
+def test_words_that_were_never_recorded_say_so():
+    fake = Fake("mistral")
+    fake.says("Ok.")
+    wrong = {"type": "object", "properties": {"a": {"type": "integer", "exclusiveMinimum": True}}}
+    entry = {"type": "function", "function": {"name": "find", "parameters": wrong}}
+    _, content = asked(fake, {**keywords("mistral"), "tools": [entry]})
+    assert "(mistral refuses this; the words are toolshape's)" in content.decode()
+    assert not fake.refused[0].as_recorded
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{provider} {rule}" for provider, rule, *_ in ROWS])
+def test_histories_are_refused_by_their_rules(row):
+    """Every rule of histories: what breaks it is a 400 or 422 in the provider's form, and what keeps it is accepted."""
+    provider, rule, model, taken, refused = row
+    if provider not in FAKED:
+        pytest.skip(f"there is no fake of {provider}")
+    for messages, is_taken in ((taken, True), (refused, False)):
+        given = {**request(provider), get(provider).histories.key: copy.deepcopy(messages)}
+        given = {**given, get(provider).histories.model_key: model or MODEL}
+        fake = Fake(provider)
+        fake.says("Ok.")
+        status, content = asked(fake, given)
+        assert (status == 200) is is_taken, (content, fake.refused)
+        if not is_taken:
+            assert status in (400, 422)
+            assert rule in {one.rule for one in fake.refused}
+            assert fake.exchanges[0].response.keys() & {"error", "message", "detail", "type"}
+
+
+@pytest.mark.parametrize("provider", [name for name in FAKED if get(name).request_fields and ":" not in name])
+def test_unknown_fields_are_refused_on_request(provider):
+    given = {**request(provider), "surprise": 1}
+    if get(provider).family == "gemini":
+        given = {**request(provider)}
+        given["config"]["surprise"] = 1
+    for strict in (False, True):
+        fake = Fake(provider, strict=strict)
+        fake.says("Ok.")
+        status, content = asked(fake, copy.deepcopy(given))
+        assert (status == 200) is not strict, content
+        assert [one.rule for one in fake.refused] == (["unknown_field"] if strict else [])
+
+
+def test_what_is_required_is_missed():
+    fake = Fake("anthropic")
+    given = keywords("anthropic")
+    del given["max_tokens"]
+    status, content = asked(fake, given)
+    assert (status, json.loads(content)["error"]["message"]) == (400, "max_tokens: Field required")
+
+
+def test_choices_that_a_model_refuses():
+    fake = Fake("anthropic", TOOLS)
+    given = {**request("anthropic", choice="required"), "model": "claude-opus-5-5"}
+    assert asked(fake, given)[0] == 400
+    [why] = fake.refused
+    assert (why.rule, why.evidence) == ("choice", "Anthropic's errors page, 2026")
+
+
+def test_too_many_tools():
+    made = [{"type": "function", "function": {"name": f"t{at}", "parameters": {"type": "object"}}} for at in range(129)]
+    fake = Fake("openai")
+    _, content = asked(fake, {**keywords("openai"), "tools": made})
+    assert json.loads(content)["error"]["code"] == "array_above_max_length"
+    assert fake.refused[0].evidence == "oh-my-openagent#2848, 2026-03"
+
+
+def test_what_is_no_request():
+    with Fake("openai") as fake:
+        for path, data in (("/v1/models", b"{}"), ("/v1/chat/completions", b"[1"), ("/v1/chat/completions", b"[1]")):
+            made = urllib.request.Request(f"{fake.url}{path}", data)
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(made, timeout=9)
+            with caught.value:
+                assert caught.value.code == (404 if "models" in path else 400)
+                assert json.loads(caught.value.read())["error"]["message"]
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{fake.url}/v1/models", timeout=9)
+        caught.value.close()
+
+
+def test_generated_answers_follow_the_choice():
+    """A call where one may be made, none after results or where none may be, and the same for the same seed."""
+
+    def made(seed, given):
+        fake = Fake("openai", TOOLS)
+        fake.generates(seed=seed)
+        return collected(TOOLS.bind("openai"), fake, given, stream=False)
+
+    first = made(7, request("openai"))
+    assert [call.arguments for call in first.calls] == [call.arguments for call in made(7, request("openai")).calls]
+    assert len({str(made(seed, request("openai")).calls[0].arguments) for seed in range(9)}) > 3
+    assert made(7, request("openai", choice="none")).calls == []
+    assert {made(seed, request("openai", choice="clock")).calls[0].name for seed in range(5)} == {"clock"}
+    results = first.run()
+    assert made(7, {**request("openai"), "messages": [*keywords("openai")["messages"], *results.turn]}).calls == []
+
+
+def test_a_function_answers():
+    fake = Fake("openai", TOOLS)
+    fake.answers(
+        lambda asked: "Done." if asked.messages[-1].role == "tool" else Turn().calls(weather, city=asked.model)
+    )
+    plan = collected(TOOLS.bind("openai"), fake, request("openai"), stream=False)
+    results = plan.run()
+    assert results[0].value == "some-model: sun for 1 days"
+    history = [*keywords("openai")["messages"], *results.turn]
+    body = json.loads(asked(fake, {**request("openai"), "messages": history})[1])
+    assert body["choices"][0]["message"]["content"] == "Done."
+
+
+def test_tools_that_another_library_has_made_a_schema_of():
+    """Their schema is none of ours: the arguments are sent as they are."""
+    foreign = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+    entry = {"type": "function", "function": {"name": "weather", "parameters": foreign}}
+    fake = Fake("openai", TOOLS)
+    fake.calls(weather, city="Bonn")
+    body = json.loads(asked(fake, {**keywords("openai"), "tools": [entry]})[1])
+    assert json.loads(body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]) == {"city": "Bonn"}
+
+
+@pytest.mark.parametrize("provider", FAKED)
+def test_variables_lead_to_the_fake(provider):
+    with Fake(provider) as fake:
+        assert all(isinstance(value, str) for value in fake.env.values())
+        if get(provider).name != "mistral":
+            assert any(value.startswith(fake.url) for value in fake.env.values())
+    assert fake._server is None
+
+
+def test_no_fake_where_no_server_is_described():
+    for name in ("mcp", "json-schema", "xai:grpc"):
+        with pytest.raises(UsageError, match=f"there is no fake of {name}"):
+            Fake(name)
+
+
+def test_a_fake_loads_no_hypothesis():
+    script = "import sys; from toolshape.testing import Fake; Fake('openai').says('x'); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {one.partition(".")[0] for one in found} & {"hypothesis", "httpx", "httpx2", "pytest", "jsonschema"}
+
+
+def test_a_thousand_turns_leave_nothing_behind():
+    """No thread, no socket, and no memory beside the exchanges that are kept."""
+    threads = threading.active_count()
+    with Fake("openai") as fake:
+        fake.answers(lambda _: "Ok.")
+        tracemalloc.start()
+        for number in range(1000):
+            posted(fake, keywords("openai"))
+            if number == 499:
+                fake.exchanges.clear()
+                gc.collect()
+                before = tracemalloc.get_traced_memory()[0]
+        fake.exchanges.clear()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        assert grown < 200_000
+        assert threading.active_count() <= threads + 3
+        assert len(fake._server.open_sockets) <= 2
+    assert threading.active_count() == threads
+    assert fake._server is None
+
+
+SCHEMAS = [
+    {"type": "string", "pattern": "^[A-Z]{2}-\\d{3,5}(x|yy)?$", "minLength": 7},
+    {"type": "string", "minLength": 20, "maxLength": 25},
+    {"type": "integer", "minimum": 5, "maximum": 5},
+    {"type": "integer", "exclusiveMinimum": -3, "exclusiveMaximum": 2, "multipleOf": 2},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.001},
+    {"type": "number", "maximum": -5000},
+    {"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 3, "maxItems": 3, "uniqueItems": True},
+    {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "items": False},
+    {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2, "maxProperties": 3},
+    {"type": "object", "patternProperties": {"^x-[a-z]+$": {"type": "boolean"}}, "additionalProperties": False},
+    {"type": ["string", "null"]},
+    {"const": {"a": 1}},
+    {"allOf": [{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, {"required": ["b"]}]},
+    {"oneOf": [{"type": "string"}, {"type": "integer"}], "description": "either"},
+    {"$ref": "#/$defs/Tree", "$defs": {"Tree": {"type": "object", "properties": {"left": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]}}, "required": ["left"]}}},
+    {},
+    True,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: json.dumps(schema)[:40])
+def test_what_is_generated_is_admitted(schema):
+    for seed in range(60):
+        value = generated(schema, random.Random(seed))
+        assert not list(Draft202012Validator(schema).iter_errors(value)), value
+
+
+def test_texts_of_formats_are_of_them():
+    for name, pattern in (("date", r"\d{4}-\d\d-\d\d"), ("uuid", r"[0-9a-f-]{36}"), ("ipv4", r"(\d+\.){3}\d+")):
+        assert re.fullmatch(pattern, generated({"type": "string", "format": name}, random.Random(1)))

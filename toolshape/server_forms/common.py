@@ -1,0 +1,59 @@
+"""Helpers of all forms: members of what was sent, pieces of what is streamed, ids that look made up."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from toolshape.calls import JsonObject
+from toolshape.wire.ids import generated_id, id_seed
+from toolshape.wire.server import Said, SaidCall
+
+__all__ = ["arguments_text", "ids", "listed", "mapping", "pieces", "request_id", "sent_calls", "texts"]
+
+_PIECE = 12  # characters; a long text comes in pieces of up to a quarter of it
+
+
+def mapping(node: Any) -> JsonObject:
+    """An object; an empty one in place of anything else."""
+    return node if isinstance(node, dict) else {}
+
+
+def listed(node: Any) -> list[Any]:
+    """A list; an empty one in place of anything else."""
+    return node if isinstance(node, list) else []
+
+
+def texts(nodes: Iterable[Any]) -> tuple[str, ...]:
+    """The texts among some values."""
+    return tuple(one for one in nodes if isinstance(one, str))
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A text in the pieces of a stream."""
+    size = max(_PIECE, len(text) // 4)
+    for at in range(0, len(text), size):
+        yield text[at : at + size]
+
+
+def arguments_text(call: SaidCall) -> str:
+    """The arguments as JSON text, or what the model wrote in place of that."""
+    return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
+
+
+def sent_calls(said: Said) -> tuple[list[SaidCall], bool]:
+    """The calls whose arguments are objects, for a provider that sends no others; whether the model failed to write some.
+
+    One that was cut off by the length of the response is no failure.
+    """
+    found = [one for one in said.calls if isinstance(one.arguments, dict)]
+    return found, len(found) < len(said.calls) and said.finish != "length"
+
+
+def ids(said: Said, prefix: str) -> str:
+    """The id of a response: the same for the same words."""
+    return f"{prefix}{generated_id(id_seed([said.model, said.text, [list(one) for one in said.calls]]), 0)}"
+
+
+def request_id(message: str) -> str:
+    """The id of a request that failed."""
+    return f"req_{generated_id(id_seed([message]), 0)}"

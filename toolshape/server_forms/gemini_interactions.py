@@ -1,0 +1,103 @@
+"""Gemini's Interactions as their server reads and writes them. Types read in google-genai 3.4.0 on 2026-11-22."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from toolshape.calls import JsonObject
+from toolshape.server_forms.common import ids, listed, mapping, pieces, sent_calls, texts
+from toolshape.server_forms.openai import sent_function
+from toolshape.wire.server import RequestRead, Said
+
+__all__ = ["read_request", "respond", "unfold"]
+
+_MODES: dict[Any, Literal["auto", "none", "required"]] = {
+    "auto": "auto", "validated": "auto", "none": "none", "any": "required",
+}  # fmt: skip
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request."""
+    given = listed(body.get("tools"))
+    tools = tuple(
+        sent_function(one, f"tools[{at}]", one)
+        for at, one in enumerate(given)
+        if isinstance(one, dict) and one.get("type") == "function"
+    )
+    choice = mapping(body.get("generation_config")).get("tool_choice")
+    allowed = mapping(mapping(choice).get("allowed_tools"))
+    mode = _MODES.get(allowed.get("mode") if allowed else choice if isinstance(choice, str) else None)
+    names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
+    steps = body.get("input")
+    given_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
+    if isinstance(steps, str):
+        given_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
+    return RequestRead(
+        body=body,
+        tools=tools,
+        messages=tuple(one for one in given_steps if isinstance(one, dict)),
+        native=len(given) - len(tools),
+        mode=None if names else mode,
+        names=names,
+        is_strict=choice == "validated",
+    )
+
+
+def respond(said: Said) -> JsonObject:
+    """An interaction: a thought with its signature, then text and calls as steps."""
+    calls, is_malformed = sent_calls(said)
+    seed = ids(said, "")
+    steps: list[JsonObject] = []
+    if calls:
+        steps.append({"type": "thought", "signature": base64.b64encode(seed.encode()).decode()})
+    if said.text:
+        steps.append({"type": "model_output", "content": [{"type": "text", "text": said.text}]})
+    steps += [
+        {"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls
+    ]
+    status = "requires_action" if calls else "completed"
+    if is_malformed or said.finish == "error":
+        status = "failed"
+    elif said.finish == "length":
+        status = "incomplete"
+    read, written = said.usage or (1, 1)
+    return {
+        "id": f"v1_{seed}",
+        "object": "interaction",
+        "created": "2026-01-01T00:00:00Z",
+        "updated": "2026-01-01T00:00:00Z",
+        "model": said.model,
+        "status": status,
+        "steps": steps,
+        "usage": {"total_input_tokens": read, "total_output_tokens": written, "total_tokens": read + written},
+    }
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """An interaction as its events: each step begins, comes in pieces, and stops."""
+    begun = {**body, "steps": [], "status": "in_progress"}
+    yield {"event_type": "interaction.created", "interaction": begun}
+    for index, step in enumerate(body["steps"]):
+        kind = step["type"]
+        bare = {key: value for key, value in step.items() if key not in ("arguments", "content", "signature")}
+        yield {"event_type": "step.start", "index": index, "step": {**bare, **_empty(kind)}}
+        for delta in _deltas(step):
+            yield {"event_type": "step.delta", "index": index, "delta": delta}
+        yield {"event_type": "step.stop", "index": index}
+    yield {"event_type": "interaction.completed", "interaction": {**body, "steps": []}}
+
+
+def _empty(kind: str) -> JsonObject:
+    return {"arguments": {}} if kind == "function_call" else {}
+
+
+def _deltas(step: JsonObject) -> Iterator[JsonObject]:
+    if step["type"] == "function_call":
+        for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):
+            yield {"type": "arguments_delta", "arguments": piece}
+    elif step["type"] == "thought":
+        yield {"type": "thought_signature", "signature": step["signature"]}
+    else:
+        for piece in pieces(step["content"][0]["text"]):
+            yield {"type": "text", "text": piece}

@@ -1,0 +1,207 @@
+"""A request in; what its provider's cited rules refuse of it, and the answer that the provider gives to that, out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolshape.calls import JsonObject
+from toolshape.dispatch.messages import checked
+from toolshape.errors import ExportError, ResponseError
+from toolshape.providers import get
+from toolshape.schema.checks import Cited, broken
+from toolshape.schema.limits import grammar_size
+from toolshape.wire.provider import Choice, Provider
+from toolshape.wire.server import Fault, Refusal, RequestRead, SentTool
+
+__all__ = ["Refused", "faults", "refused"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """Why a request was refused: the place, the rule, and the evidence that the provider has it, with its date.
+
+    ``status`` and ``message`` are what was answered; ``as_recorded`` is whether the provider was seen to word it so: a
+    message of our own says that it is.
+    """
+
+    rule: str
+    path: str
+    message: str
+    evidence: str
+    status: int
+    as_recorded: bool
+    tool: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path or 'the request'}: {self.rule}: {self.message} [{self.evidence}]"
+
+
+def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[Fault]:
+    """Everything that cited rules refuse of a request, in the order in which it is looked at.
+
+    Args:
+        provider: Who is asked.
+        request: What was read of its body.
+        model: The model that is asked.
+        strict: Whether a field that the provider's SDK does not know is refused.
+    """
+    for rule in provider.refuses_request:
+        for fault in rule.check(request):
+            yield fault._replace(evidence=rule.evidence)
+    if strict and provider.request_fields:
+        for name in request.body:
+            if name not in provider.request_fields:
+                evidence = "it is no field of the provider's SDK, and strict=True refuses these"
+                yield Fault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
+    yield from _too_many(provider, request)
+    yield from _over_budget(provider, request)
+    for number, tool in enumerate(request.tools):
+        yield from _of_tool(get(tool.form) if tool.form else provider, tool, number)
+    yield from _of_choice(provider, request, model)
+    if provider.histories is not None:
+        yield from _of_history(provider, request, model)
+
+
+def _too_many(provider: Provider, request: RequestRead) -> Iterator[Fault]:
+    limit, given = provider.most_tools, len(request.tools) + request.native
+    if limit is not None and given > limit.most:
+        message = f"{given} tools, at most {limit.most} are taken"
+        yield Fault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
+
+
+def _over_budget(provider: Provider, request: RequestRead) -> Iterator[Fault]:
+    strict = [one for one in request.tools if one.is_strict and isinstance(one.schema, dict)]
+    budget = provider.budget
+    if budget is None or not strict:
+        return
+    sizes = [grammar_size(one.schema) for one in strict]
+    spent = {
+        "tools": (len(strict), budget.tools),
+        "properties": (sum(one.properties for one in sizes), budget.properties),
+        "optional": (sum(one.optional for one in sizes), budget.optional),
+        "unions": (sum(one.unions for one in sizes), budget.unions),
+    }
+    for name, (given, most) in spent.items():
+        if most is not None and given > most:
+            message = f"{given} {name} of strict tools, at most {most} are taken"
+            yield Fault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
+
+
+def _of_tool(provider: Provider, tool: SentTool, number: int) -> Iterator[Fault]:
+    own = Fault(path="", rule="", message="", tool=str(tool.name), number=number)
+    names, name = provider.names, tool.name
+    longest = names.longest if names.refused_above is None else names.refused_above
+    if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
+        message = f"{name!r} is not a valid tool name"
+        yield own._replace(
+            path=f"{tool.path}.name", rule="name", message=message, evidence=names.evidence, subject=str(name)
+        )
+    limit = provider.longest_description
+    if limit is not None and len(tool.description) > limit.most:
+        given = str(len(tool.description))
+        path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are taken"
+        known = own._replace(evidence=limit.evidence, given=given, most=str(limit.most))
+        yield known._replace(path=path, rule="description", message=message)
+    if tool.schema is None:
+        return
+    own_evidence = provider.refuses[0].evidence if provider.refuses else ""
+    for problem in broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict)):
+        kind = tool.schema.get("type") if isinstance(tool.schema, dict) else None
+        at = own._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
+        yield at._replace(
+            rule=problem.rule, message=problem.message, evidence=problem.evidence or own_evidence, given=str(kind or "")
+        )
+
+
+def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
+    for one in (*provider.refuses, *(provider.refuses_strict if is_strict else ())):
+        if one.is_refused:
+            yield one
+
+
+def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[Fault]:
+    entries = [one.entry for one in request.tools]
+    choice = Choice(
+        provider=provider.name,
+        model=model,
+        mode=request.mode,
+        names=request.names,
+        chosen=tuple(entries),
+        parallel=request.parallel,
+        is_strict=request.is_strict,
+    )
+    try:
+        provider.request(entries, choice)
+    except ExportError as error:
+        for problem in error.problems:
+            if problem.evidence:  # else the provider has no word for it, and ignores what says it
+                yield Fault("tool_choice", "choice", problem.message, problem.evidence)
+
+
+def _of_history(provider: Provider, request: RequestRead, model: str | None) -> Iterator[Fault]:
+    try:
+        problems = checked(provider, request.body, model)
+    except ResponseError as error:
+        yield Fault("messages", "messages", str(error), "the types of the provider's SDK")
+        return
+    for problem in problems:
+        subject = _subject(problem.message)
+        given = str(len(subject))
+        yield Fault(
+            problem.path, problem.rule, problem.message, problem.evidence, place="", subject=subject, given=given
+        )
+    missing = None if provider.histories is None else provider.histories.rule("tools_missing", model)
+    if missing is not None and not request.tools and not request.native and _has_calls(provider, request):
+        yield Fault("tools", "tools_missing", "calls are in the history, and no tools are sent", missing.evidence)
+
+
+def _has_calls(provider: Provider, request: RequestRead) -> bool:
+    return any(provider.recognises(one) for one in request.messages)
+
+
+_SUBJECT = re.compile(r"'([^']*)'|(\S+)")
+
+
+def _subject(message: str) -> str:
+    """What a message of ours is about: what it quotes, else its first word."""
+    quoted = re.search(r"'([^']*)'", message)
+    return quoted[1] if quoted else message.partition(" ")[0]
+
+
+def refused(provider: Provider, fault: Fault) -> tuple[Refusal, Refused]:
+    """The provider's answer to a fault, in its own words where they were recorded, and why it is given."""
+    name = fault.rule if fault.given else f"{fault.rule}:missing"
+    wording = provider.wordings.get(name) or provider.wordings.get(fault.rule)
+    if wording is None:
+        message = f"{fault.path}: {fault.message} ({provider.name} refuses this; the words are toolshape's)"
+        refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)
+    else:
+        fields = _fields(fault)
+        param = None if wording.param is None else wording.param.format(**fields)
+        refusal = Refusal(wording.status, wording.message.format(**fields), wording.code, param)
+    about = Refused(
+        rule=fault.rule,
+        path=".".join(filter(None, (fault.path, fault.place))),
+        message=refusal.message,
+        evidence=fault.evidence,
+        status=refusal.status,
+        as_recorded=wording is not None,
+        tool=fault.tool,
+    )
+    return refusal, about
+
+
+def _fields(fault: Fault) -> JsonObject:
+    """What a wording may name."""
+    steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
+    context: list[str] = []
+    for step in steps:
+        context += ["items"] if step == "[]" else ["properties", step]
+    shown = "".join(".items" if step == "[]" else f".properties[{step}]" for step in steps)
+    message = re.match(r"\w+\[\d+\]", fault.path)
+    place = message[0] if message else fault.path
+    dotted = re.sub(r"\[(\d+)\]", r".\1", place)
+    param = fault.path
+    given = fault.given or "null"
+    about = {"context": tuple(context), "properties": shown, "message_path": dotted, "param": param}
+    return {**fault._asdict(), "given": given, **about}

@@ -1,0 +1,70 @@
+"""Tools of ours and a request in; as which of its tools each was sent, and how its arguments are written there, out."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from toolshape.dispatch.handler import Handlers
+from toolshape.dispatch.shape import Shape, shapes
+from toolshape.errors import ExportError
+from toolshape.tool import Tool
+from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.server import RequestRead, SentTool
+
+__all__ = ["Form", "forms_of", "sent_form", "sent_tool", "written"]
+
+_WAYS: tuple[Strictness, ...] = ("auto", False, True)
+
+
+class Form(NamedTuple):
+    """A tool in a form that a provider can be sent: ``takes`` says whether arguments in this form are valid."""
+
+    shape: Shape
+    schema: Any
+    takes: Callable[[Any], bool]
+
+
+def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
+    """The forms in which a provider can be sent a tool: as it is by default, lenient, and strict."""
+    found: list[Form] = []
+    for strict in _WAYS:
+        try:
+            [shape] = shapes([tool], provider, strict, None)
+        except ExportError:
+            continue
+        entries = provider.gather([json.loads(shape.entry)])
+        body = {"tools": entries, "toolConfig": {"tools": entries}}
+        read = None if provider.read_request is None else provider.read_request(body)
+        schema = read.tools[0].schema if read is not None and read.tools else None
+        found.append(Form(shape, schema, _taker(shape)))
+    return found
+
+
+def _taker(shape: Shape) -> Callable[[Any], bool]:
+    handlers = Handlers({shape.wire_name: shape})
+
+    def takes(arguments: Any) -> bool:
+        handler = handlers.find(shape.wire_name)
+        return handler is not None and handler.received(arguments) is not None
+
+    return takes
+
+
+def sent_tool(request: RequestRead, names: set[str]) -> SentTool | None:
+    """The tool of a request that is sent under one of some names."""
+    return next((one for one in request.tools if one.name in names), None)
+
+
+def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
+    """The form in which a tool was sent; ``None`` where somebody else has made its schema."""
+    return next((one for one in forms if one.schema == sent.schema), None)
+
+
+def written(form: Form | None, arguments: Any) -> Any:
+    """Canonical arguments in the form that was sent; a mistake that no schema admits as it is."""
+    if form is None or form.shape.out is None or not isinstance(arguments, dict):
+        return arguments
+    try:
+        return form.shape.out(arguments)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+        return arguments

@@ -1,0 +1,128 @@
+"""Texts of a format, and texts that a regular expression matches, made by chance."""
+
+import importlib
+import random
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["FORMATS", "matching"]
+
+# The parser of regular expressions has no public name; it moved in Python 3.11.
+_PARSER: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_MOST_REPEATED = 3
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_SPACE": " ", "CATEGORY_WORD": f"{_LETTERS}0123456789_"}
+_PRINTABLE = [chr(code) for code in range(32, 127)]
+
+
+def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
+    """A text that a pattern finds; an empty one where the pattern says what this does not know, as lookaround.
+
+    Args:
+        pattern: A regular expression.
+        chance: What decides.
+        least: How long the text is to become, where a repetition leaves it open.
+    """
+    try:
+        parsed = _PARSER.parse(pattern)
+        return "".join(_piece(name, given, chance, least) for name, given in _named(parsed))
+    except (ValueError, KeyError, RecursionError, OverflowError):
+        return ""
+
+
+def _named(parsed: Any) -> list[tuple[str, Any]]:
+    return [(str(operator), given) for operator, given in parsed]
+
+
+def _piece(name: str, given: Any, chance: random.Random, least: int) -> str:  # noqa: PLR0911 - one for each kind
+    match name:
+        case "LITERAL":
+            return chr(given)
+        case "NOT_LITERAL":
+            return chance.choice([one for one in _LETTERS if ord(one) != given])
+        case "ANY":
+            return chance.choice(_LETTERS)
+        case "AT":
+            return ""
+        case "IN":
+            return chance.choice(_class(given))
+        case "BRANCH":
+            return _all(chance.choice(given[1]), chance, least)
+        case "SUBPATTERN":
+            return _all(given[-1], chance, least)
+        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+            low, high, inner = given
+            top = min(int(high), max(int(low) + _MOST_REPEATED, least))
+            return "".join(_all(inner, chance, 0) for _ in range(chance.randint(max(int(low), min(least, top)), top)))
+        case _:
+            raise KeyError(name)
+
+
+def _all(parsed: Any, chance: random.Random, least: int) -> str:
+    return "".join(_piece(name, given, chance, least) for name, given in _named(parsed))
+
+
+def _class(members: Any) -> list[str]:
+    """The characters of a class, of a wide one those that are printable."""
+    found: list[str] = []
+    is_negated = False
+    for name, given in _named(members):
+        match name:
+            case "NEGATE":
+                is_negated = True
+            case "LITERAL":
+                found.append(chr(given))
+            case "RANGE":
+                low, high = given
+                found += [chr(code) for code in range(low, min(high, low + 300) + 1)]
+            case "CATEGORY":
+                word = str(given)
+                positive = _CLASSES.get(word)
+                found += positive or [one for one in _LETTERS if one not in _CLASSES[word.replace("NOT_", "")]] or ["-"]
+            case _:
+                raise KeyError(name)
+    return [one for one in _PRINTABLE if one not in found] if is_negated else found
+
+
+def _day(chance: random.Random) -> str:
+    return f"{chance.randint(2000, 2030)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+
+
+def _clock(chance: random.Random) -> str:
+    return f"{chance.randint(0, 23):02}:{chance.randint(0, 59):02}:{chance.randint(0, 59):02}"
+
+
+def _host(chance: random.Random) -> str:
+    return f"{chance.choice(('north', 'south', 'east', 'west'))}.example.com"
+
+
+def _hexadecimal(chance: random.Random, length: int) -> str:
+    return "".join(chance.choice("0123456789abcdef") for _ in range(length))
+
+
+def _uuid(chance: random.Random) -> str:
+    return "-".join(
+        [_hexadecimal(chance, 8), _hexadecimal(chance, 4), "4" + _hexadecimal(chance, 3),
+         "a" + _hexadecimal(chance, 3), _hexadecimal(chance, 12)]
+    )  # fmt: skip
+
+
+FORMATS: Mapping[str, Callable[[random.Random], str]] = {
+    "date-time": lambda chance: f"{_day(chance)}T{_clock(chance)}Z",
+    "date": _day,
+    "time": lambda chance: f"{_clock(chance)}Z",
+    "duration": lambda chance: f"P{chance.randint(1, 9)}DT{chance.randint(1, 9)}H",
+    "email": lambda chance: f"user{chance.randint(1, 99)}@{_host(chance)}",
+    "idn-email": lambda chance: f"user{chance.randint(1, 99)}@{_host(chance)}",
+    "hostname": _host,
+    "uri": lambda chance: f"https://{_host(chance)}/{chance.randint(1, 99)}",
+    "url": lambda chance: f"https://{_host(chance)}/{chance.randint(1, 99)}",
+    "ipv4": lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
+    "ipv6": lambda chance: ":".join(_hexadecimal(chance, 4) for _ in range(8)),
+    "uuid": _uuid,
+    "uuid4": _uuid,
+    **dict.fromkeys(("byte", "base64", "binary"), lambda _: "AAEC"),
+    "json-string": lambda chance: f'{{"n": {chance.randint(1, 9)}}}',
+}
+"""Texts of the formats of JSON Schema and of pydantic."""
