@@ -141,6 +141,14 @@ def history_peers(session: nox.Session) -> None:
     session.run("python", "benchmarks/histories.py", *given)
 
 
+@nox.session(python="3.11")
+def frameworks(session: nox.Session) -> None:
+    # Agents of other libraries on a fake.
+    agents = ["langchain-openai", "litellm", "openai-agents", "pydantic-ai-slim[openai]"]
+    session.install("--editable", ".[test]", *agents)
+    session.run("python", "-m", "pytest", "tests/frameworks", "-n0", *session.posargs, env=EVERY)
+
+
 @nox.session(python="3.12")
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")

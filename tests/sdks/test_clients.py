@@ -1,497 +1,287 @@
-"""The real SDK clients against a server on this machine: two calls, one that fails, results sent back, an answer.
-
-The server answers in each provider's shape, streamed or not, and checks what it is sent: the tools by our rules, the
-results by the row of ``rows.py``.
-"""
+"""The real SDK clients against fakes: calls, one that fails, results sent back, an answer; errors of their own classes."""
 
 import asyncio
-import binascii
 import gc
-import http.server
-import importlib
 import json
 import os
-import struct
+import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clients import CLIENTS, IN_PROCESS, STREAMS, sdk
 from rows import ROWS
-from test_providers import one, two, without_reference
+from test_providers import one, two
 
 import toolshape
-from toolshape import Registry
-from toolshape.providers import get
-from toolshape.wire.export import refusals
+from toolshape import Registry, explain
+from toolshape.testing import Fake
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-REGISTRY = Registry([one, two])
+TOOLS = Registry([one, two])
 ROW = {row.provider: row for row in ROWS}
+EVERY = pytest.mark.parametrize("provider", CLIENTS)
 
 
-def sdk(name: str) -> Any:
-    if os.environ.get("TOOLSHAPE_EVERY"):  # where all are promised, none is skipped
-        return importlib.import_module(name)
-    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'toolshape[test,sdks]'")
+@pytest.fixture(autouse=True)
+def _no_other_sockets(monkeypatch) -> Iterator[None]:
+    """Nothing leaves this machine."""
+    connect = socket.socket.connect
 
+    def connect_here(self: Any, address: Any) -> Any:
+        assert self.family == socket.AF_UNIX or address[0] in ("127.0.0.1", "::1"), address
+        return connect(self, address)
 
-class Server(http.server.ThreadingHTTPServer):
-    """Answers in turn, and keeps what it was sent."""
-
-    def __init__(self, answers: list[Any]) -> None:
-        self.requests: list[Any] = []
-        self.answers = answers
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append(json.loads(body))
-        answer = self.server.answers[min(len(self.server.requests), len(self.server.answers)) - 1]
-        kind, data = ("application/json", json.dumps(answer).encode()) if isinstance(answer, dict) else answer
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None: ...
-
-
-@pytest.fixture
-def serving() -> Iterator[Callable[[list[Any]], Server]]:
-    servers: list[Server] = []
-
-    def start(answers: list[Any]) -> Server:
-        servers.append(Server(answers))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    monkeypatch.setattr(socket.socket, "connect", connect_here)
+    yield
     gc.collect()
 
 
-def sse(*events: Any, named: str = "", end: str = "") -> tuple[str, bytes]:
-    lines = []
-    for event in events:
-        lines += [f"event: {event[named]}"] if named else []
-        lines += [f"data: {json.dumps(event)}", ""]
-    return "text/event-stream", ("\n".join([*lines, end]) + "\n\n").encode()
-
-
-def ndjson(*events: Any) -> tuple[str, bytes]:
-    return "application/x-ndjson", "".join(f"{json.dumps(event)}\n" for event in events).encode()
-
-
-def event_stream(*events: tuple[str, Any]) -> tuple[str, bytes]:
-    """AWS's binary framing: lengths, checksums, headers of texts."""
-    data = b""
-    for name, payload in events:
-        headers = b""
-        for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):
-            headers += struct.pack("!B", len(key)) + key.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
-        body = json.dumps(payload).encode()
-        prelude = struct.pack("!II", 16 + len(headers) + len(body), len(headers))
-        message = prelude + struct.pack("!I", binascii.crc32(prelude)) + headers + body
-        data += message + struct.pack("!I", binascii.crc32(message))
-    return "application/vnd.amazon.eventstream", data
-
-
-def tools_in(provider: str, request: Any) -> list[Any]:
-    """The entries in a request on the wire."""
-    if provider == "bedrock":
-        return request["toolConfig"]["tools"]
+def question(provider: str) -> dict[str, Any]:
+    """The keywords of a request without tools."""
     if provider == "gemini":
-        return request["tools"][0]["functionDeclarations"]
-    return request["tools"]
+        return {"model": "m", "contents": [{"role": "user", "parts": [{"text": "Call both."}]}]}
+    if provider == "bedrock":
+        return {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "Call both."}]}]}
+    user = {"role": "user", "content": "Call both."}
+    return {"model": "m", ("input" if provider == "openai-responses" else "messages"): [user]}
 
 
-def schema_in(entry: Any) -> Any:
-    for key in ("function", "toolSpec"):
-        entry = entry.get(key, entry)
-    found = next(
-        (entry[key] for key in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if key in entry),
-        None,
-    )
-    return found.get("json", found) if isinstance(found, dict) else found
+def asking(provider: str) -> dict[str, Any]:
+    return {**question(provider), **TOOLS.request(provider)}
 
 
-def check(provider: str, server: Server, sent: list[Any]) -> None:
-    """Two requests: tools that the provider takes, then the results as the row has them."""
-    first, second = server.requests
-    entries = tools_in(provider, first)
-    assert len(entries) == len(tools_in(provider, second)) == 2
-    for entry in entries:
-        if schema_in(entry) is not None:  # a tool without parameters has none at Gemini
-            assert not refusals(get(provider), schema_in(entry), is_strict="strict" in json.dumps(entry))
-    history = next(second[key] for key in ("messages", "input", "contents") if key in second)
-    text = json.dumps(history)
-    for message in sent:
-        for value in leaves(message):
-            assert value in text, (value, text)
+def going_on(provider: str, results: Any) -> dict[str, Any]:
+    """The request that sends results back."""
+    request = asking(provider)
+    key = next(name for name in ("messages", "contents", "input") if name in request)
+    return {**request, key: [*request[key], *results.turn]}
 
 
-def leaves(node: Any) -> Iterator[str]:
-    """Every text in a message, as it stands in JSON."""
-    if isinstance(node, dict):
-        for value in node.values():
-            yield from leaves(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from leaves(value)
-    elif isinstance(node, str):
-        yield json.dumps(node)[1:-1]
+@EVERY
+def test_two_calls_and_an_answer(provider):
+    """One call succeeds and one fails; both results are accepted, whole, and once more on a client without a socket."""
+    for ask in (CLIENTS[provider], IN_PROCESS.get(provider)):
+        if ask is None:  # botocore takes no client
+            continue
+        with Fake(provider, TOOLS) as fake:
+            fake.says("Let me see.").calls(one, x=1).calls(two)
+            fake.says("Done.")
+            place = fake.url if ask is CLIENTS[provider] else fake
+            results = TOOLS.bind(provider).dispatch(ask(place, asking(provider)))
+            assert [(result.call.name, result.ok) for result in results] == [("one", True), ("two", False)]
+            assert results.finish == "tool_calls"
+            ask(place, going_on(provider, results))
+            fake.assert_done()
+            assert len(fake.exchanges) == 2
+            assert "internal reason" in json.dumps(fake.exchanges[1].request)
 
 
-def converse(
-    provider: str, server: Server, ask: Callable[[list[Any]], Any], say: Callable[[Any], str], question: Any
-) -> None:
-    """The loop that an application writes."""
-    messages = [question]
-    results = REGISTRY.bind(provider).dispatch(ask(messages))
-    finish(provider, server, messages, results, lambda: ask(messages), say)
+@EVERY
+def test_the_same_streamed(provider):
+    """Each call is there before the stream has ended."""
+    with Fake(provider, TOOLS) as fake:
+        fake.says("Let me see.").calls(one, x=1).calls(two)
+        fake.says("Done.")
+        collector = TOOLS.bind(provider).collector()
+        found = [
+            [call.wire_name for call in collector.feed(chunk)]
+            for chunk in STREAMS[provider](fake.url, asking(provider))
+        ]
+        assert [name for names in found for name in names] == ["one", "two"]
+        assert len(found) > 2
+        assert collector.close() == []
+        results = collector.plan().run()
+        assert [result.ok for result in results] == [True, False]
+        list(STREAMS[provider](fake.url, going_on(provider, results)))
+        fake.assert_done()
 
 
-def stream(
-    provider: str, server: Server, ask: Callable[[list[Any]], Any], chunks: Callable[[Any], Any], question: Any
-) -> None:
-    """The same, streamed: each call is there before the stream has ended."""
-    messages = [question]
-    collector = REGISTRY.bind(provider).collector()
-    early = [call.wire_name for chunk in chunks(ask(messages)) for call in collector.feed(chunk)]
-    assert early == ["one", "two"]
-    assert collector.close() == []
-    finish(provider, server, messages, collector.plan().run(), lambda: list(chunks(ask(messages))), None)
+@EVERY
+def test_bodies_as_the_provider_sends_them(provider):
+    """With what models say beside calls: reasoning, signatures, calls that the provider runs itself."""
+    row = ROW[provider]
+    with Fake(provider, TOOLS) as fake:
+        body = dict(row.response)
+        if provider == "bedrock":
+            body.setdefault("usage", {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2})
+            body.setdefault("metrics", {"latencyMs": 1})
+        fake.replays(body)
+        results = TOOLS.bind(provider).dispatch(CLIENTS[provider](fake.url, asking(provider)))
+        assert [(result.call.wire_name, result.ok) for result in results] == [("one", True), ("two", False)]
+        assert results.finish_raw == row.finish
 
 
-def finish(provider: str, server: Server, messages: list[Any], results: Any, again: Any, say: Any) -> None:
-    assert [result.ok for result in results] == [True, False]
-    messages += results.turn
-    answer = again()
-    if say is not None:
-        assert say(answer) == "Done."
-    sent = without_reference(results.messages, results)
-    assert [
-        leaf for leaf in leaves(sent) if leaf not in list(leaves(ROW[provider].messages)) and leaf != "MADE_UP"
-    ] == []
-    check(provider, server, results.messages)
+CLASSES = {
+    "openai": {400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError", 503: "InternalServerError"},
+    "anthropic": {400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError", 529: "OverloadedError"},
+    "gemini": {400: "ClientError", 429: "ClientError", 503: "ServerError"},
+    "bedrock": {
+        400: "ValidationException", 403: "AccessDeniedException", 429: "ThrottlingException",
+        503: "ServiceUnavailableException",
+    },
+    "mistral": {400: "SDKError", 422: "HTTPValidationError", 429: "SDKError"},
+    "cohere": {400: "BadRequestError", 401: "UnauthorizedError", 429: "TooManyRequestsError", 503: "ServiceUnavailableError"},
+    "ollama": {400: "ResponseError", 503: "ResponseError"},
+    "groq": {400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError", 503: "InternalServerError"},
+}  # fmt: skip
+CLASSES["openai-responses"] = CLASSES["openai"]
+KINDS = {400: "request", 401: "auth", 403: "auth", 422: "request", 429: "rate", 503: "overloaded", 529: "overloaded"}
 
 
-def ended(provider: str) -> Any:
-    """The last answer: text, and no call."""
-    row = json.loads(json.dumps(ROW[provider].response))
-    if provider in ("openai", "mistral", "groq"):
-        row["choices"][0].update(message={"role": "assistant", "content": "Done."}, finish_reason="stop")
-    elif provider == "openai-responses":
-        said = {"type": "output_text", "text": "Done.", "annotations": []}
-        row["output"] = [{"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [said]}]
-    elif provider == "anthropic":
-        row.update(content=[{"type": "text", "text": "Done."}], stop_reason="end_turn")
-    elif provider == "gemini":
-        row["candidates"][0]["content"]["parts"] = [{"text": "Done."}]
-    elif provider == "bedrock":
-        row["output"]["message"]["content"] = [{"text": "Done."}]
-        row.update(
-            stopReason="end_turn",
-            usage={"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
-            metrics={"latencyMs": 1},
-        )
-    elif provider == "cohere":
-        row.update(
-            finish_reason="COMPLETE", message={"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
-        )
-    elif provider == "ollama":
-        row["message"] = {"role": "assistant", "content": "Done."}
-    return row
+@EVERY
+def test_errors_are_of_the_clients_own_classes(provider):
+    with Fake(provider) as fake:
+        for status, name in CLASSES[provider].items():
+            fake.fails(status, retry_after=7 if status == 429 else None)
+            with pytest.raises(Exception) as raised:  # noqa: PT011 - its class is what is looked at
+                CLIENTS[provider](fake.url, question(provider))
+            assert type(raised.value).__name__ == name, raised.value
+            failure = explain(raised.value)
+            assert (failure.kind, failure.status) == (KINDS[status], status)
+            if status == 429:
+                assert failure.retry_after == 7
+        fake.assert_done()
 
 
-def chat_chunks(provider: str) -> list[Any]:
-    """A chat completion as its chunks."""
-    row = ROW[provider].response
-    base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    message = row["choices"][0]["message"]
-    deltas: list[Any] = [{"role": "assistant", "content": ""}]
-    for index, call in enumerate(message["tool_calls"]):
-        function = call["function"]
-        begun = {"index": index, "id": call["id"], "type": "function"}
-        deltas.append({"tool_calls": [{**begun, "function": {"name": function["name"], "arguments": ""}}]})
-        if provider != "mistral" and function["arguments"]:
-            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": function["arguments"]}}]})
-        elif provider == "mistral":  # calls come whole
-            deltas[-1] = {"tool_calls": [{**begun, "function": function}]}
-    chunks = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    return [*chunks, {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]
+@EVERY
+def test_what_is_refused_is_the_clients_error(provider):
+    """A result that answers no call: the class, the status, and what ``explain`` makes of it."""
+    with Fake(provider, TOOLS) as fake:
+        fake.calls(one, x=1)
+        results = TOOLS.bind(provider).dispatch(CLIENTS[provider](fake.url, asking(provider)))
+        request = asking(provider)
+        key = next(name for name in ("messages", "contents", "input") if name in request)
+        orphans = {**request, key: [*request[key], *results.messages]}
+        if fake.provider.histories.rule("orphan_result", "m") is None:
+            fake.says("Accepted.")
+            CLIENTS[provider](fake.url, orphans)
+            return
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - its class is what is looked at
+            CLIENTS[provider](fake.url, orphans)
+        assert type(raised.value).__name__ == CLASSES[provider][400]
+        assert explain(raised.value).status == 400
+        assert explain(raised.value).kind == "history"
+        assert "orphan_result" in {one.rule for one in fake.refused}
 
 
-def block_events() -> list[Any]:
-    """Anthropic's message as its events."""
-    row = ROW["anthropic"].response
-    events: list[Any] = [{"type": "message_start", "message": {**row, "content": [], "stop_reason": None}}]
-    for index, block in enumerate(row["content"]):
-        is_call = block["type"].endswith("tool_use")
-        begun = {**block, "input": {}} if is_call else block
-        events.append({"type": "content_block_start", "index": index, "content_block": begun})
-        if is_call and block["input"]:
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-            events.append({"type": "content_block_delta", "index": index, "delta": delta})
-        events.append({"type": "content_block_stop", "index": index})
-    stop = {
-        "type": "message_delta",
-        "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-        "usage": {"output_tokens": 1},
-    }
-    return [*events, stop, {"type": "message_stop"}]
+@EVERY
+def test_a_connection_that_breaks_is_the_clients_error(provider):
+    with Fake(provider) as fake:
+        fake.cuts("connection")
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - each has its own
+            CLIENTS[provider](fake.url, question(provider))
+        assert explain(raised.value).kind == "network"
+        fake.says("It goes on and on, to no end that anybody could see from here.").cuts("stream")
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - each has its own
+            list(STREAMS[provider](fake.url, question(provider)))
+        assert explain(raised.value).kind == "network"
+        fake.assert_done()
 
 
-def item_events() -> list[Any]:
-    """A response of Responses as its events."""
-    row = ROW["openai-responses"].response
-    events: list[Any] = [{"type": "response.created", "response": {**row, "output": [], "status": "in_progress"}}]
-    for index, item in enumerate(row["output"]):
-        begun = {**item, "arguments": ""} if item["type"] == "function_call" else item
-        events.append({"type": "response.output_item.added", "output_index": index, "item": begun})
-        if item["type"] == "function_call":
-            place = {"item_id": item["id"], "output_index": index}
-            events.append({"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]})
-        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
-    events.append({"type": "response.completed", "response": row})
-    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+def asynchronous(provider: str, fake: Fake) -> Any:
+    """An async client without a socket."""
+    if provider == "openai":
+        return sdk("openai").AsyncOpenAI(base_url="http://x.invalid", api_key="k", http_client=fake.async_client())
+    return sdk("anthropic").AsyncAnthropic(base_url="http://x.invalid", api_key="k", http_client=fake.async_client())
 
 
-def cohere_events() -> list[Any]:
-    events: list[Any] = [{"type": "message-start", "id": "1", "delta": {"message": {"role": "assistant"}}}]
-    for index, call in enumerate(ROW["cohere"].response["message"]["tool_calls"]):
-        begun = {**call, "function": {**call["function"], "arguments": ""}}
-        more = {"function": {"arguments": call["function"]["arguments"]}}
-        events.append({"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": begun}}})
-        events.append({"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": more}}})
-        events.append({"type": "tool-call-end", "index": index})
-    return [*events, {"type": "message-end", "id": "1", "delta": {"finish_reason": "TOOL_CALL"}}]
+async def _called(client: Any, request: Any) -> Any:
+    if hasattr(client, "chat"):
+        return await client.chat.completions.create(**request)
+    return await client.messages.create(max_tokens=9, **request)
 
 
-def converse_events() -> list[tuple[str, Any]]:
-    events: list[tuple[str, Any]] = [("messageStart", {"role": "assistant"})]
-    for index, block in enumerate(ROW["bedrock"].response["output"]["message"]["content"]):
-        place = {"contentBlockIndex": index}
-        if "toolUse" in block:
-            use = block["toolUse"]
-            start = {"toolUse": {"toolUseId": use["toolUseId"], "name": use["name"]}}
-            events.append(("contentBlockStart", {**place, "start": start}))
-            events.append(("contentBlockDelta", {**place, "delta": {"toolUse": {"input": json.dumps(use["input"])}}}))
-        else:
-            events.append(("contentBlockDelta", {**place, "delta": {"text": block["text"]}}))
-        events.append(("contentBlockStop", place))
-    return [*events, ("messageStop", {"stopReason": "tool_use"})]
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_asynchronously(provider):
+    """Whole and streamed, on a client without a socket; and a connection that breaks."""
 
-
-USER = {"role": "user", "content": "Call both."}
-
-
-def test_openai(serving):
-    openai = sdk("openai")
-    server = serving([ROW["openai"].response, ended("openai")])
-    client = openai.OpenAI(base_url=server.url, api_key="k", max_retries=0)
-
-    def ask(messages, **more):
-        return client.chat.completions.create(model="m", messages=messages, **REGISTRY.request("openai"), **more)
-
-    converse("openai", server, ask, lambda answer: answer.choices[0].message.content, USER)
-    server = serving([sse(*chat_chunks("openai"), end="data: [DONE]"), sse(end="data: [DONE]")])
-    client = openai.OpenAI(base_url=server.url, api_key="k", max_retries=0)
-    stream("openai", server, lambda messages: ask(messages, stream=True), lambda chunks: chunks, USER)
-
-
-def test_openai_asynchronously(serving):
-    openai = sdk("openai")
-
-    async def run(server, **more):
-        async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
-
-            async def ask(messages):
-                return await client.chat.completions.create(
-                    model="m", messages=messages, **REGISTRY.request("openai"), **more
-                )
-
-            messages = [USER]
-            if more:
-                collector = REGISTRY.bind("openai").collector()
-                assert [call.wire_name async for call in collector.aover(await ask(messages))] == ["one", "two"]
-                results = await collector.plan().arun()
-            else:
-                results = await REGISTRY.adispatch(await ask(messages))
+    async def run() -> None:
+        fake = Fake(provider, TOOLS)
+        fake.calls(one, x=1).calls(two)
+        fake.calls(one, x=2)
+        fake.cuts("connection")
+        async with asynchronous(provider, fake) as client:
+            results = await TOOLS.adispatch(await _called(client, asking(provider)))
             assert [result.ok for result in results] == [True, False]
-            messages += results.turn
-            await ask(messages)
-            check("openai", server, results.messages)
+            collector = TOOLS.bind(provider).collector()
+            stream = await _called(client, {**going_on(provider, results), "stream": True})
+            assert [call.wire_name async for call in collector.aover(stream)] == ["one"]
+            with pytest.raises(Exception) as raised:  # noqa: PT011 - each has its own
+                await _called(client.with_options(max_retries=0), question(provider))
+            assert explain(raised.value).kind == "network"
+        fake.assert_done()
 
-    asyncio.run(run(serving([ROW["openai"].response, ended("openai")])))
-    events = sse(*chat_chunks("openai"), end="data: [DONE]")
-    asyncio.run(run(serving([events, sse(end="data: [DONE]")]), stream=True))
-
-
-def test_openai_responses(serving):
-    openai = sdk("openai")
-    server = serving([ROW["openai-responses"].response, ended("openai-responses")])
-    client = openai.OpenAI(base_url=server.url, api_key="k", max_retries=0)
-
-    def ask(messages, **more):
-        return client.responses.create(model="m", input=messages, **REGISTRY.request("openai-responses"), **more)
-
-    converse("openai-responses", server, ask, lambda answer: answer.output_text, USER)
-    server = serving([sse(*item_events(), named="type"), sse(*item_events()[:1], named="type")])
-    client = openai.OpenAI(base_url=server.url, api_key="k", max_retries=0)
-    stream("openai-responses", server, lambda messages: ask(messages, stream=True), lambda chunks: chunks, USER)
+    asyncio.run(run())
 
 
-def test_anthropic(serving):
-    anthropic = sdk("anthropic")
-    server = serving([ROW["anthropic"].response, ended("anthropic")])
-    client = anthropic.Anthropic(base_url=server.url, api_key="k", max_retries=0)
-
-    def ask(messages, **more):
-        request = REGISTRY.request("anthropic")
-        return client.messages.create(model="m", max_tokens=9, messages=messages, **request, **more)
-
-    converse("anthropic", server, ask, lambda answer: answer.content[0].text, USER)
-    server = serving([sse(*block_events(), named="type"), sse(*block_events()[:1], named="type")])
-    client = anthropic.Anthropic(base_url=server.url, api_key="k", max_retries=0)
-    stream("anthropic", server, lambda messages: ask(messages, stream=True), lambda chunks: chunks, USER)
+ENVIRONMENTS = {
+    "openai": ("openai", "OpenAI", lambda client: client.chat.completions.create(**question("openai"))),
+    "anthropic": (
+        "anthropic",
+        "Anthropic",
+        lambda client: client.messages.create(max_tokens=9, **question("anthropic")),
+    ),
+    "gemini": ("google.genai", "Client", lambda client: client.models.generate_content(**question("gemini"))),
+    "groq": ("groq", "Groq", lambda client: client.chat.completions.create(**question("groq"))),
+    "ollama": ("ollama", "Client", lambda client: client.chat(**question("ollama"))),
+}
 
 
-def test_gemini(serving):
-    genai = sdk("google.genai")
-    question = {"role": "user", "parts": [{"text": "Call both."}]}
-    server = serving([ROW["gemini"].response, ended("gemini")])
-    client = genai.Client(api_key="k", http_options={"base_url": server.url})
-
-    def ask(contents):
-        return client.models.generate_content(model="m", contents=contents, **REGISTRY.request("gemini"))
-
-    converse("gemini", server, ask, lambda answer: answer.text, question)
-    server = serving([sse(ROW["gemini"].response), sse(ended("gemini"))])
-    client = genai.Client(api_key="k", http_options={"base_url": server.url})
-
-    def ask_streaming(contents):
-        return client.models.generate_content_stream(model="m", contents=contents, **REGISTRY.request("gemini"))
-
-    stream("gemini", server, ask_streaming, lambda chunks: chunks, question)
+@pytest.mark.parametrize("provider", ENVIRONMENTS)
+def test_an_application_finds_the_fake_by_its_variables(provider, monkeypatch):
+    """Unchanged: its client is made without arguments."""
+    library, name, ask = ENVIRONMENTS[provider]
+    with Fake(provider) as fake:
+        for key, value in fake.env.items():
+            monkeypatch.setenv(key, value)
+        fake.says("Here.")
+        ask(getattr(sdk(library), name)())
+        fake.assert_done()
 
 
-def test_mistral(serving):
-    mistral = sdk("mistralai.client")
-    server = serving([ROW["mistral"].response, ended("mistral")])
-    client = mistral.Mistral(server_url=server.url, api_key="k")
-
-    def ask(messages):
-        return client.chat.complete(model="m", messages=messages, **REGISTRY.request("mistral"))
-
-    converse("mistral", server, ask, lambda answer: answer.choices[0].message.content, USER)
-    server = serving([sse(*chat_chunks("mistral"), end="data: [DONE]"), sse(end="data: [DONE]")])
-    client = mistral.Mistral(server_url=server.url, api_key="k")
-
-    def ask_streaming(messages):
-        return client.chat.stream(model="m", messages=messages, **REGISTRY.request("mistral"))
-
-    stream("mistral", server, ask_streaming, lambda events: (event.data for event in events), USER)
+def test_bedrock_finds_the_fake_by_its_variables(monkeypatch):
+    with Fake("bedrock") as fake:
+        for key, value in fake.env.items():
+            monkeypatch.setenv(key, value)
+        fake.says("Here.")
+        sdk("botocore.session").get_session().create_client("bedrock-runtime").converse(**question("bedrock"))
+        fake.assert_done()
 
 
-def test_groq(serving):
-    groq = sdk("groq")
-    server = serving([ROW["groq"].response, ended("groq")])
-    client = groq.Groq(base_url=server.url, api_key="k", max_retries=0)
+def test_cohere_finds_the_fake_by_its_variables():
+    """It reads them when it is imported."""
+    sdk("cohere")
+    script = (
+        "import cohere; print(cohere.ClientV2().chat(model='m', messages=[{'role': 'user', 'content': 'x'}]).message)"
+    )
+    with Fake("cohere") as fake:
+        fake.says("Here.")
+        import subprocess
 
-    def ask(messages):
-        return client.chat.completions.create(model="m", messages=messages, **REGISTRY.request("groq"))
-
-    converse("groq", server, ask, lambda answer: answer.choices[0].message.content, USER)
-
-
-def test_cohere(serving):
-    cohere = sdk("cohere")
-    server = serving([ROW["cohere"].response, ended("cohere")])
-    client = cohere.ClientV2(api_key="k", base_url=server.url)
-
-    def ask(messages):
-        return client.chat(model="m", messages=messages, **REGISTRY.request("cohere"))
-
-    converse("cohere", server, ask, lambda answer: answer.message.content[0].text, USER)
-    server = serving([sse(*cohere_events(), named="type"), sse(*cohere_events()[-1:], named="type")])
-    client = cohere.ClientV2(api_key="k", base_url=server.url)
-
-    def ask_streaming(messages):
-        return client.chat_stream(model="m", messages=messages, **REGISTRY.request("cohere"))
-
-    stream("cohere", server, ask_streaming, lambda events: events, USER)
-
-
-def test_ollama(serving):
-    ollama = sdk("ollama")
-    server = serving([ROW["ollama"].response, ended("ollama")])
-    client = ollama.Client(host=server.url)
-
-    def ask(messages, **more):
-        return client.chat(model="m", messages=messages, **REGISTRY.request("ollama"), **more)
-
-    converse("ollama", server, ask, lambda answer: answer.message.content, USER)
-    calls = ROW["ollama"].response["message"]["tool_calls"]
-    chunks = [
-        {"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": [one]}, "done": False}
-        for one in calls
-    ]
-    server = serving([ndjson(*chunks, ended("ollama")), ndjson(ended("ollama"))])
-    client = ollama.Client(host=server.url)
-    stream("ollama", server, lambda messages: ask(messages, stream=True), lambda events: events, USER)
-
-
-def test_bedrock(serving, monkeypatch):
-    session = sdk("botocore.session").get_session()
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "k")
-
-    def client(server):
-        return session.create_client("bedrock-runtime", region_name="us-east-1", endpoint_url=server.url)
-
-    question = {"role": "user", "content": [{"text": "Call both."}]}
-    usage = {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}
-    server = serving([{**ROW["bedrock"].response, **usage}, ended("bedrock")])
-
-    def ask(messages):
-        return client(server).converse(modelId="m", messages=messages, **REGISTRY.request("bedrock"))
-
-    converse("bedrock", server, ask, lambda answer: answer["output"]["message"]["content"][0]["text"], question)
-    streaming = serving([event_stream(*converse_events()), event_stream(("messageStop", {"stopReason": "end_turn"}))])
-
-    def ask_streaming(messages):
-        return client(streaming).converse_stream(modelId="m", messages=messages, **REGISTRY.request("bedrock"))
-
-    stream("bedrock", streaming, ask_streaming, lambda answer: answer["stream"], question)
+        env = {**os.environ, **fake.env}
+        subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, capture_output=True, env=env)
+        fake.assert_done()
 
 
 def test_the_framing_is_awss():
     """So that a green test above means something."""
     buffer = sdk("botocore.eventstream").EventStreamBuffer()
-    buffer.add_data(event_stream(("messageStart", {"role": "assistant"}))[1])
-    [message] = list(buffer)
-    assert json.loads(message.payload) == {"role": "assistant"}
-    assert message.headers[":event-type"] == "messageStart"
+    fake = Fake("bedrock")
+    fake.says("Hello.")
+    reply = fake._handle("POST", "/model/m/converse-stream", json.dumps({**question("bedrock")}).encode())
+    for chunk in reply.chunks():
+        buffer.add_data(chunk)
+    first, *_ = messages = list(buffer)
+    assert json.loads(first.payload) == {"role": "assistant"}
+    assert first.headers[":event-type"] == "messageStart"
+    assert [one.headers[":event-type"] for one in messages][-2:] == ["messageStop", "metadata"]
 
 
 MCP_SERVER = """

@@ -3,22 +3,21 @@
 And the errors that these clients raise, explained.
 """
 
-import http.server
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from clients import CLIENTS, sdk
 from judges import judged
 from rows import ROWS
-from test_clients import ROW, Server, ended, sdk
 from test_providers import one as row_one
 from test_providers import two as row_two
 
 from toolshape import Conversation, Image, Registry, Text, explain, tool
 from toolshape.messages import ToolCallPart
 from toolshape.providers import get
+from toolshape.testing import Fake
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [
@@ -41,100 +40,46 @@ def two() -> dict[str, int]:
 
 
 TOOLS = Registry([one, two])
+ROW = {row.provider: row for row in ROWS}
+JUDGED = [name for name in CLIENTS if name != "groq"]  # its messages are OpenAI's
 
 
-def _openai(url: str, request: Any) -> Any:
-    return sdk("openai").OpenAI(base_url=url, api_key="k", max_retries=0).chat.completions.create(**request)
-
-
-def _responses(url: str, request: Any) -> Any:
-    return sdk("openai").OpenAI(base_url=url, api_key="k", max_retries=0).responses.create(**request)
-
-
-def _anthropic(url: str, request: Any) -> Any:
-    client = sdk("anthropic").Anthropic(base_url=url, api_key="k", max_retries=0)
-    return client.messages.create(max_tokens=9, **request)
-
-
-def _gemini(url: str, request: Any) -> Any:
-    client = sdk("google.genai").Client(api_key="k", http_options={"base_url": url})
-    return client.models.generate_content(**request)
-
-
-def _bedrock(url: str, request: Any) -> Any:
-    session = sdk("botocore.session").get_session()
-    session.set_credentials("k", "k")
-    retries = sdk("botocore.config").Config(retries={"total_max_attempts": 1})
-    client = session.create_client("bedrock-runtime", region_name="us-east-1", endpoint_url=url, config=retries)
-    return client.converse(**request)
-
-
-def _mistral(url: str, request: Any) -> Any:
-    return sdk("mistralai.client").Mistral(server_url=url, api_key="k").chat.complete(**request)
-
-
-def _cohere(url: str, request: Any) -> Any:
-    return sdk("cohere").ClientV2(api_key="k", base_url=url).chat(**request)
-
-
-def _ollama(url: str, request: Any) -> Any:
-    return sdk("ollama").Client(host=url).chat(**request)
-
-
-CLIENTS: dict[str, Callable[[str, Any], Any]] = {
-    "openai": _openai,
-    "openai-responses": _responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "bedrock": _bedrock,
-    "mistral": _mistral,
-    "cohere": _cohere,
-    "ollama": _ollama,
-}
-
-
-@pytest.fixture
-def serving() -> Iterator[Callable[[list[Any]], Server]]:
-    servers: list[Server] = []
-
-    def start(answers: list[Any]) -> Server:
-        servers.append(Server(answers))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def asked(conversation: Conversation, provider: str, server: Server) -> Any:
+def asked(conversation: Conversation, provider: str, fake: Fake) -> Any:
     """Ask a provider to go on, by its own client, once others have judged what it is sent."""
     request = conversation.request(provider, model="m")
     judged(provider, {key: value for key, value in request.items() if key not in ("tools", "model", "config")})
-    return conversation.dispatch(CLIENTS[provider](server.url, request))
+    return conversation.dispatch(CLIENTS[provider](fake.url, request))
 
 
-@pytest.mark.parametrize("begins", CLIENTS)
-def test_a_conversation_goes_on_everywhere(begins, serving):
+def replayed(fake: Fake, provider: str) -> None:
+    """Script the row of a provider, as its client takes it."""
+    cost = {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}
+    fake.replays({**ROW[provider].response, **(cost if provider == "bedrock" else {})})
+
+
+@pytest.mark.parametrize("begins", JUDGED)
+def test_a_conversation_goes_on_everywhere(begins):
     """Two calls at once, an image among the results, then each other provider, and back to where it began."""
-    first = serving([ROW[begins].response, ended(begins)])
-    conversation = Conversation(TOOLS)
-    conversation.system("Be brief.")
-    conversation.user("Call both.", Image(PNG))
-    results = asked(conversation, begins, first)
-    assert [result.ok for result in results] == [True, True]
-    for other in CLIENTS:
-        server = serving([ended(other)])
-        assert not asked(conversation, other, server)
-        assert conversation.messages[-1].role == "assistant"
-        assert "Be brief." in json.dumps(server.requests[0])
-        conversation.user("And now?")
-    again = serving([ROW[begins].response])
-    assert asked(conversation, begins, again).ok
-    sent = json.dumps(again.requests[0])
-    for call in ROW[begins].calls:
-        assert call[1] in sent
+    with Fake(begins) as first:
+        replayed(first, begins)
+        conversation = Conversation(TOOLS)
+        conversation.system("Be brief.")
+        conversation.user("Call both.", Image(PNG))
+        results = asked(conversation, begins, first)
+        assert [result.ok for result in results] == [True, True]
+        for other in JUDGED:
+            with Fake(other) as fake:
+                fake.says("Done.")
+                assert not asked(conversation, other, fake)
+                assert conversation.messages[-1].role == "assistant"
+                assert "Be brief." in json.dumps(fake.exchanges[0].request)
+                conversation.user("And now?")
+                fake.assert_done()
+        replayed(first, begins)
+        assert asked(conversation, begins, first).ok
+        sent = json.dumps(first.exchanges[-1].request)
+        for call in ROW[begins].calls:
+            assert call[1] in sent
 
 
 @pytest.mark.parametrize(
@@ -194,64 +139,22 @@ def test_objects_of_the_sdks_are_read():
             assert TOOLS.bind(other).check_messages(conversation.request(other)) == []
 
 
-class Failing(http.server.ThreadingHTTPServer):
-    """Answers every request with one status, some headers and one body."""
-
-    def __init__(self, status: int, body: Any, headers: dict[str, str]) -> None:
-        self.status, self.body, self.headers = status, json.dumps(body).encode(), headers
-        super().__init__(("127.0.0.1", 0), FailingHandler)
-
-
-class FailingHandler(http.server.BaseHTTPRequestHandler):
-    server: Failing
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.server.status)
-        for name, value in {"Content-Type": "application/json", **self.server.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *_: Any) -> None: ...
-
-
-def raised_by(provider: str, status: int, body: Any, headers: dict[str, str]) -> BaseException:
-    """What the client of a provider raises for an answer."""
-    server = Failing(status, body, headers)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+def raised_by(provider: str, status: int, message: str, **more: Any) -> BaseException:
+    """What the client of a provider raises for an error of its form."""
     conversation = Conversation(TOOLS)
     conversation.user("Go.")
-    try:
+    with Fake(provider) as fake:
+        fake.fails(status, message=message, **more)
         with pytest.raises(Exception) as raised:  # noqa: PT011 - each has its own
-            CLIENTS[provider](f"http://127.0.0.1:{server.server_address[1]}", conversation.request(provider, model="m"))
-    finally:
-        server.shutdown()
-        server.server_close()
+            CLIENTS[provider](fake.url, conversation.request(provider, model="m"))
+        fake.assert_done()
     return raised.value
-
-
-def error_of(provider: str, message: str, kind: str) -> Any:
-    """A message in the form of the provider's errors."""
-    match provider:
-        case "anthropic":
-            return {"type": "error", "error": {"type": kind, "message": message}}
-        case "gemini":
-            return {"error": {"code": 0, "status": kind, "message": message}}
-        case "bedrock" | "cohere":
-            return {"message": message}
-        case "ollama":
-            return {"error": message}
-        case "mistral":
-            return {"object": "error", "message": message, "type": kind, "code": None}
-        case _:
-            return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
 
 SCHEMA = {
     "openai": "Invalid schema for function 'one': In context=('properties', 'x'), 'allOf' is not permitted.",
     "openai-responses": "Invalid schema for function 'one': In context=('properties', 'x'), 'allOf' is not permitted.",
+    "groq": "tools[0].function.parameters.properties.x: invalid schema",
     "anthropic": "tools.0.custom.input_schema.properties.x: Field required",
     "gemini": "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[x].enum: only allowed for STRING type",
     "bedrock": "The value at toolConfig.tools.0.toolSpec.inputSchema.json.properties.x is invalid.",
@@ -264,7 +167,7 @@ SCHEMA = {
 @pytest.mark.parametrize("provider", CLIENTS)
 def test_a_refused_schema_is_explained(provider):
     """The tool by its number or name, and the place in its arguments."""
-    error = raised_by(provider, 400, error_of(provider, SCHEMA[provider], "invalid_request_error"), {})
+    error = raised_by(provider, 400, SCHEMA[provider])
     failure = explain(error, TOOLS.bind(provider))
     assert (failure.kind, failure.tool, failure.path, failure.status) == ("schema", "one", "x", 400)
     assert not failure.retryable
@@ -274,24 +177,21 @@ def test_a_refused_schema_is_explained(provider):
 @pytest.mark.parametrize("provider", CLIENTS)
 def test_a_rate_is_explained(provider):
     """With the seconds to wait where the client keeps headers."""
-    headers = {"Retry-After": "7", "x-request-id": "req_1", "request-id": "req_1", "x-amzn-requestid": "req_1"}
-    error = raised_by(provider, 429, error_of(provider, "Too many requests.", "rate_limit_error"), headers)
+    error = raised_by(provider, 429, "Too many requests.", retry_after=7)
     failure = explain(error)
     assert (failure.kind, failure.retryable, failure.status) == ("rate", True, 429)
     if provider != "ollama":  # its error has no headers, and its cause has
-        assert failure.request_id == "req_1" or provider == "gemini"
+        assert failure.request_id or provider == "gemini"
     assert failure.retry_after == 7.0
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
 def test_a_refused_history_is_explained(provider):
     """Whatever the provider, and what its own fault is."""
-    error = raised_by(
-        provider, 400, error_of(provider, "messages.2.content.1: unexpected `tool_use_id` found", "x"), {}
-    )
+    error = raised_by(provider, 400, "messages.2.content.1: unexpected `tool_use_id` found")
     failure = explain(error)
     assert (failure.kind, failure.path) == ("history", "messages[2].content.1")
-    error = raised_by(provider, 503, error_of(provider, "Busy.", "api_error"), {})
+    error = raised_by(provider, 503, "Busy.")
     assert (explain(error).kind, explain(error).retryable) == ("overloaded", True)
 
 

@@ -29,7 +29,8 @@ _GRPC = {
 }  # fmt: skip
 """HTTP's status for gRPC's codes (google/rpc/code.proto)."""
 _REQUEST_IDS = (
-    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id", "x-ds-trace-id", "cf-ray",
+    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id", "x-ds-trace-id",
+    "x-debug-trace-id", "mistral-correlation-id", "cf-ray",
 )  # fmt: skip
 
 

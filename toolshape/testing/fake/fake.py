@@ -43,7 +43,7 @@ _MESSAGES = {
 class Fake:
     """A provider's wire on this machine, with the provider's own rules behind it.
 
-    It answers in turn what ``calls``, ``says``, ``fails`` and ``cuts`` script, then what ``generates`` or ``answers`` say;
+    It answers in turn what ``calls``, ``says``, ``replays``, ``fails`` and ``cuts`` script, then what ``generates`` or ``answers`` say;
     and refuses what a cited rule of the provider refuses, in the provider's own form. A server starts when ``url`` or
     ``env`` is first asked for; ``client`` needs none.
 
@@ -156,6 +156,10 @@ class Fake:
         """Script a response of text."""
         return self._turn(Turn(self._tools).says(text))
 
+    def replays(self, body: JsonObject) -> Turn:
+        """Script a response that was recorded, as ``Turn.replays``."""
+        return self._turn(Turn(self._tools).replays(body))
+
     def cuts(self, how: Cut) -> Turn:
         """Script a response that breaks off, as ``Turn.cuts`` says, of a text."""
         return self._turn(Turn(self._tools).says("This text does not come to its").cuts(how))
@@ -257,7 +261,7 @@ class Fake:
             )
         except answers.NoAnswerError as error:
             return self._missed(asked, str(error))
-        response = provider.respond(said)
+        response = provider.respond(said) if turn.body is None else turn.body
         is_sent = turn.cut != "connection"
         self.exchanges.append(self._exchange(asked, 200 if is_sent else 0, response if is_sent else None))
         return answers.reply_of(provider, self._endpoint, response, turn, is_streamed=asked.is_streamed)

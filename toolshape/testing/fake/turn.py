@@ -32,7 +32,7 @@ class Turn:
     ``tools`` are the tools that can be named in ``calls`` by their names.
     """
 
-    __slots__ = ("_tools", "cut", "failure", "is_truncated", "scripted", "text")
+    __slots__ = ("_tools", "body", "cut", "failure", "is_truncated", "scripted", "text")
 
     def __init__(self, tools: Mapping[str, Tool[..., Any]] | None = None) -> None:
         self._tools = {} if tools is None else tools
@@ -40,6 +40,7 @@ class Turn:
         self.scripted: list[ScriptedCall] = []
         self.cut: Cut | None = None
         self.failure: Refusal | None = None
+        self.body: JsonObject | None = None
         self.is_truncated = False  # a call of it is cut off already
 
     def __repr__(self) -> str:
@@ -48,6 +49,8 @@ class Turn:
     def __str__(self) -> str:
         if self.failure is not None:
             return f"fails({self.failure.status})"
+        if self.body is not None:
+            return "replays(...)"
         parts = [f"says({self.text!r})"] if self.text else []
         parts += [f"calls({one.name}, {one.arguments!r})" for one in self.scripted]
         parts += [f"cuts({self.cut!r})"] if self.cut else []
@@ -90,6 +93,11 @@ class Turn:
         made = None if slip is None else _slip(found, name, canonical, slip)
         self.scripted.append(ScriptedCall(name, found, canonical if made is None else made.payload, made))
         self.is_truncated = self.is_truncated or slip == "truncated"
+        return self
+
+    def replays(self, body: JsonObject) -> "Turn":
+        """Send a body that was recorded, in place of texts and calls: as it is, or as the events of its stream."""
+        self.body = body
         return self
 
     def cuts(self, how: Cut) -> "Turn":

@@ -1,0 +1,122 @@
+"""What a turn of a fake costs an application's tests: in process, beside a transport that gives one canned body.
+
+``python benchmarks/fakes.py`` needs toolshape[sdks]. Each client is asked 300 times, whole and streamed, in turn with the same
+client on a ``MockTransport`` that answers with the bytes that the fake gave; the difference of the medians is the fake's own.
+"""
+
+import gc
+import importlib
+import statistics
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from toolshape import Registry, tool
+from toolshape.testing import Fake, Turn
+
+TURNS = 300
+NOWHERE = "http://fake.invalid"
+
+
+@tool
+def weather(city: str, days: int = 1, hourly: bool = False) -> str:
+    """Say what the weather will be."""
+    return f"{city} {days} {hourly}"
+
+
+TOOLS = Registry([weather])
+USER = [{"role": "user", "content": "How will it be in Bonn?"}]
+
+
+def _openai(http: Any, stream: bool) -> Callable[[], Any]:
+    client = importlib.import_module("openai").OpenAI(base_url=NOWHERE, api_key="k", http_client=http)
+    request = TOOLS.request("openai")
+    return lambda: _read(client.chat.completions.create(model="m", messages=USER, stream=stream, **request), stream)
+
+
+def _anthropic(http: Any, stream: bool) -> Callable[[], Any]:
+    client = importlib.import_module("anthropic").Anthropic(base_url=NOWHERE, api_key="k", http_client=http)
+    request = TOOLS.request("anthropic")
+    return lambda: _read(
+        client.messages.create(model="m", max_tokens=9, messages=USER, stream=stream, **request), stream
+    )
+
+
+def _gemini(http: Any, stream: bool) -> Callable[[], Any]:
+    genai = importlib.import_module("google.genai")
+    client = genai.Client(api_key="k", http_options={"base_url": NOWHERE, "httpx_client": http})
+    request = TOOLS.request("gemini")
+    ask = client.models.generate_content_stream if stream else client.models.generate_content
+    return lambda: _read(ask(model="m", contents="How will it be in Bonn?", **request), stream)
+
+
+def _mistral(http: Any, stream: bool) -> Callable[[], Any]:
+    client = importlib.import_module("mistralai.client").Mistral(server_url=NOWHERE, api_key="k", client=http)
+    request = TOOLS.request("mistral")
+    ask = client.chat.stream if stream else client.chat.complete
+    return lambda: _read(ask(model="m", messages=USER, **request), stream)
+
+
+def _cohere(http: Any, stream: bool) -> Callable[[], Any]:
+    client = importlib.import_module("cohere").ClientV2(api_key="k", base_url=NOWHERE, httpx_client=http)
+    request = TOOLS.request("cohere")
+    ask = client.chat_stream if stream else client.chat
+    return lambda: _read(ask(model="m", messages=USER, **request), stream)
+
+
+CLIENTS = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "cohere": _cohere}
+
+
+def _read(response: Any, stream: bool) -> Any:
+    return list(response) if stream else response
+
+
+def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
+    """A transport that gives the bytes that a fake gave."""
+    kept: list[tuple[int, dict[str, str], bytes]] = []
+    transport = fake.transport()
+
+    def keep(request: Any) -> Any:
+        response = transport.handle_request(request)
+        kept.append((response.status_code, dict(response.headers), response.read()))
+        return http.Response(response.status_code, headers=dict(response.headers), content=kept[-1][2])
+
+    client = http.Client(transport=http.MockTransport(keep))
+    ask_once = ask(client)
+    ask_once()
+    status, headers, content = kept[-1]
+    return http.Client(transport=http.MockTransport(lambda _: http.Response(status, headers=headers, content=content)))
+
+
+def measured(provider: str, stream: bool) -> tuple[float, float]:
+    """Milliseconds of one turn on the fake and on the canned body, at the median."""
+    make = CLIENTS[provider]
+    fake = Fake(provider, TOOLS)
+    fake.answers(lambda _: Turn().calls(weather, city="Bonn", days=2))
+    http = importlib.import_module("httpx" if provider == "cohere" else "httpx2")
+    ways = [make(fake.client(), stream), make(_canned(fake, lambda client: make(client, stream), http), stream)]
+    times: list[list[float]] = [[], []]
+    for _ in range(20):
+        for way in ways:
+            way()
+    gc.collect()
+    for _ in range(TURNS):
+        for way, found in zip(ways, times, strict=True):
+            began = perf_counter()
+            way()
+            found.append((perf_counter() - began) * 1000)
+    mine, canned = map(statistics.median, times)
+    return mine, canned
+
+
+def main() -> None:
+    """Print the table."""
+    print("| client | streamed | on the fake, ms | on a canned body, ms | the fake's own, ms |\n|---|---|---|---|---|")
+    for provider in CLIENTS:
+        for stream in (False, True):
+            mine, canned = measured(provider, stream)
+            print(f"| {provider} | {'yes' if stream else 'no'} | {mine:.2f} | {canned:.2f} | {mine - canned:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
