@@ -98,8 +98,9 @@ def test_litellm(fake):
 def test_what_is_refused_reaches_the_application():
     """As the framework's own error, with the words that OpenAI uses."""
     litellm = library("litellm")
-    with Fake("openai") as fake, pytest.raises(litellm.BadRequestError, match="must be a response to a preceeding"):
-        stray = {"role": "tool", "tool_call_id": "call_1", "content": "7"}
-        messages = [{"role": "user", "content": "Go."}, stray]
-        litellm.completion("openai/gpt-5", messages, api_base=f"{fake.url}/v1", api_key="k", max_retries=0)
+    messages = [{"role": "user", "content": "Go."}, {"role": "tool", "tool_call_id": "call_1", "content": "7"}]
+    with Fake("openai") as fake:
+        options = {"api_base": f"{fake.url}/v1", "api_key": "k", "max_retries": 0}
+        with pytest.raises(litellm.BadRequestError, match="must be a response to a preceeding"):
+            litellm.completion("openai/gpt-5", messages, **options)
     assert "orphan_result" in {one.rule for one in fake.refused}

@@ -9,6 +9,7 @@ from fakes import FAKED, MODEL, asked, collected, keywords
 from histories import DEFAULTS, TOOLS, delete_result, duplicate_result, on_wire, orphan, swap_messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from rows import ROWS
 from zoo import CASES
 
@@ -82,6 +83,16 @@ def test_what_is_responded_folds_to_the_same(provider):
     law()
 
 
+def is_as_sent(exchange):
+    """Whether the call on the wire is what the schema that was sent admits; OpenAPI's ``nullable`` is no JSON Schema."""
+    [sent] = exchange.provider.read_request(exchange.request).tools
+    [(_, arguments)] = says(exchange.provider.name, exchange.response)[1]
+    arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+    if sent.form or sent.schema is None or '"nullable"' in json.dumps(sent.schema):
+        return True
+    return Draft202012Validator(sent.schema).is_valid(arguments)
+
+
 TAKEN = {name: case for name, case in CASES.items() if name != "many_optionals"}  # more than some providers take
 UNSAID = {"precise": "no keyword says what the text of a complex number looks like"}
 
@@ -104,6 +115,7 @@ def test_a_scripted_call_arrives_as_it_was_scripted(provider):
             assert not result.coercions, (name, strict, result)
             assert is_taken(result), (name, strict, result)
             fake.assert_done()
+            assert is_as_sent(fake.exchanges[0]), (name, strict, fake.exchanges[0].response)
         seen += 1
     assert seen > 50
 

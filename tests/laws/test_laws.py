@@ -280,3 +280,17 @@ def test_branches_that_look_alike_are_said():
 
     report = Registry([both]).bind("openai", strict=True).report()
     assert any("look alike" in entry.note for entry in report)
+
+
+def test_a_stream_that_loses_an_event_is_caught():
+    """Of a provider that nobody has named: its last event, or the first piece of its arguments."""
+    base = get("anthropic")
+
+    def without(number):
+        return lambda body: [one for at, one in enumerate(base.unfold(body)) if at != number]
+
+    check_provider(dataclasses.replace(base, name="mine"), [CASES["scalars"].function], examples=5)
+    for number in (4, 5, 8):
+        with pytest.raises(LawBrokenError, match="folding"):
+            made = dataclasses.replace(base, name="mine", unfold=without(number))
+            check_provider(made, [CASES["scalars"].function], examples=20)

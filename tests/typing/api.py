@@ -6,6 +6,7 @@ from typing import Any
 from typing_extensions import assert_type
 
 from toolshape import CallContext, Injected, Plan, Registry, Result, Results, Tool, tool
+from toolshape.testing import Fake, Refused, Turn
 
 
 class Db: ...
@@ -110,6 +111,19 @@ async def right() -> None:
     assert_type(await registry.adispatch({}), Results)
     async for n in stream(1):
         assert_type(n, int)
+
+
+def fakes() -> None:
+    with Fake("openai", registry) as fake:
+        assert_type(fake, Fake)
+        assert_type(fake.calls(add, a=1).says("x").cuts("length"), Turn)
+        fake.calls("add", {"a": 1}, slip="missing")
+        fake.answers(lambda asked: "x" if asked.model else Turn().calls(add, a=1))
+        assert_type(fake.exchanges[0].refused, tuple[Refused, ...])
+        assert_type(fake.env, dict[str, str])
+        fake.calls(add, slip="no such")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fake.cuts("half")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fake.fails("429")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 async def wrong() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import http.client
 import json
 import random
 import re
@@ -405,6 +406,50 @@ def test_a_thousand_turns_leave_nothing_behind():
         assert len(fake._server.open_sockets) <= 2
     assert threading.active_count() == threads
     assert fake._server is None
+
+
+def test_a_connection_that_is_kept_open_does_not_keep_the_fake():
+    with Fake("openai") as fake:
+        fake.says("Ok.")
+        kept = http.client.HTTPConnection(fake.url.removeprefix("http://"), timeout=9)
+        kept.request("POST", "/v1/chat/completions", json.dumps(keywords("openai")))
+        with kept.getresponse() as response:
+            assert response.read()
+        assert kept.sock is not None
+        closing = threading.Thread(target=fake.close, daemon=True)
+        closing.start()
+        closing.join(5)
+        assert not closing.is_alive()
+        kept.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"), [("gemini", "gemini-3-pro"), ("deepseek", "deepseek-reasoner"), ("moonshot", "kimi-k2.5")]
+)
+def test_what_a_model_must_be_sent_back_is_in_its_response(provider, model):
+    """Signatures and reasoning: the turn as it came is accepted, and without a signature it is refused."""
+    given = {**request(provider), "model": model}
+    key = get(provider).histories.key
+    fake = Fake(provider, TOOLS)
+    fake.calls(weather, city="Bonn")
+    fake.says("Sunny.")
+    results = collected(TOOLS.bind(provider), fake, given, stream=False).run()
+    history = [*given[key], *results.turn]
+    assert asked(fake, {**given, key: history})[0] == 200
+    if provider == "gemini":  # where nothing shows that the model thinks, the others are not known to ask for it
+        del history[-2]["parts"][0]["thoughtSignature"]
+        assert asked(fake, {**given, key: history})[0] == 400
+        assert "missing_signature" in {one.rule for one in fake.refused}
+
+
+def test_a_stream_says_what_it_cost_where_it_is_asked():
+    for asks in (False, True):
+        fake = Fake("openai")
+        fake.says("Ok.")
+        options = {"stream_options": {"include_usage": True}} if asks else {}
+        _, content = asked(fake, {**keywords("openai"), **options}, stream=True)
+        assert (b'"usage"' in content) is asks
+        assert (b'"choices": []' in content) is asks
 
 
 SCHEMAS = [

@@ -67,7 +67,7 @@ LONG_MODULES = {
     "toolshape.schema.rewrites": 740,
     "toolshape.schema.walk": 420,
     "toolshape.schema.normalise": 370,
-    "toolshape.testing.laws": 460,
+    "toolshape.testing.laws": 500,
     "toolshape.registry": 365,
     "toolshape.bound": 340,
     "toolshape.conversation": 450,

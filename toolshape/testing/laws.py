@@ -4,6 +4,7 @@ Needs the extra ``testing``.
 """
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import json
@@ -23,7 +24,8 @@ from toolshape.testing.strategies import values_for
 from toolshape.tool import Tool, as_tool, record_of
 from toolshape.validation.settings import Validate, ValidationSettings
 from toolshape.wire.export import WireTool, to_wire
-from toolshape.wire.provider import AnyProvider
+from toolshape.wire.provider import AnyProvider, Provider, Read
+from toolshape.wire.server import Said, SaidCall
 
 try:
     from hypothesis import HealthCheck, Phase, given, settings
@@ -34,7 +36,7 @@ except ImportError as error:
 
 __all__ = ["LawBrokenError", "check_provider", "check_slips", "check_tool", "values"]
 
-Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "true"]
+Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "folding", "true"]
 
 _FORMATS: Mapping[str, st.SearchStrategy[str]] = {
     "date": st.dates().map(str),
@@ -205,8 +207,9 @@ def check_provider(
 
     *Sound*: what the sent schema admits is, after ``back``, valid for the function. *Sayable*: every value that the
     function takes has a wire form, and is mapped back to itself. *Forgiving*: ``back`` leaves a call in canonical form
-    unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. A law may be
-    broken only at the path of a loss that a rewrite declares.
+    unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the
+    events that a response unfolds to fold to the same response, where the provider says how its server streams. A law
+    may be broken only at the path of a loss that a rewrite declares.
 
     Args:
         provider: By name, or itself: for providers of your own.
@@ -220,7 +223,9 @@ def check_provider(
     found = get(provider)
     for one in map(as_tool, tools):
         for strict in (False, True) if found.strict is not None else (False,):
-            check_shape(one, to_wire(found, one.spec, strict), to_wire(found, one.spec, strict), examples=examples)
+            shown = to_wire(found, one.spec, strict)
+            check_shape(one, shown, to_wire(found, one.spec, strict), examples=examples)
+            _check_folding(found, shown, examples)
 
 
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
@@ -322,6 +327,32 @@ def _with(value: Any, step: Any, new: Any) -> Any:
     changed = value.copy()
     changed[step] = new
     return changed
+
+
+def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
+    """What is unfolded folds to what it was."""
+    respond, unfold = provider.respond, provider.unfold
+    if respond is None or unfold is None:
+        return
+
+    @_profile(examples)
+    @given(values(shown.lens.schema), st.text(max_size=40))
+    def law(arguments: Any, text: str) -> None:
+        said = Said("m", text, (SaidCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
+        body: JsonObject = json.loads(json.dumps(respond(said)))
+        folded: JsonObject = {}
+        for event in unfold(copy.deepcopy(body)):
+            provider.fold(folded, json.loads(json.dumps(event)))
+        whole, streamed = provider.read(body), provider.read(folded)
+        if whole is None or streamed is None or _called(whole) != _called(streamed):
+            raise LawBrokenError("folding", shown, f"it is read as {streamed!r}", body)
+
+    law()
+
+
+def _called(reading: Read) -> Any:
+    """The calls of a reading, and why it ended."""
+    return [tuple(one)[:3] for one in reading[1]], reading[2]
 
 
 def _profile(examples: int) -> settings:

@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import socket
+import socketserver
 import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ class Server(http.server.ThreadingHTTPServer):
     """Serves from its first moment until ``stop``."""
 
     daemon_threads = False  # so that closing waits for them
+    request_queue_size = 128
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
@@ -26,6 +28,11 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self._thread = threading.Thread(target=self.serve_forever, args=(_POLL_SECONDS,), daemon=True)
         self._thread.start()
+
+    def server_bind(self) -> None:
+        """Bind without asking for the name of this machine, which takes seconds where no name server answers."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
     @property
     def url(self) -> str:
