@@ -1,15 +1,17 @@
 """A plugin of pytest: the fixture ``fake_provider``. It imports pytest alone until the fixture is asked for."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from toolshape import Registry, Tool
     from toolshape.testing import Fake
     from toolshape.wire.provider import AnyProvider
 
-__all__ = ["FakeProvider", "fake_provider", "pytest_runtest_makereport"]
+__all__ = ["FakeProvider", "fake_provider", "pytest_runtest_call"]
 
 _FAKES = pytest.StashKey["list[Fake]"]()
 
@@ -21,7 +23,11 @@ class FakeProvider:
         self._fakes = fakes
 
     def __call__(
-        self, provider: "AnyProvider", tools: "Iterable[Any] | None" = None, *, strict: bool = False
+        self,
+        provider: "AnyProvider",
+        tools: "Registry | Iterable[Tool[..., Any] | Callable[..., Any]] | None" = None,
+        *,
+        strict: bool = False,
     ) -> "Fake":
         """A fake; arguments and errors as for ``toolshape.testing.Fake``."""
         from toolshape.testing import Fake  # noqa: PLC0415 - a test run that asks for no fake does not pay for it
@@ -33,28 +39,33 @@ class FakeProvider:
 @pytest.fixture
 def fake_provider(request: pytest.FixtureRequest) -> Iterator[FakeProvider]:
     """``fake_provider("openai", tools)`` is a ``Fake``, which must have said all that was scripted when the test ends."""
-    fakes: list[Fake] = request.node.stash.setdefault(_FAKES, [])
+    fakes: list[Fake] = []
+    request.node.stash[_FAKES] = fakes
     yield FakeProvider(fakes)
-    for fake in fakes:
-        fake.close()
+    with ExitStack() as stack:
+        for fake in fakes:
+            stack.callback(fake.close)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: "pytest.CallInfo[None]"
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test whose fakes have more to say, or were asked what they do not say; tell a failure what was asked."""
-    report = yield
-    for fake in item.stash.get(_FAKES, []) if call.when == "call" else []:
-        try:
-            fake.assert_done()
-        except AssertionError as error:
-            report.sections.append((f"fake of {fake.provider.name}", str(error)))
-            if report.passed:
-                report.outcome = "failed"
-                report.longrepr = f"the fake of {fake.provider.name}: {error}"
-        else:
-            if report.failed and fake.exchanges:
-                asked = "\n".join(f"{one} -> {one.status}" for one in fake.exchanges)
-                report.sections.append((f"fake of {fake.provider.name}", asked))
-    return report
+    __tracebackhide__ = True
+    try:
+        result = yield
+    except BaseException:
+        for fake in item.stash.get(_FAKES, []):
+            item.add_report_section("call", f"fake of {fake.provider.name}", _told(fake))
+        raise
+    for fake in item.stash.get(_FAKES, []):
+        fake.assert_done()
+    return result
+
+
+def _told(fake: "Fake") -> str:
+    """What a fake was asked, and what it does not say."""
+    try:
+        fake.assert_done()
+    except AssertionError as error:
+        return str(error)
+    return "\n".join(f"{one} -> {one.status}" for one in fake.exchanges) or "nothing was asked"

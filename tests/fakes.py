@@ -65,7 +65,7 @@ def asked(fake: Fake, given: dict[str, Any], *, stream: bool = False) -> tuple[i
     model = given.get("model") or given["modelId"]
     raw = json.dumps(body_of(name, given, stream=stream)).encode()
     reply = fake._handle("POST", path_of(name, model, stream=stream), raw)
-    return reply.status, b"".join(reply.chunks())
+    return reply.status, b"".join(reply.chunks)
 
 
 def collected(bound: Any, fake: Fake, given: dict[str, Any], *, stream: bool) -> Any:

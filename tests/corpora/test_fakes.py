@@ -3,6 +3,7 @@
 import collections
 import copy
 import json
+import re
 
 import pytest
 from fakes import MODEL, asked, keywords
@@ -116,7 +117,7 @@ REBUILT = {
     26: ("openai-responses", {"tools": [{"type": "function", "name": "f", "strict": True, "parameters": with_a(type="object", properties={})}]}),
     27: ("openai", openai_schema(with_a(type=["object", "null"], properties={}), strict=True)),
     28: ("openai-responses", {"tools": [{"type": "function", "name": "f", "strict": True, "parameters": {**OBJECT, "required": []}}]}),
-    31: ("openai", openai_schema(with_a(type="string", allOf=[{}]), strict=True)),
+    31: ("openai", openai_schema(with_a(type="string", allOf=[{"type": "string"}]), strict=True)),
     34: ("openai", {"tools": [chat(parameters=OBJECT) | {"function": {"name": "a b", "parameters": OBJECT}}]}),
     36: ("azure", {"tools": [chat(description="x" * 1103, parameters=OBJECT)]}),
     38: ("deepseek", {"tools": [chat(parameters={"properties": {}})]}),
@@ -169,14 +170,8 @@ def body_of_rejection(row, provider):
     return {"toolConfig": {"tools": tools}} if provider == "bedrock" else {"tools": tools}
 
 
-@pytest.mark.parametrize("number", range(68))
-def test_what_was_refused_is_refused(number):
-    """With the recorded status and code, and in the recorded words where the fake says that they are."""
-    row = corpus("provider_rejections.jsonl")[number]
-    text = row["error_body"]
-    listed = [reason for sign, reason in NOT_REBUILT.items() if sign in str(text)]
-    if listed and number not in REBUILT:
-        pytest.skip(listed[0])
+def rejected(number, row):
+    """A fake that has been asked what a row says was refused, and what it answered."""
     if number in REBUILT:
         provider, more = REBUILT[number]
     else:
@@ -187,7 +182,18 @@ def test_what_was_refused_is_refused(number):
     fake.says("Accepted.")
     if get(provider).family == "gemini":
         more = {"config": more}
-    status, content = asked(fake, {**keywords(provider), **more})
+    return fake, asked(fake, {**keywords(provider), **more})
+
+
+@pytest.mark.parametrize("number", range(68))
+def test_what_was_refused_is_refused(number):
+    """With the recorded status and code, and in the recorded words where the fake says that they are."""
+    row = corpus("provider_rejections.jsonl")[number]
+    text = row["error_body"]
+    listed = [reason for sign, reason in NOT_REBUILT.items() if sign in str(text)]
+    if listed and number not in REBUILT:
+        pytest.skip(listed[0])
+    fake, (status, content) = rejected(number, row)
     assert status == row["http_status"], (number, text, content)
     assert fake.refused[0].evidence
     said = json.loads(content)
@@ -200,8 +206,48 @@ def test_what_was_refused_is_refused(number):
         assert mine.keys() <= recorded["error"].keys() | {"code", "param"}
         assert mine["type"] == recorded["error"].get("type", mine["type"])
         assert mine.get("code") == recorded["error"].get("code")
-        if fake.refused[0].as_recorded and "Circular" not in mine["message"]:
+        if fake.refused[0].as_recorded:
             assert mine["message"] == recorded["error"]["message"]
+
+
+# Where the fake's words are a recorded refusal's of another request by the same rule.
+OTHER_WORDS = {
+    34: "the pattern of names that an older recording quotes",
+    40: "the same",
+    51: "the value of the enum, where the type is the fault",
+    55: "the letters that names could have before colons were taken",
+    58: "that an enum is empty",
+    61: "a rule that is reported without its words",
+    65: "the place beside the words",
+}
+
+
+def masked(text):
+    """A message without what is the request's own: names, numbers and quoted texts."""
+    text = re.sub(r"context=\([^)]*\)", "context", text.removeprefix("* ").replace("request.tools", "tools"))
+    text = re.sub(r"\[[^\]]*\]|\.items|\.properties", "", text)
+    text = re.sub(r"was .*? but", "was _ but", re.sub(r"required\[\d+\]", "required", text))
+    return re.sub(r"'[^']*'|\"[^\"]*\"|<fn>|\b\w*\d\w*\b", "_", text)
+
+
+@pytest.mark.parametrize("number", range(68))
+def test_what_is_said_to_be_recorded_was(number):
+    """The words of a refusal, but for what the recorded request has of its own."""
+    row = corpus("provider_rejections.jsonl")[number]
+    listed = [reason for sign, reason in NOT_REBUILT.items() if sign in str(row["error_body"])]
+    if (listed and number not in REBUILT) or number in OTHER_WORDS:
+        pytest.skip((*listed, OTHER_WORDS.get(number))[0])
+    fake, _ = rejected(number, row)
+    [why, *_] = fake.refused
+    try:
+        text = json.loads(row["error_body"])
+        text = text.get("error", text)["message"] if isinstance(text, dict) else text
+    except ValueError:
+        text = row["error_body"]
+    if why.as_recorded:
+        assert masked(why.message) == masked(text), (why.message, text)
+    else:
+        assert "the words are toolshape's" in why.message
 
 
 def test_recorded_bodies_fold_to_the_same_once_unfolded():

@@ -246,6 +246,19 @@ def test_an_application_finds_the_fake_by_its_variables(provider, monkeypatch):
         fake.assert_done()
 
 
+def test_vertex_finds_the_fake_by_its_variables(monkeypatch):
+    """Whether the client is told that it asks Vertex AI, or finds it out."""
+    genai = sdk("google.genai")
+    for more in ({}, {"vertexai": True}):
+        with Fake("vertex") as fake:
+            for key, value in fake.env.items():
+                monkeypatch.setenv(key, value)
+            fake.says("Here.")
+            client = genai.Client(**more)
+            assert client.models.generate_content(**question("gemini")).text == "Here."
+            fake.assert_done()
+
+
 def test_bedrock_finds_the_fake_by_its_variables(monkeypatch):
     with Fake("bedrock") as fake:
         for key, value in fake.env.items():
@@ -276,7 +289,7 @@ def test_the_framing_is_awss():
     fake = Fake("bedrock")
     fake.says("Hello.")
     reply = fake._handle("POST", "/model/m/converse-stream", json.dumps({**question("bedrock")}).encode())
-    for chunk in reply.chunks():
+    for chunk in reply.chunks:
         buffer.add_data(chunk)
     first, *_ = messages = list(buffer)
     assert json.loads(first.payload) == {"role": "assistant"}

@@ -55,6 +55,10 @@ ACME = replace(
     recognises=recognises,
     read=read,
     encode=encode,
+    read_request=None,  # nobody has said how its server answers: there is no fake of it
+    respond=None,
+    unfold=None,
+    error=None,
 )
 '''
 

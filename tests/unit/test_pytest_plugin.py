@@ -72,6 +72,20 @@ def test_more_than_is_scripted(fake_provider):
     found.stdout.fnmatch_lines(["*fake of openai*", "*Is it warm?*", "*nothing left to say*", "*Is it cold?*"])
 
 
+def test_a_test_that_is_expected_to_fail(pytester):
+    found = run(
+        pytester,
+        """
+import pytest
+
+@pytest.mark.xfail(strict=True)
+def test_it(fake_provider):
+    fake_provider("openai").says("Never asked for.")
+""",
+    )
+    found.assert_outcomes(xfailed=1)
+
+
 def test_it_imports_pytest_alone():
     script = "import sys; before = set(sys.modules); import pytest_toolshape; print(*(set(sys.modules) - before))"
     found = subprocess.run(

@@ -63,11 +63,18 @@ def in_order(
         found = _alternating(found, log)
     last = found[-1] if found else previous
     is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
-    if last is not None and is_last and "last_is_assistant" in rules:
+    if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
         log.refused(
             "last_is_assistant", last.path, "the last message is the assistant's", "append a message of the user"
         )
     return found
+
+
+def _goes_on_itself(message: Message, log: Log) -> bool:
+    """Whether a message says that it is the beginning of what the model is to say."""
+    raw: Any = message.raw
+    key = log.rules.active["last_is_assistant"].pattern
+    return bool(key) and isinstance(raw, dict) and raw.get(key) is True
 
 
 def _is_lone_reasoning(message: Message) -> bool:

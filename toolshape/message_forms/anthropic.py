@@ -178,6 +178,7 @@ HISTORIES = Histories(
     joins=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     opaque_keys=frozenset({"signature"}),
+    continued_by=frozenset({"thread"}),  # anthropic 2.12.0, beta
     media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}),
     rules=(
         *history_rules(

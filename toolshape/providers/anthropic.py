@@ -16,7 +16,7 @@ from toolshape.schema.lens import Place
 from toolshape.schema.values import append_text, as_json
 from toolshape.schema.walk import everywhere, inlined
 from toolshape.server_forms import anthropic as server
-from toolshape.server_forms.checks import required_fields, unique_names
+from toolshape.server_forms.checks import required_fields, schemas_are_objects, unique_names
 from toolshape.wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import (
@@ -246,7 +246,7 @@ ANTHROPIC = Provider(
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
         evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, 2026-09",
-        refused_above=128,
+        longest_accepted=128,
     ),
     refuses=(
         *cited(
@@ -284,12 +284,14 @@ ANTHROPIC = Provider(
         declined="`stop_reason` `end_turn`, or `refusal`",
         strict="`strict`",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
     refuses_request=(
         *request_rules(
             "anthropic 2.12.0 MessageCreateParams, 2026-11-22", required_fields("max_tokens", "messages", "model")
         ),
         *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
+        *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
     ),
     request_fields=server.REQUEST_FIELDS,
     respond=server.respond,

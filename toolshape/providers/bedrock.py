@@ -12,7 +12,7 @@ from toolshape.schema import checks as rules
 from toolshape.schema.checks import cited
 from toolshape.schema.values import append_text, as_json
 from toolshape.server_forms import bedrock as server
-from toolshape.server_forms.checks import required_fields
+from toolshape.server_forms.checks import required_fields, schemas_are_objects
 from toolshape.wire.bodies import hold_unless_whole, make_room, member, release_held, result_json
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
@@ -228,8 +228,12 @@ BEDROCK = Provider(
         strict="`toolSpec.strict`, at newer models",
         needs="`toolConfig` in every request whose history holds a call",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
-    refuses_request=request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
+    refuses_request=(
+        *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
+        *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
+    ),
     request_fields=server.REQUEST_FIELDS,
     respond=server.respond,
     unfold=server.unfold,

@@ -210,7 +210,8 @@ COHERE = Provider(
         strict="the request's `strict_tools`, for all tools",
         needs="`tool_plan` is replayed; `tool_choice` at Command R7B and newer",
     ),
-    read_request=openai_server.read_request,
+    endpoint=server.ENDPOINT,
+    read_request=openai_server.read_counted_request,
     refuses_request=(
         *request_rules("cohere 7.3.1 V2ChatRequest, 2026-11-22", required_fields("model", "messages")),
         *request_rules(

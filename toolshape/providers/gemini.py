@@ -351,6 +351,7 @@ GEMINI = Provider(
         declined="a text part; `finishReason` `SAFETY` and the like",
         strict="the request's mode `VALIDATED`",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
     refuses_request=request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
     request_fields=server.REQUEST_FIELDS,
@@ -389,6 +390,13 @@ PROVIDERS = (
     GEMINI,
     _with(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
     GEMINI_OPENAPI,
-    replace(GEMINI, name="vertex", request=vertex_request, histories=messages.VERTEX_HISTORIES),
+    replace(
+        GEMINI,
+        name="vertex",
+        request=vertex_request,
+        histories=messages.VERTEX_HISTORIES,
+        endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES),
+        wordings={},
+    ),
     _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )

@@ -172,6 +172,7 @@ GEMINI_INTERACTIONS = Provider(
         strict="the request's choice `validated`",
         needs="`previous_interaction_id`, or all steps of the conversation as they came",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
     respond=server.respond,
     unfold=server.unfold,

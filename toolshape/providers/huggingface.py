@@ -11,6 +11,8 @@ from toolshape.results import Result
 from toolshape.schema import rewrites
 from toolshape.schema.values import as_json, copied
 from toolshape.schema.walk import everywhere, inlined
+from toolshape.server_forms.common import KEY
+from toolshape.server_forms.openai import ENDPOINT, VARIABLES
 from toolshape.wire.bodies import member, plain
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Facts, NameRule, OutboundCall, Read, unsupported
@@ -108,6 +110,7 @@ HUGGINGFACE = replace(
     carries=frozenset(),
     encode=encode,
     histories=messages.OBJECT_ARGUMENTS,
+    endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
     refuses_request=(),
     request_fields=frozenset(),
     wordings={},

@@ -13,6 +13,7 @@ from toolshape.schema.checks import cited
 from toolshape.server_forms import mistral as server
 from toolshape.server_forms import openai as openai_server
 from toolshape.server_forms.checks import entry_keys, required_fields
+from toolshape.server_forms.common import KEY
 from toolshape.wire.histories import IN_ONE_MESSAGE, history_rules
 from toolshape.wire.provider import Completed, Facts, NameRule, Read
 from toolshape.wire.server import request_rules
@@ -73,7 +74,9 @@ HISTORIES = replace(
         ),
         *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
         *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
-        *history_rules("mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant"),
+        *history_rules(
+            "mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant", pattern="prefix"
+        ),
         *history_rules(
             "NousResearch/hermes-agent#20154, 2026-05; not seen again in aaif-goose/goose#5998", "user_after_result"
         ),
@@ -105,7 +108,8 @@ MISTRAL = replace(
         strict="`function.strict`, its dialect undocumented",
         needs="older models take ids of nine letters and digits only",
     ),
-    read_request=server.read_request,
+    endpoint=openai_server.ENDPOINT._replace(variables={"MISTRAL_API_KEY": KEY}),
+    read_request=openai_server.read_counted_request,
     refuses_request=(
         *request_rules("mistralai 3.7.0 ChatCompletionRequest, 2026-11-22", required_fields("model", "messages")),
         *request_rules(

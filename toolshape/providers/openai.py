@@ -392,6 +392,7 @@ OPENAI = Provider(
         declined="no `tool_calls`; perhaps `message.refusal`",
         strict="`function.strict`, off by default",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
     refuses_request=request_rules(
         "openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")

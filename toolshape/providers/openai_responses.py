@@ -160,6 +160,7 @@ OPENAI_RESPONSES = replace(
         declined="no `function_call` item; perhaps a `refusal` part of a message",
         strict="`strict`, always said: left out, the server decides",
     ),
+    endpoint=server.ENDPOINT,
     read_request=server.read_request,
     refuses_request=(),
     request_fields=server.REQUEST_FIELDS,

@@ -1,5 +1,7 @@
 """Vendors that speak OpenAI's Chat Completions, where they deviate. Read on 2026-11-20; the evidence stands at each."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from toolshape.calls import JsonObject
@@ -10,13 +12,26 @@ from toolshape.schema import constrained as structure
 from toolshape.schema import rewrites
 from toolshape.schema.checks import cited
 from toolshape.schema.walk import everywhere, inlined
-from toolshape.server_forms.checks import forced_while_thinking, required_fields, unique_names
-from toolshape.server_forms.openai import WORDINGS
+from toolshape.server_forms.checks import required_fields, unique_names
+from toolshape.server_forms.common import KEY, mapping
+from toolshape.server_forms.openai import ENDPOINT, VARIABLES, WORDINGS
 from toolshape.wire.histories import Histories, HistoryRule, history_rules
 from toolshape.wire.provider import Budget, Choice, Limit, unsupported
-from toolshape.wire.server import Wording, request_rules
+from toolshape.wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
 
 _FACTS = openai.OPENAI.facts
+
+
+def _asked_by_openai(**variables: str) -> Endpoint:
+    """Where a vendor is asked by OpenAI's SDK, its own key beside."""
+    return ENDPOINT._replace(variables={**VARIABLES, **variables})
+
+
+def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
+    """Where a vendor is asked by an SDK of its own, which is on httpx."""
+    return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
+
+
 # Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
 # unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
@@ -50,6 +65,13 @@ def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 AZURE = replace(
     openai.OLDER,
     name="azure",
+    endpoint=ENDPOINT._replace(
+        variables={
+            "AZURE_OPENAI_ENDPOINT": "{url}",
+            "AZURE_OPENAI_API_KEY": KEY,
+            "OPENAI_API_VERSION": "2024-10-21",
+        }
+    ),
     request=azure_request,
     refuses_request=request_rules("the model stands in the address of Azure", required_fields("messages")),
     facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
@@ -59,9 +81,21 @@ AZURE = replace(
 # differently there, so references are inlined.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(key for key in openai.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems"))
+_DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
+
+
+def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
+    """A model that thinks cannot be made to call a tool."""
+    thinks = _DEEPSEEK_THINKS.match(str(request.body.get("model")))
+    is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
+    if thinks and not is_off and (request.names or request.mode == "required"):
+        yield RequestFault("tool_choice", "forced_while_thinking", "a tool is forced in thinking mode")
+
+
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
+    endpoint=_asked_by_openai(DEEPSEEK_API_KEY=KEY),
     refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
     refuses_strict=cited(
         "DeepSeek's function calling guide, 2026",
@@ -109,6 +143,7 @@ DEEPSEEK = replace(
 GROQ = replace(
     VENDOR,
     name="groq",
+    endpoint=_asked_by_its_own("GROQ"),
     most_tools=Limit(128, "types of groq 1.7.0"),
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
@@ -121,6 +156,7 @@ GROQ = replace(
 XAI = replace(
     VENDOR,
     name="xai",
+    endpoint=_asked_by_openai(XAI_API_KEY=KEY),
     most_tools=Limit(128, "xai-sdk 1.21.0"),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
@@ -128,18 +164,23 @@ XAI = replace(
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
+    endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY),
     facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
     ),
 )
-TOGETHER = replace(_NO_STRICT, name="together")
+TOGETHER = replace(_NO_STRICT, name="together", endpoint=_asked_by_its_own("TOGETHER", "/v1"))
 FIREWORKS = replace(
-    VENDOR, name="fireworks", facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented")
+    VENDOR,
+    name="fireworks",
+    endpoint=_asked_by_its_own("FIREWORKS", "/v1"),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 CEREBRAS = replace(
     VENDOR,
     name="cerebras",
+    endpoint=_asked_by_its_own("CEREBRAS"),
     histories=_histories(
         *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
     ),
@@ -165,6 +206,7 @@ LLAMA_CPP = replace(
 MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
+    endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY),
     histories=_histories(
         *history_rules(
             "continuedev/continue#11600, 2026-03",

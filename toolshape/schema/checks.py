@@ -120,7 +120,8 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
     """No definition contains itself."""
     if not at.is_root or "$defs" not in node:
         return None
-    return "definitions must not contain themselves" if recursive_groups(node["$defs"]) else None
+    groups = recursive_groups(node["$defs"])
+    return f"definitions must not contain themselves: {min(groups)!r} does" if groups else None
 
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:

@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
 
 from toolshape.calls import Finish, JsonObject
-from toolshape.server_forms.common import ids, listed, mapping, pieces, request_id, texts
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, Said, SentTool, Wording
+from toolshape.server_forms.common import KEY, listed, mapping, pieces, request_id, texts
+from toolshape.server_forms.openai import mode_of
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
 
-_MODES: dict[Any, Literal["auto", "none", "required"]] = {"auto": "auto", "any": "required", "none": "none"}
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
     "other": "end_turn",
 }  # fmt: skip
+
+
+ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": KEY})
 
 
 def read_request(body: JsonObject) -> RequestRead:
@@ -23,6 +25,7 @@ def read_request(body: JsonObject) -> RequestRead:
     tools = [
         SentTool(
             path=f"tools[{at}]",
+            number=at,
             name=one.get("name"),
             description=str(one.get("description") or ""),
             schema_path=f"tools[{at}].input_schema",
@@ -41,20 +44,22 @@ def read_request(body: JsonObject) -> RequestRead:
         tools=tuple(tools),
         messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
         native=len(given) - len(tools),
-        mode=_MODES.get(choice.get("type")),
+        mode=mode_of(choice.get("type")),
         names=names,
         parallel=not parallel if isinstance(parallel, bool) else None,
         is_strict=any(one.is_strict for one in tools),
     )
 
 
-def respond(said: Said) -> JsonObject:
-    """A message. Arguments that are no object are the text that a stream would have come to."""
+def respond(said: Completion) -> JsonObject:
+    """A message. Where the model wrote no object, a stream has its text, and a whole message an object of nothing."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
-    content += [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in said.calls]
+    for one in said.calls:
+        given = one.arguments if said.is_streamed or isinstance(one.arguments, dict) else {}
+        content.append({"type": "tool_use", "id": one.id, "name": one.wire_name, "input": given})
     read, written = said.usage or (1, 1)
     return {
-        "id": ids(said, "msg_"),
+        "id": f"msg_{said.id}",
         "type": "message",
         "role": "assistant",
         "model": said.model,
@@ -114,7 +119,7 @@ _TYPES = {
 def error(refusal: Refusal) -> ErrorReply:
     """An error's body."""
     kind = "api_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - HTTP's
-    said = {"type": _TYPES.get(refusal.status, kind), "message": refusal.message}
+    said = {"type": refusal.code or _TYPES.get(refusal.status, kind), "message": refusal.message}
     own = request_id(refusal.message)
     return {"request-id": own}, {"type": "error", "error": said, "request_id": own}
 
@@ -122,9 +127,9 @@ def error(refusal: Refusal) -> ErrorReply:
 # anthropic 2.12.0 MessageCreateParams, 2026-11-22, and what recorded requests held besides.
 REQUEST_FIELDS = frozenset(
     {
-        "cache_control", "container", "context_management", "diagnostics", "inference_geo", "max_tokens", "mcp_servers",
+        "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",
         "messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream",
-        "system", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p", "user_profile_id", "workspace_id",
+        "system", "temperature", "thread", "thinking", "tool_choice", "tools", "top_k", "top_p", "user_profile_id", "workspace_id",
     }
 )  # fmt: skip
 
@@ -138,8 +143,8 @@ WORDINGS: dict[str, Wording] = {
         "tools.{number}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
     ),
     "no_recursion": Wording(
-        "tools.{number}.custom: Invalid schema: Circular reference detected in schema definitions. Self-referencing or "
-        "mutually-referencing definitions are not supported."
+        "tools.{number}.custom: Invalid schema: Circular reference detected in schema definitions: {subject} -> {subject}. "
+        "Self-referencing or mutually-referencing definitions are not supported."
     ),
     "grammar": Wording(
         "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool schemas."
@@ -160,13 +165,12 @@ WORDINGS: dict[str, Wording] = {
         "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: {most} parameters "
         "with unions)."
     ),
-    "unanswered_call": Wording(
-        "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately after: {subject}. Each `tool_use` block "
-        "must have a corresponding `tool_result` block in the next message."
-    ),
-    "open_turn": Wording(
-        "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately after: {subject}. Each `tool_use` block "
-        "must have a corresponding `tool_result` block in the next message."
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording(
+            "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately after: {subject}. Each `tool_use` block "
+            "must have a corresponding `tool_result` block in the next message."
+        ),
     ),
     "orphan_result": Wording(
         "{message_path}: unexpected `tool_use_id` found in `tool_result` blocks: {subject}. Each `tool_result` block must have a "

@@ -4,15 +4,30 @@ import json
 from collections.abc import Iterator
 
 from toolshape.calls import Finish, JsonObject
-from toolshape.server_forms.common import listed, mapping, pieces, request_id, sent_calls, texts
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, Said, SentTool, Wording
+from toolshape.server_forms.common import KEY, listed, mapping, pieces, request_id, sent_calls, texts
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
     "error": "malformed_model_output", "other": "end_turn",
 }  # fmt: skip
+
+
+ENDPOINT = Endpoint(
+    r"/model/(?P<model>[^/]+)/(?P<verb>converse|converse-stream)",
+    "event-stream",
+    streaming_verb="converse-stream",
+    variables={
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "{url}",
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": KEY,
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    },
+)
 
 
 def read_request(body: JsonObject) -> RequestRead:
@@ -28,6 +43,7 @@ def read_request(body: JsonObject) -> RequestRead:
         path = f"toolConfig.tools.{at}.toolSpec"
         tool = SentTool(
             path=path,
+            number=at,
             name=spec.get("name"),
             description=str(spec.get("description") or ""),
             schema_path=f"{path}.inputSchema.json",
@@ -49,7 +65,7 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def respond(said: Said) -> JsonObject:
+def respond(said: Completion) -> JsonObject:
     """A response. Arguments that are no object are no call."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
@@ -122,7 +138,9 @@ WORDINGS: dict[str, Wording] = {
     "schema": Wording(
         "The format of the value at {path} is invalid. Provide a json object for the field and try again."
     ),
-    "unanswered_call": Wording("Expected toolResult blocks at {message_path} for the following Ids: {subject}"),
-    "open_turn": Wording("Expected toolResult blocks at {message_path} for the following Ids: {subject}"),
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording("Expected toolResult blocks at {message_path} for the following Ids: {subject}"),
+    ),
     "tools_missing": Wording("The toolConfig field must be defined when using toolUse and toolResult content blocks."),
 }

@@ -3,29 +3,29 @@
 from collections.abc import Iterator
 
 from toolshape.server_forms.common import mapping
-from toolshape.wire.server import Fault, RequestCheck, RequestRead
+from toolshape.wire.server import RequestCheck, RequestFault, RequestRead
 
-__all__ = ["entry_keys", "forced_while_thinking", "required_fields", "unique_names"]
+__all__ = ["entry_keys", "required_fields", "schemas_are_objects", "unique_names"]
 
 
-def unique_names(request: RequestRead) -> Iterator[Fault]:
+def unique_names(request: RequestRead) -> Iterator[RequestFault]:
     """No two tools have one name."""
     seen: set[str] = set()
-    for at, one in enumerate(request.tools):
+    for one in request.tools:
         name = str(one.name)
         if name in seen:
             message = f"two tools are called {name!r}"
-            yield Fault(f"{one.path}.name", "unique_names", message, tool=name, number=at, subject=name)
+            yield RequestFault(f"{one.path}.name", "unique_names", message, tool=name, number=one.number, subject=name)
         seen.add(name)
 
 
 def required_fields(*names: str) -> RequestCheck:
     """Fields that a request must have."""
 
-    def required(request: RequestRead) -> Iterator[Fault]:
+    def required(request: RequestRead) -> Iterator[RequestFault]:
         for name in names:
             if request.body.get(name) is None:
-                yield Fault(name, "required_fields", f"{name} is required", subject=name)
+                yield RequestFault(name, "required_fields", f"{name} is required", subject=name)
 
     return required
 
@@ -33,19 +33,22 @@ def required_fields(*names: str) -> RequestCheck:
 def entry_keys(inner: str, *known: str) -> RequestCheck:
     """The keys that the object inside an entry of a tool may have."""
 
-    def keys(request: RequestRead) -> Iterator[Fault]:
-        for at, one in enumerate(request.tools):
+    def keys(request: RequestRead) -> Iterator[RequestFault]:
+        for one in request.tools:
             for key in mapping(one.entry.get(inner)):
                 if key not in known:
                     message = f"{key!r} is not a key of a tool here"
-                    yield Fault(f"{one.path}.{key}", "entry_keys", message, tool=str(one.name), number=at, subject=key)
+                    yield RequestFault(
+                        f"{one.path}.{key}", "entry_keys", message, tool=str(one.name), number=one.number, subject=key
+                    )
 
     return keys
 
 
-def forced_while_thinking(request: RequestRead) -> Iterator[Fault]:
-    """A model that thinks cannot be made to call a tool."""
-    is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
-    is_thinker = "v4" in str(request.body.get("model")) or "reasoner" in str(request.body.get("model"))
-    if is_thinker and not is_off and (request.names or request.mode == "required"):
-        yield Fault("tool_choice", "forced_while_thinking", "a tool is forced in thinking mode")
+def schemas_are_objects(request: RequestRead) -> Iterator[RequestFault]:
+    """A schema is an object, or is left out."""
+    for one in request.tools:
+        if one.schema is not None and not isinstance(one.schema, dict):
+            yield RequestFault(
+                one.schema_path, "schema", "the schema must be an object", tool=str(one.name), number=one.number
+            )

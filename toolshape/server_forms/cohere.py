@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from toolshape.calls import Finish, JsonObject
-from toolshape.server_forms.common import arguments_text, ids, pieces, request_id
-from toolshape.wire.server import ErrorReply, Refusal, Said, Wording
+from toolshape.server_forms.common import KEY, arguments_text, pieces, request_id
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, Wording
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "error", "respond", "unfold"]
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "respond", "unfold"]
 
 _FINISHES: dict[Finish, str] = {
     "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR", "error": "ERROR",
@@ -14,7 +14,10 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
-def respond(said: Said) -> JsonObject:
+ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "CO_API_KEY": KEY}, http="httpx")
+
+
+def respond(said: Completion) -> JsonObject:
     """A response; what is said beside calls is their plan."""
     message: JsonObject = {"role": "assistant"}
     if said.calls:
@@ -29,23 +32,23 @@ def respond(said: Said) -> JsonObject:
     read, written = said.usage or (1, 1)
     counts = {"input_tokens": read, "output_tokens": written}
     cost = {"billed_units": counts, "tokens": counts}
-    return {"id": ids(said, ""), "finish_reason": _FINISHES[said.finish], "message": message, "usage": cost}
+    return {"id": said.id, "finish_reason": _FINISHES[said.finish], "message": message, "usage": cost}
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """A response as its events: the plan, each call, or the text, in pieces."""
     message = body["message"]
     yield {"type": "message-start", "id": body.get("id"), "delta": {"message": {"role": "assistant"}}}
-    for piece in pieces(message.get("tool_plan", "")):
+    for piece in pieces(message.get("tool_plan") or ""):
         yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
-    for index, call in enumerate(message.get("tool_calls", ())):
+    for index, call in enumerate(message.get("tool_calls") or ()):
         begun = {**call, "function": {**call["function"], "arguments": ""}}
         yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": begun}}}
         for piece in pieces(call["function"]["arguments"]):
             more = {"function": {"arguments": piece}}
             yield {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": more}}}
         yield {"type": "tool-call-end", "index": index}
-    for index, block in enumerate(message.get("content", ())):
+    for index, block in enumerate(message.get("content") or ()):
         kind = block["type"]
         yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**block, kind: ""}}}}
         for piece in pieces(block[kind]):

@@ -6,10 +6,11 @@ from typing import Any
 
 from toolshape.calls import JsonObject
 from toolshape.wire.ids import generated_id, id_seed
-from toolshape.wire.server import Said, SaidCall
+from toolshape.wire.server import Completion, CompletionCall
 
-__all__ = ["arguments_text", "ids", "listed", "mapping", "pieces", "request_id", "sent_calls", "texts"]
+__all__ = ["KEY", "arguments_text", "listed", "mapping", "pieces", "request_id", "seconds_text", "sent_calls", "texts"]
 
+KEY = "fake-key"
 _PIECE = 12  # characters; a long text comes in pieces of up to a quarter of it
 
 
@@ -35,12 +36,12 @@ def pieces(text: str) -> Iterator[str]:
         yield text[at : at + size]
 
 
-def arguments_text(call: SaidCall) -> str:
+def arguments_text(call: CompletionCall) -> str:
     """The arguments as JSON text, or what the model wrote in place of that."""
     return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
 
 
-def sent_calls(said: Said) -> tuple[list[SaidCall], bool]:
+def sent_calls(said: Completion) -> tuple[list[CompletionCall], bool]:
     """The calls whose arguments are objects, for a provider that sends no others; whether the model failed to write some.
 
     One that was cut off by the length of the response is no failure.
@@ -49,9 +50,9 @@ def sent_calls(said: Said) -> tuple[list[SaidCall], bool]:
     return found, len(found) < len(said.calls) and said.finish != "length"
 
 
-def ids(said: Said, prefix: str) -> str:
-    """The id of a response: the same for the same words."""
-    return f"{prefix}{generated_id(id_seed([said.model, said.text, [list(one) for one in said.calls]]), 0)}"
+def seconds_text(seconds: float) -> str:
+    """A number of seconds without an exponent."""
+    return f"{seconds:.6f}".rstrip("0").rstrip(".")
 
 
 def request_id(message: str) -> str:

@@ -5,10 +5,21 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from toolshape.calls import Finish, JsonObject
-from toolshape.server_forms.common import ids, listed, mapping, pieces, sent_calls, texts
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, Said, SentTool, Wording
+from toolshape.server_forms.common import KEY, listed, mapping, pieces, seconds_text, sent_calls, texts
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 
-__all__ = ["REQUEST_FIELDS", "STATUSES", "WORDINGS", "error", "read_request", "respond", "unfold"]
+__all__ = [
+    "ENDPOINT",
+    "REQUEST_FIELDS",
+    "STATUSES",
+    "VARIABLES",
+    "VERTEX_VARIABLES",
+    "WORDINGS",
+    "error",
+    "read_request",
+    "respond",
+    "unfold",
+]
 
 _MODES: dict[Any, Literal["auto", "none", "required"]] = {
     "AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required",
@@ -17,6 +28,29 @@ _FINISHES: dict[Finish, str] = {
     "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
     "other": "OTHER",
 }  # fmt: skip
+
+
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and asks Vertex AI where it is told to.
+VARIABLES = {
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GEMINI_API_KEY": KEY,
+    "GOOGLE_API_KEY": KEY,
+    "GOOGLE_GENAI_USE_VERTEXAI": "false",
+}
+# Where the client is not told vertexai=True, it reads Gemini's address before it looks whether it asks Vertex AI.
+VERTEX_VARIABLES = {
+    "GOOGLE_VERTEX_BASE_URL": "{url}",
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GOOGLE_API_KEY": KEY,
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+}
+ENDPOINT = Endpoint(
+    r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)",
+    "sse",
+    streaming_verb="streamGenerateContent",
+    sse_query="alt=sse",
+    variables=VARIABLES,
+)
 
 
 def _either(node: JsonObject, camel: str, snake: str) -> Any:
@@ -33,7 +67,8 @@ def read_request(body: JsonObject) -> RequestRead:
         declared = _either(held, "functionDeclarations", "function_declarations")
         native += declared is None
         for number, declaration in enumerate(listed(declared)):
-            tools.append(_declared(mapping(declaration), f"tools[{at}].function_declarations[{number}]"))
+            path = f"tools[{at}].function_declarations[{number}]"
+            tools.append(_declared(mapping(declaration), path, number))
     config = mapping(_either(body, "toolConfig", "tool_config"))
     calling = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
     mode = _MODES.get(str(calling.get("mode", "")).upper())
@@ -49,22 +84,23 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def _declared(declaration: JsonObject, path: str) -> SentTool:
+def _declared(declaration: JsonObject, path: str, number: int) -> SentTool:
     schema = _either(declaration, "parametersJsonSchema", "parameters_json_schema")
     is_json_schema = schema is not None
     return SentTool(
         path=path,
+        number=number,
         name=declaration.get("name"),
         description=str(declaration.get("description") or ""),
         schema_path=f"{path}.parameters{'_json_schema' if is_json_schema else ''}",
         schema=schema if is_json_schema else declaration.get("parameters"),
         is_strict=False,
         entry=declaration,
-        form="" if is_json_schema else "gemini-openapi",
+        dialect="gemini" if is_json_schema else "gemini-openapi",
     )
 
 
-def respond(said: Said) -> JsonObject:
+def respond(said: Completion) -> JsonObject:
     """A response of one candidate, its first call signed. Arguments that are no object are no call."""
     calls, is_malformed = sent_calls(said)
     parts: list[JsonObject] = [{"text": said.text}] if said.text else []
@@ -79,7 +115,7 @@ def respond(said: Said) -> JsonObject:
         "candidates": [candidate],
         "usageMetadata": counts,
         "modelVersion": said.model,
-        "responseId": ids(said, ""),
+        "responseId": said.id,
     }
 
 
@@ -89,10 +125,13 @@ def _signature(text: str) -> str:
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """A response as its chunks: texts in pieces, each call whole, and why it ended in the last."""
-    candidate = body["candidates"][0]
     base = {key: value for key, value in body.items() if key != "candidates"}
+    if not body.get("candidates"):
+        yield body
+        return
+    candidate = body["candidates"][0]
     shown: list[JsonObject] = []
-    for part in candidate["content"]["parts"]:
+    for part in mapping(candidate.get("content")).get("parts") or ():
         shown += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
     for part in shown:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
@@ -112,7 +151,7 @@ def error(refusal: Refusal) -> ErrorReply:
     said["status"] = refusal.code or STATUSES.get(refusal.status, "UNKNOWN")
     if refusal.retry_after is not None:
         kind = "type.googleapis.com/google.rpc.RetryInfo"
-        said["details"] = [{"@type": kind, "retryDelay": f"{refusal.retry_after:g}s"}]
+        said["details"] = [{"@type": kind, "retryDelay": f"{seconds_text(refusal.retry_after)}s"}]
     return {}, {"error": said}
 
 
@@ -127,14 +166,13 @@ REQUEST_FIELDS = frozenset(
 _PLACE = "* GenerateContentRequest.{path}{properties}"
 WORDINGS: dict[str, Wording] = {
     "name": Wording(
-        _PLACE
-        + ".name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
+        "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
         "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
     ),
     "keywords": Wording(
         "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}{properties}': Cannot find field."
     ),
-    "required_is_defined": Wording(_PLACE + ".required[0]: property is not defined"),
+    "required_is_defined": Wording(_PLACE + ".required: property is not defined"),
     "arrays_have_items": Wording(_PLACE + ".items: missing field."),
     "string_enums": Wording(_PLACE + ".enum: only allowed for STRING type"),
     "formats": Wording(_PLACE + ".format: only 'enum' and 'date-time' are supported for STRING type"),

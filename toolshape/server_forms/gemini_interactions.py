@@ -3,31 +3,30 @@
 import base64
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from toolshape.calls import JsonObject
-from toolshape.server_forms.common import ids, listed, mapping, pieces, sent_calls, texts
-from toolshape.server_forms.openai import sent_function
-from toolshape.wire.server import RequestRead, Said
+from toolshape.server_forms.common import listed, mapping, pieces, sent_calls, texts
+from toolshape.server_forms.gemini import VARIABLES
+from toolshape.server_forms.openai import mode_of, sent_function
+from toolshape.wire.server import Completion, Endpoint, RequestRead
 
-__all__ = ["read_request", "respond", "unfold"]
+__all__ = ["ENDPOINT", "read_request", "respond", "unfold"]
 
-_MODES: dict[Any, Literal["auto", "none", "required"]] = {
-    "auto": "auto", "validated": "auto", "none": "none", "any": "required",
-}  # fmt: skip
+ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
     """The tools and the choice of a request."""
     given = listed(body.get("tools"))
     tools = tuple(
-        sent_function(one, f"tools[{at}]", one)
+        sent_function(one, f"tools[{at}]", at, one)
         for at, one in enumerate(given)
         if isinstance(one, dict) and one.get("type") == "function"
     )
     choice = mapping(body.get("generation_config")).get("tool_choice")
     allowed = mapping(mapping(choice).get("allowed_tools"))
-    mode = _MODES.get(allowed.get("mode") if allowed else choice if isinstance(choice, str) else None)
+    mode = mode_of(allowed.get("mode") if allowed else choice)
     names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
     given_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
@@ -44,10 +43,10 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def respond(said: Said) -> JsonObject:
+def respond(said: Completion) -> JsonObject:
     """An interaction: a thought with its signature, then text and calls as steps."""
     calls, is_malformed = sent_calls(said)
-    seed = ids(said, "")
+    seed = said.id
     steps: list[JsonObject] = []
     if calls:
         steps.append({"type": "thought", "signature": base64.b64encode(seed.encode()).decode()})
@@ -75,29 +74,32 @@ def respond(said: Said) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """An interaction as its events: each step begins, comes in pieces, and stops."""
+    """An interaction as its events: each step begins, comes in pieces where it can, and stops."""
     begun = {**body, "steps": [], "status": "in_progress"}
     yield {"event_type": "interaction.created", "interaction": begun}
-    for index, step in enumerate(body["steps"]):
-        kind = step["type"]
-        bare = {key: value for key, value in step.items() if key not in ("arguments", "content", "signature")}
-        yield {"event_type": "step.start", "index": index, "step": {**bare, **_empty(kind)}}
-        for delta in _deltas(step):
+    steps: list[JsonObject] = body.get("steps") or []
+    for index, step in enumerate(steps):
+        deltas: list[JsonObject] = list(_deltas(step))
+        bare: JsonObject = {key: value for key, value in step.items() if key not in _IN_PIECES or not deltas}
+        empty: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
+        yield {"event_type": "step.start", "index": index, "step": {**bare, **empty}}
+        for delta in deltas:
             yield {"event_type": "step.delta", "index": index, "delta": delta}
         yield {"event_type": "step.stop", "index": index}
     yield {"event_type": "interaction.completed", "interaction": {**body, "steps": []}}
 
 
-def _empty(kind: str) -> JsonObject:
-    return {"arguments": {}} if kind == "function_call" else {}
+_IN_PIECES = ("arguments", "content", "signature")
 
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
-    if step["type"] == "function_call":
+    """A step in pieces: arguments, a signature, or the one text that it is."""
+    content = listed(step.get("content"))
+    if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
         for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):
             yield {"type": "arguments_delta", "arguments": piece}
-    elif step["type"] == "thought":
+    elif step.get("type") == "thought" and step.get("signature"):
         yield {"type": "thought_signature", "signature": step["signature"]}
-    else:
-        for piece in pieces(step["content"][0]["text"]):
+    elif len(content) == 1 and mapping(content[0]).keys() == {"type", "text"}:
+        for piece in pieces(content[0]["text"]):
             yield {"type": "text", "text": piece}

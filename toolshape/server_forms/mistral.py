@@ -1,18 +1,11 @@
 """Mistral's chat completions where its server differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
 
-from toolshape.calls import JsonObject
-from toolshape.server_forms import openai
 from toolshape.server_forms.common import request_id
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, Wording
+from toolshape.wire.server import ErrorReply, Refusal, Wording
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "error", "read_request"]
+__all__ = ["REQUEST_FIELDS", "WORDINGS", "error"]
 
 _UNPROCESSABLE = 422
-
-
-def read_request(body: JsonObject) -> RequestRead:
-    """As OpenAI's; the last chunk of a stream always says what it cost."""
-    return openai.read_request(body)._replace(wants_usage=True)
 
 
 def error(refusal: Refusal) -> ErrorReply:

@@ -4,14 +4,17 @@ from collections.abc import Iterator
 
 from toolshape.calls import Finish, JsonObject
 from toolshape.server_forms.common import arguments_text, pieces, sent_calls
-from toolshape.wire.server import ErrorReply, Refusal, Said
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal
 
-__all__ = ["error", "respond", "unfold"]
+__all__ = ["ENDPOINT", "error", "respond", "unfold"]
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
 
 
-def respond(said: Said) -> JsonObject:
+ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_HOST": "{url}"}, http="httpx")
+
+
+def respond(said: Completion) -> JsonObject:
     """A response. Arguments that are no object are no call: what the model wrote comes as text."""
     calls, _ = sent_calls(said)
     written_out = [arguments_text(one) for one in said.calls if not isinstance(one.arguments, dict)]
@@ -44,7 +47,7 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     for key in ("thinking", "content"):
         for piece in pieces(message.get(key) or ""):
             yield {**base, "message": {"role": "assistant", "content": "", key: piece}, "done": False}
-    for call in message.get("tool_calls", ()):
+    for call in message.get("tool_calls") or ():
         yield {**base, "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": False}
     yield {**body, "message": {"role": "assistant", "content": ""}}
 

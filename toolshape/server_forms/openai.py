@@ -4,14 +4,18 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from toolshape.calls import Finish, JsonObject
-from toolshape.server_forms.common import arguments_text, ids, listed, mapping, pieces, request_id, texts
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, Said, SentTool, Wording
+from toolshape.server_forms.common import KEY, arguments_text, listed, mapping, pieces, request_id, texts
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 
 __all__ = [
+    "ENDPOINT",
     "FINISHES",
     "REQUEST_FIELDS",
+    "VARIABLES",
     "WORDINGS",
     "error",
+    "mode_of",
+    "read_counted_request",
     "read_request",
     "respond",
     "sent_function",
@@ -24,15 +28,29 @@ FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
     "other": "stop",
 }  # fmt: skip
-_MODES: dict[Any, Literal["auto", "none", "required"]] = {
+_MODES: dict[str, Literal["auto", "none", "required"]] = {
     "auto": "auto", "none": "none", "required": "required", "any": "required", "REQUIRED": "required", "NONE": "none",
+    "validated": "auto",
 }  # fmt: skip
+"""Of OpenAI and its kin, Mistral, Cohere, Anthropic and Gemini's Interactions."""
 
 
-def sent_function(function: JsonObject, path: str, entry: JsonObject) -> SentTool:
+VARIABLES = {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": KEY}
+ENDPOINT = Endpoint(
+    r"(?:.*/deployments/(?P<model>[^/]+)|.*)/chat/completions", "sse", is_done=True, variables=VARIABLES
+)
+
+
+def mode_of(word: Any) -> Literal["auto", "none", "required"] | None:
+    """A choice in a provider's word; ``None`` where it says none."""
+    return _MODES.get(word) if isinstance(word, str) else None
+
+
+def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
     """A function as OpenAI and its kin hold it."""
     return SentTool(
         path=path,
+        number=number,
         name=function.get("name"),
         description=str(function.get("description") or ""),
         schema_path=f"{path}.parameters",
@@ -46,15 +64,15 @@ def read_request(body: JsonObject) -> RequestRead:
     """The tools and the choice of a request; custom tools are the provider's own."""
     given = listed(body.get("tools"))
     tools = [
-        sent_function(one["function"], f"tools[{at}].function", one)
+        sent_function(one["function"], f"tools[{at}].function", at, one)
         for at, one in enumerate(given)
         if isinstance(one, dict) and isinstance(one.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
-    mode = _MODES.get(choice) if isinstance(choice, str) else None
+    mode = mode_of(choice)
     if isinstance(choice, dict):
         allowed = mapping(choice.get("allowed_tools"))
-        mode = _MODES.get(allowed.get("mode"))
+        mode = mode_of(allowed.get("mode"))
         chosen = listed(allowed.get("tools")) if allowed else [choice]
         named = texts(mapping(mapping(one).get("function")).get("name") for one in chosen)
         names = named if mode != "auto" else ()
@@ -62,7 +80,7 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(listed(body.get("messages"))),
+        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
         native=len(given) - len(tools),
         mode=None if names else mode,
         names=names,
@@ -72,7 +90,12 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def usage(said: Said) -> JsonObject:
+def read_counted_request(body: JsonObject) -> RequestRead:
+    """The same for servers whose streams always say what they cost."""
+    return read_request(body)._replace(wants_usage=True)
+
+
+def usage(said: Completion) -> JsonObject:
     """What a response cost, if that is told."""
     if said.usage is None:
         return {}
@@ -80,7 +103,7 @@ def usage(said: Said) -> JsonObject:
     return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}}
 
 
-def respond(said: Said) -> JsonObject:
+def respond(said: Completion) -> JsonObject:
     """A completion."""
     message: JsonObject = {"role": "assistant", "content": said.text or (None if said.calls else "")}
     if said.reasoning:
@@ -91,7 +114,7 @@ def respond(said: Said) -> JsonObject:
             for one in said.calls
         ]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISHES[said.finish]}
-    base = {"id": ids(said, "chatcmpl-"), "object": "chat.completion", "created": 1, "model": said.model}
+    base = {"id": f"chatcmpl-{said.id}", "object": "chat.completion", "created": 1, "model": said.model}
     return {**base, "choices": [choice], **usage(said)}
 
 
@@ -206,15 +229,13 @@ WORDINGS: dict[str, Wording] = {
         code="array_above_max_length",
         param="tools",
     ),
-    "unanswered_call": Wording(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
-        "following tool_call_ids did not have response messages: {subject}",
-        param="messages",
-    ),
-    "open_turn": Wording(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
-        "following tool_call_ids did not have response messages: {subject}",
-        param="messages",
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+            "following tool_call_ids did not have response messages: {subject}",
+            param="messages",
+        ),
     ),
     "orphan_result": Wording(
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",

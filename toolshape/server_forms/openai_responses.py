@@ -5,17 +5,20 @@ from typing import Any
 
 from toolshape.calls import JsonObject
 from toolshape.server_forms import openai
-from toolshape.server_forms.common import arguments_text, ids, listed, mapping, pieces, texts
-from toolshape.wire.server import RequestRead, Said, Wording
+from toolshape.server_forms.common import arguments_text, listed, mapping, pieces, texts
+from toolshape.wire.server import Completion, Endpoint, RequestRead, Wording
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "read_request", "respond", "unfold"]
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "read_request", "respond", "unfold"]
+
+
+ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
     """The tools and the choice of a request. Where ``strict`` is left out the server decides: only ``true`` is strict."""
     given = listed(body.get("tools"))
     tools = [
-        openai.sent_function(one, f"tools[{at}]", one)
+        openai.sent_function(one, f"tools[{at}]", at, one)
         for at, one in enumerate(given)
         if isinstance(one, dict) and one.get("type") == "function"
     ]
@@ -41,10 +44,10 @@ def _as_chat(choice: Any) -> Any:
     return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
 
 
-def respond(said: Said) -> JsonObject:
+def respond(said: Completion) -> JsonObject:
     """A response, each item with an id of its own and the status of the whole."""
     is_cut = said.finish == "length"
-    seed = ids(said, "")
+    seed = said.id
     output: list[JsonObject] = []
     if said.text:
         content = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
@@ -121,14 +124,21 @@ def _call_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
 
 def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
     for index, content in enumerate(item["content"]):
-        if content.get("type") != "output_text":
+        kind = content.get("type")
+        if kind not in _PARTS:
             continue
+        key, name = _PARTS[kind]
+        more: JsonObject = {"logprobs": []} if kind == "output_text" else {}
         at = {**place, "content_index": index}
-        yield {"type": "response.content_part.added", **at, "part": {**content, "text": ""}}
-        for piece in pieces(content["text"]):
-            yield {"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []}
-        yield {"type": "response.output_text.done", **at, "text": content["text"], "logprobs": []}
+        yield {"type": "response.content_part.added", **at, "part": {**content, key: ""}}
+        for piece in pieces(content[key]):
+            yield {"type": f"response.{name}.delta", **at, "delta": piece, **more}
+        yield {"type": f"response.{name}.done", **at, key: content[key], **more}
         yield {"type": "response.content_part.done", **at, "part": content}
+
+
+_PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}
+"""The key of a part of a message, and its name in events."""
 
 
 # openai 3.54.0 ResponseCreateParams, 2026-11-22.
@@ -144,8 +154,9 @@ REQUEST_FIELDS = frozenset(
 
 WORDINGS: dict[str, Wording] = {
     **openai.WORDINGS,
-    "unanswered_call": Wording("No tool output found for function call {subject}.", param="input"),
-    "open_turn": Wording("No tool output found for function call {subject}.", param="input"),
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"), Wording("No tool output found for function call {subject}.", param="input")
+    ),
     "orphan_result": Wording("No tool call found for function call output with call_id {subject}.", param="input"),
     "call_id": Wording(
         "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length "

@@ -25,7 +25,7 @@ from toolshape.tool import Tool, as_tool, record_of
 from toolshape.validation.settings import Validate, ValidationSettings
 from toolshape.wire.export import WireTool, to_wire
 from toolshape.wire.provider import AnyProvider, Provider, Read
-from toolshape.wire.server import Said, SaidCall
+from toolshape.wire.server import Completion, CompletionCall
 
 try:
     from hypothesis import HealthCheck, Phase, given, settings
@@ -338,7 +338,9 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     @_profile(examples)
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
-        said = Said("m", text, (SaidCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
+        said = Completion(
+            "m", "0", text, (CompletionCall("call00001", shown.wire_name, arguments),), finish="tool_calls"
+        )
         body: JsonObject = json.loads(json.dumps(respond(said)))
         folded: JsonObject = {}
         for event in unfold(copy.deepcopy(body)):

@@ -55,7 +55,8 @@ class HistoryRule(NamedTuple):
 
     ``models`` is searched in the model's name: where it is given, the rule holds for models that are named and match.
     ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
-    that holds reasoning, of ``refused_reasoning`` the keys that may not.
+    that holds reasoning, of ``refused_reasoning`` the keys that may not; of ``last_is_assistant`` the key of a message
+    that may be the last all the same.
     """
 
     name: HistoryRuleName

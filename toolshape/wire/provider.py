@@ -11,7 +11,7 @@ from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
 from toolshape.wire.histories import Histories
-from toolshape.wire.server import ErrorReply, Refusal, RequestRead, RequestRule, Said, Wording
+from toolshape.wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, RequestRule, Wording
 
 __all__ = [
     "Budget",
@@ -83,15 +83,15 @@ class Choice(NamedTuple):
 class NameRule(NamedTuple):
     """What a provider takes as a tool's name, and the evidence for it.
 
-    ``pattern`` must match the whole name; ``longest`` is the most characters that are sent, ``refused_above`` the most that
-    the server takes where it was seen to take more; a ``reserved`` name is not taken.
+    ``pattern`` must match the whole name; ``longest`` is the most characters that are sent, ``longest_accepted`` the
+    most that the server was seen to take, where that is more; a ``reserved`` name is not taken.
     """
 
     pattern: str
     longest: int
     evidence: str
     reserved: frozenset[str] = frozenset()
-    refused_above: int | None = None
+    longest_accepted: int | None = None
 
     def admits(self, name: str) -> bool:
         """Whether the provider takes this name."""
@@ -170,6 +170,7 @@ class Provider:
         encode: Results as the messages that answer them.
         histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
         facts: For the documentation.
+        endpoint: Where it is asked; ``None`` where there is no HTTP, or nobody has said.
         read_request: A request's body as its server reads it; ``None`` where nobody has said how.
         refuses_request: What it refuses of a whole request besides.
         request_fields: The fields that a request can have.
@@ -207,10 +208,11 @@ class Provider:
     encode: Callable[[Sequence[Result]], list[WireMessage]]
     histories: Histories | None = None
     facts: Facts
+    endpoint: Endpoint | None = None
     read_request: Callable[[JsonObject], RequestRead] | None = None
     refuses_request: tuple[RequestRule, ...] = ()
     request_fields: frozenset[str] = frozenset()
-    respond: Callable[[Said], JsonObject] | None = None
+    respond: Callable[[Completion], JsonObject] | None = None
     unfold: Callable[[JsonObject], Iterable[JsonObject]] | None = None
     error: Callable[[Refusal], ErrorReply] | None = None
     wordings: Mapping[str, Wording] = field(default_factory=dict)

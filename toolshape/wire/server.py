@@ -1,40 +1,48 @@
 """What a provider's server reads and writes, as records: a request, what a model says to it, and a refusal."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Finish, JsonObject
 
 __all__ = [
+    "Completion",
+    "CompletionCall",
+    "Endpoint",
     "ErrorReply",
-    "Fault",
+    "Framing",
     "Refusal",
     "RequestCheck",
+    "RequestFault",
     "RequestRead",
     "RequestRule",
-    "Said",
-    "SaidCall",
     "SentTool",
     "Wording",
     "request_rules",
 ]
 
 
+Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json-array"]
+
+
 class SentTool(NamedTuple):
     """One tool of a request, as the provider sees it.
 
-    ``path`` and ``schema_path`` are places in the request; ``schema`` is ``None`` where none was sent, ``form`` the name
-    of the provider whose rules hold for the schema where that is not the one that was asked.
+    ``path`` and ``schema_path`` are places in the request, ``number`` is that among all tools of it; ``schema`` is ``None``
+    where none was sent. ``dialect`` is the name of the provider whose rules hold for the schema, where an API has several
+    places for one.
     """
 
     path: str
+    number: int
     name: Any
     description: str
     schema_path: str
     schema: Any
     is_strict: bool
     entry: JsonObject
-    form: str = ""
+    dialect: str = ""
 
 
 class RequestRead(NamedTuple):
@@ -55,7 +63,7 @@ class RequestRead(NamedTuple):
     wants_usage: bool = True
 
 
-class SaidCall(NamedTuple):
+class CompletionCall(NamedTuple):
     """A call that a model makes: ``arguments`` are an object, or the text that the model wrote in place of one."""
 
     id: str
@@ -63,18 +71,43 @@ class SaidCall(NamedTuple):
     arguments: Any
 
 
-class Said(NamedTuple):
-    """What a model says in one response. ``usage`` are the tokens of the request and of the response, if they are told."""
+class Completion(NamedTuple):
+    """What a model says in one response; ``id`` is what makes the ids of the response its own.
+
+    ``usage`` are the tokens of the request and of the response, if they are told.
+    """
 
     model: str
+    id: str
     text: str = ""
-    calls: tuple[SaidCall, ...] = ()
+    calls: tuple[CompletionCall, ...] = ()
     reasoning: str = ""
     finish: Finish = "stop"
     usage: tuple[int, int] | None = (1, 1)
+    is_streamed: bool = False
 
 
-class Fault(NamedTuple):
+class Endpoint(NamedTuple):
+    """Where a provider is asked, how its streams are framed, and how its SDK finds it.
+
+    ``path`` is a regular expression of the whole path, which may hold the ``model`` and a ``verb``; where a verb is given,
+    ``streaming_verb`` says that a stream is asked for, else the field ``stream`` does, and ``streams`` is what holds where
+    that is left out. ``is_done`` is whether a stream ends with ``[DONE]``. ``sse_query`` is the query without which a
+    stream is a JSON array. ``variables`` are those that the SDK reads, with ``{url}`` for the address, ``http`` is the
+    library whose clients it takes.
+    """
+
+    path: str
+    framing: Framing
+    is_done: bool = False
+    streams: bool = False
+    streaming_verb: str = ""
+    sse_query: str = ""
+    variables: Mapping[str, str] = MappingProxyType({})
+    http: Literal["httpx", "httpx2"] = "httpx2"
+
+
+class RequestFault(NamedTuple):
     """What is wrong with a request: a place, a rule, what our check says, and the evidence of the rule with its date.
 
     ``tool`` is the name of the tool that it is about and ``number`` its place among them, ``place`` a place in its schema;
@@ -110,7 +143,7 @@ ErrorReply: TypeAlias = tuple[Mapping[str, str], JsonObject]
 class Wording(NamedTuple):
     """How a provider words a rule, as it was recorded.
 
-    ``message`` and ``param`` are templates over the fields of a ``Fault``; ``{context}`` is its place as a tuple of keys,
+    ``message`` and ``param`` are templates over the fields of a ``RequestFault``; ``{context}`` is its place as a tuple of keys,
     ``{properties}`` the same as a path of them, and ``{message_path}`` the place of the message that it is about.
     """
 
@@ -120,7 +153,7 @@ class Wording(NamedTuple):
     param: str | None = None
 
 
-RequestCheck: TypeAlias = Callable[[RequestRead], Iterable[Fault]]
+RequestCheck: TypeAlias = Callable[[RequestRead], Iterable[RequestFault]]
 
 
 class RequestRule(NamedTuple):

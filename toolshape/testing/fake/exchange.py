@@ -1,6 +1,6 @@
 """``Exchange``: one request to a fake and what it answered; and what an answer is before it is sent."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -14,11 +14,11 @@ __all__ = ["Exchange", "Reply"]
 
 
 class Reply(NamedTuple):
-    """What goes over the wire: ``drop`` is whether the connection is closed before anything, or after the chunks."""
+    """What goes over the wire: ``drop`` says where the connection is closed, before anything or after the chunks, if it is."""
 
     status: int
     headers: dict[str, str]
-    chunks: Callable[[], Iterator[bytes]]
+    chunks: Sequence[bytes]
     is_streamed: bool = False
     drop: Literal["", "before", "after"] = ""
 
@@ -44,7 +44,11 @@ class Exchange:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages of the request, as records; none where they cannot be read."""
+        """The messages of the request, as records.
+
+        Raises:
+            ResponseError: They are no messages.
+        """
         histories = self.provider.histories
         if histories is None or not self.request.get(histories.key):
             return []

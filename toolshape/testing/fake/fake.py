@@ -1,6 +1,6 @@
 """``Fake``: a provider's wire on this machine, that says what a test scripts and refuses what the provider refuses."""
 
-import itertools
+import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ from toolshape.errors import UsageError
 from toolshape.providers import get
 from toolshape.registry import Registry
 from toolshape.testing.fake import answers
-from toolshape.testing.fake.endpoints import endpoint_of, environment, library_of
 from toolshape.testing.fake.exchange import Exchange, Reply
 from toolshape.testing.fake.received import Received, received
 from toolshape.testing.fake.refusals import Refused, faults, refused
 from toolshape.testing.fake.server import Server
 from toolshape.testing.fake.shown import Form, forms_of
+from toolshape.testing.fake.speaker import environment, speaker_of
 from toolshape.testing.fake.transports import library, transport
-from toolshape.testing.fake.turn import Cut, Turn
+from toolshape.testing.fake.turn import Cut, Turn, with_tools
 from toolshape.testing.mistakes import SlipKind
 from toolshape.tool import Tool
 from toolshape.wire.provider import AnyProvider
@@ -34,10 +34,6 @@ Answer: TypeAlias = Callable[[Exchange], "Turn | str"]
 """What answers a request: it is given the request as an exchange that has no response yet."""
 
 _BAD_REQUEST = 400
-_MESSAGES = {
-    401: "the key is not valid", 403: "this key may not do that", 404: "there is no such model", 408: "it took too long",
-    429: "too many requests", 500: "something went wrong", 503: "the service is not available", 529: "overloaded",
-}  # fmt: skip
 
 
 class Fake:
@@ -67,18 +63,17 @@ class Fake:
     ) -> None:
         self.provider = get(provider)
         self.exchanges: list[Exchange] = []
-        self._endpoint = endpoint_of(self.provider)
+        self._speaker = speaker_of(self.provider)
         self._is_strict = strict
         registry = tools if isinstance(tools, Registry) else Registry(tools or ())
         self._tools: dict[str, Tool[..., Any]] = {one.name: one for one in registry}
-        self._forms: dict[str, list[Form]] = {}
+        self._forms: dict[Tool[..., Any], list[Form]] = {}
         self._script: list[Turn] = []
         self._said = 0
         self._answer: Answer | None = None
-        self._seed: int | None = None
+        self._chance: random.Random | None = None
         self._misses: list[str] = []
         self._server: Server | None = None
-        self._numbers = itertools.count()
         self._lock = threading.RLock()
 
     def __enter__(self) -> "Self":
@@ -94,7 +89,8 @@ class Fake:
 
     def close(self) -> None:
         """Stop the server, if there is one; what was recorded stays."""
-        server, self._server = self._server, None
+        with self._lock:
+            server, self._server = self._server, None
         if server is not None:
             server.stop()
 
@@ -102,7 +98,7 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path."""
+        """The address of the server, without a path; asking for it starts the server, also after ``close``."""
         with self._lock:
             if self._server is None:
                 self._server = Server(self._handle)
@@ -110,8 +106,11 @@ class Fake:
 
     @property
     def env(self) -> dict[str, str]:
-        """The variables by which the provider's SDK asks this fake; mistralai reads no address: pass it ``client()``."""
-        return environment(self.provider, self.url)
+        """The variables by which the provider's SDK asks this fake, to be set over those that are there.
+
+        mistralai reads no address: pass it ``client()``. cohere reads them when it is imported.
+        """
+        return environment(self._speaker.endpoint, self.url)
 
     def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
         """A transport of an HTTP library that asks this fake without a socket.
@@ -123,15 +122,15 @@ class Fake:
         Raises:
             UsageError: The library is not installed.
         """
-        return transport(library(http or library_of(self.provider)), self._handle, is_async=is_async)
+        return transport(library(http or self._speaker.endpoint.http), self._handle, is_async=is_async)
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """A client on such a transport, for SDKs that take one; arguments and errors as for ``transport``."""
-        return library(http or library_of(self.provider)).Client(transport=self.transport(http))
+        return library(http or self._speaker.endpoint.http).Client(transport=self.transport(http))
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """The same for async SDKs."""
-        return library(http or library_of(self.provider)).AsyncClient(transport=self.transport(http, is_async=True))
+        return library(http or self._speaker.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
 
     # --- what it says --------------------------------------------------------------------------------------------------------------
 
@@ -157,7 +156,20 @@ class Fake:
         return self._turn(Turn(self._tools).says(text))
 
     def replays(self, body: JsonObject) -> Turn:
-        """Script a response that was recorded, as ``Turn.replays``."""
+        """Script a response that was recorded, as ``Turn.replays``.
+
+        Raises:
+            UsageError: It is no body of the provider's responses.
+        """
+        given: Any = body
+        try:
+            is_read = isinstance(given, dict) and self.provider.read(given) is not None
+            list(self._speaker.unfold(given))
+        except Exception as error:  # whatever was recorded
+            message = f"no response of {self.provider.name} that can be streamed: {type(error).__name__}: {error}"
+            raise UsageError(message) from error
+        if not is_read:
+            raise UsageError(f"no response of {self.provider.name}: {type(given).__name__}")
         return self._turn(Turn(self._tools).replays(body))
 
     def cuts(self, how: Cut) -> Turn:
@@ -171,31 +183,22 @@ class Fake:
         retry_after: float | None = None,
         message: str | None = None,
         code: str | None = None,
-    ) -> None:
-        """Script an error in the provider's form.
-
-        Args:
-            status: HTTP's.
-            retry_after: The seconds after which the provider says to try again.
-            message: What it says.
-            code: The provider's word for it.
-
-        Raises:
-            UsageError: The status is none of an error.
-        """
-        if not 400 <= status <= 599:  # noqa: PLR2004 - HTTP's
-            raise UsageError(f"an error has a status from 400 to 599, not {status}")
-        turn = Turn()
-        turn.failure = Refusal(status, message or _MESSAGES.get(status, "it failed"), code, None, retry_after)
-        self._turn(turn)
+    ) -> Turn:
+        """Script an error; arguments and errors as for ``Turn.fails``."""
+        return self._turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
 
     def generates(self, *, seed: int = 0) -> None:
         """After the script, answer with calls made from the schemas that are sent; the same seed makes the same."""
-        self._seed, self._answer = seed, None
+        with self._lock:
+            self._chance, self._answer = random.Random(seed), None  # noqa: S311 - to be the same each time
 
     def answers(self, answer: Answer) -> None:
-        """After the script, answer with what a function makes of each request: a ``Turn``, or a text."""
-        self._seed, self._answer = None, answer
+        """After the script, answer with what a function makes of each request: a ``Turn``, or a text.
+
+        It may be asked in several threads at once.
+        """
+        with self._lock:
+            self._chance, self._answer = None, answer
 
     # --- what happened -------------------------------------------------------------------------------------------------------------
 
@@ -210,8 +213,9 @@ class Fake:
         Raises:
             AssertionError: Something of the script was never asked for, or something was asked that the script does not say.
         """
-        lines = list(self._misses)
-        left = self._script[self._said :]
+        __tracebackhide__ = True  # pytest shows the test
+        with self._lock:
+            lines, left = list(self._misses), self._script[self._said :]
         if left:
             lines.append(f"never asked for: {'; '.join(map(str, left))}")
             lines += [f"refused: {one}" for one in self.refused]
@@ -222,12 +226,63 @@ class Fake:
     # --- how it answers ------------------------------------------------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
-        asked = received(self.provider, self._endpoint, method, target, raw)
+        asked = received(self._speaker, method, target, raw)
+        if asked.refusal is not None:
+            return self._missed(asked, asked.refusal.message, asked.refusal.status)
+        try:
+            return self._answered(asked)
+        except answers.NoAnswerError as error:
+            return self._missed(asked, str(error))
+        except Exception as error:  # of a function that answers, of a body that is replayed
+            return self._missed(asked, f"no answer could be made: {type(error).__name__}: {error}")
+
+    def _answered(self, asked: Received) -> Reply:
+        speaker, provider = self._speaker, self.provider
+        request = speaker.read_request(asked.body)
+        found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
+        if found:
+            return self._erred(asked, found[0][0], tuple(why for _, why in found))
+        is_streamed = asked.framing is not None
         with self._lock:
-            return self._answered(asked) if asked.refusal is None else self._erred(asked, asked.refusal)
+            is_scripted = self._said < len(self._script)
+            turn = self._script[self._said] if is_scripted else None
+            if turn is None and self._chance is not None:
+                tools = self._tools.values()
+                turn = answers.generated_turn(provider, request, self._chance, tools, self._forms_of)
+            if turn is not None:
+                reply, exchange = self._reply(asked, request, turn, is_streamed=is_streamed)
+                self._said += is_scripted
+                self.exchanges.append(exchange)
+                return reply
+        if self._answer is None:
+            raise answers.NoAnswerError("the script has nothing left to say")
+        answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: it may ask this fake
+        given: Any = answer
+        if not isinstance(given, (str, Turn)):
+            raise UsageError(f"the function that answers gives a Turn or a text, not {given!r}")
+        turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
+        reply, exchange = self._reply(asked, request, turn, is_streamed=is_streamed)
+        self.exchanges.append(exchange)
+        return reply
+
+    def _reply(self, asked: Received, request: RequestRead, turn: Turn, *, is_streamed: bool) -> tuple[Reply, Exchange]:
+        """A turn as what goes over the wire, and as it is recorded.
+
+        Raises:
+            NoAnswerError: A tool of a call was not sent.
+        """
+        if turn.failure is not None:
+            reply, body = answers.error_reply(self._speaker, turn.failure)
+            return reply, self._exchange(asked, reply.status, body)
+        said = answers.completion_of(
+            turn, self.provider, request, asked.model or "", self._forms_of, is_streamed=is_streamed
+        )
+        response = self._speaker.respond(said) if turn.body is None else turn.body
+        reply = answers.reply_of(self._speaker, asked.framing, response, turn)
+        return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
     def _erred(self, asked: Received, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = "") -> Reply:
-        reply, response = answers.error_reply(self.provider, refusal)
+        reply, response = answers.error_reply(self._speaker, refusal)
         made = self._exchange(asked, refusal.status, response)
         self.exchanges.append(replace(made, refused=refused, expected=expected))
         return reply
@@ -238,60 +293,21 @@ class Fake:
             path=asked.path,
             model=asked.model,
             request=asked.body,
-            is_streamed=asked.is_streamed,
+            is_streamed=asked.framing is not None,
             status=status,
             response=response,
         )
 
-    def _answered(self, asked: Received) -> Reply:
-        provider = self.provider
-        if provider.read_request is None or provider.respond is None:
-            raise AssertionError(provider.name)
-        request = provider.read_request(asked.body)
-        found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
-        if found:
-            return self._erred(asked, found[0][0], tuple(why for _, why in found))
-        try:
-            turn = self._next(asked, request)
-            if turn.failure is not None:
-                return self._erred(asked, turn.failure)
-            known = {one.tool.name: self._forms_of(one.tool) for one in turn.scripted if one.tool is not None}
-            said = answers.said_by(
-                turn, provider, request, asked.model or "", known, next(self._numbers), is_streamed=asked.is_streamed
-            )
-        except answers.NoAnswerError as error:
-            return self._missed(asked, str(error))
-        response = provider.respond(said) if turn.body is None else turn.body
-        is_sent = turn.cut != "connection"
-        self.exchanges.append(self._exchange(asked, 200 if is_sent else 0, response if is_sent else None))
-        return answers.reply_of(provider, self._endpoint, response, turn, is_streamed=asked.is_streamed)
-
-    def _next(self, asked: Received, request: RequestRead) -> Turn:
-        """The next turn of the script; after it, what is generated or answered.
-
-        Raises:
-            NoAnswerError: There is none.
-        """
-        if self._said < len(self._script):
-            self._said += 1
-            return self._script[self._said - 1]
-        if self._seed is not None:
-            forms = {name: self._forms_of(tool) for name, tool in self._tools.items()}
-            return answers.generated_turn(request, self._seed, len(self.exchanges), self._tools, forms)
-        if self._answer is None:
-            raise answers.NoAnswerError("the script has nothing left to say")
-        answer = self._answer(self._exchange(asked, 0, None))
-        return Turn().says(answer) if isinstance(answer, str) else answer
-
     def _forms_of(self, tool: Tool[..., Any]) -> list[Form]:
-        if tool.name not in self._forms:
-            self._forms[tool.name] = forms_of(self.provider, tool)
-        return self._forms[tool.name]
+        if tool not in self._forms:
+            self._forms[tool] = forms_of(self.provider, tool)
+        return self._forms[tool]
 
-    def _missed(self, asked: Received, what: str) -> Reply:
+    def _missed(self, asked: Received, what: str, status: int = _BAD_REQUEST) -> Reply:
         """Answer what the script does not say, in a way that no SDK tries again."""
-        left = self._script[self._said :]
-        expected = str(left[0]) if left else "nothing more"
-        reply = self._erred(asked, Refusal(_BAD_REQUEST, f"toolshape's Fake: {what}"), expected=expected)
-        self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
+        with self._lock:
+            left = self._script[self._said :]
+            expected = str(left[0]) if left else "nothing more"
+            reply = self._erred(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
+            self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
         return reply

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 
 from toolshape.calls import JsonObject
-from toolshape.testing.fake.endpoints import Endpoint, Framing
+from toolshape.wire.server import Framing
 
 __all__ = ["CONTENT_TYPES", "framed"]
 
@@ -15,14 +15,16 @@ CONTENT_TYPES: Mapping[Framing, str] = {
     "named-sse": "text/event-stream; charset=utf-8",
     "ndjson": "application/x-ndjson",
     "event-stream": "application/vnd.amazon.eventstream",
+    "json-array": "application/json; charset=utf-8",
 }
 
 
-def framed(endpoint: Endpoint, events: Iterable[JsonObject]) -> Iterator[bytes]:
+def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool) -> Iterator[bytes]:
     """Each event as the bytes of a stream, and its end."""
+    separator = "["
     for event in events:
         text = json.dumps(event, ensure_ascii=False)
-        match endpoint.framing:
+        match framing:
             case "sse":
                 yield f"data: {text}\n\n".encode()
             case "named-sse":
@@ -32,8 +34,13 @@ def framed(endpoint: Endpoint, events: Iterable[JsonObject]) -> Iterator[bytes]:
             case "event-stream":
                 [(name, payload)] = event.items()
                 yield _message(name, json.dumps(payload).encode())
-    if endpoint.is_done:
+            case "json-array":
+                yield f"{separator}{text}\n".encode()
+                separator = ","
+    if is_done:
         yield b"data: [DONE]\n\n"
+    if framing == "json-array":
+        yield b"]"
 
 
 def _message(name: str, payload: bytes) -> bytes:

@@ -39,7 +39,8 @@ class _Generator:
         if "const" in node:
             return node["const"]
         if node.get("enum"):
-            return self.chance.choice(node["enum"])
+            kinds = [one for one in node["enum"] if _is_of(one, node.get("type"))]
+            return self.chance.choice(kinds or node["enum"])
         kind = self.kind(node, depth)
         match kind:
             case "object":
@@ -65,7 +66,8 @@ class _Generator:
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
                 beside = {key: value for key, value in node.items() if key != keyword}
-                return self.resolved(_both(beside, self.branch(node[keyword], depth)), depth)
+                branch = self.branch(node[keyword], depth)
+                return self.resolved(_both(beside, branch if isinstance(branch, dict) else {}), depth)
         if node.get("allOf"):
             merged = {key: value for key, value in node.items() if key != "allOf"}
             for one in node["allOf"]:
@@ -74,9 +76,30 @@ class _Generator:
         return node
 
     def branch(self, branches: list[Any], depth: int) -> Any:
-        """One of some branches; where it is deep, one that ends there."""
-        ends = [one for one in branches if isinstance(one, dict) and not one.keys() & {"$ref", "properties", "items"}]
-        return self.chance.choice(ends if depth >= _DEEPEST and ends else branches)
+        """One of some branches; where it is deep, one that comes to its end soonest."""
+        if depth < _DEEPEST:
+            return self.chance.choice(branches)
+        heights = [self.height(one) for one in branches]
+        return self.chance.choice(
+            [one for one, height in zip(branches, heights, strict=True) if height == min(heights)]
+        )
+
+    def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
+        """How deep what a schema requires is at least; infinite for what contains itself."""
+        if not isinstance(schema, dict):
+            return 0
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference in seen:
+                return math.inf
+            return 1 + self.height(at_pointer(self.root, reference), seen | {reference})
+        for keyword in ("anyOf", "oneOf"):
+            if schema.get(keyword):
+                return min(self.height(one, seen) for one in schema[keyword])
+        needed = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
+        needed += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
+        needed += [schema.get("items")] if schema.get("minItems") else []
+        return max((1 + self.height(one, seen) for one in needed), default=0)
 
     def kind(self, node: JsonObject, depth: int) -> str:
         given = node.get("type")
@@ -154,8 +177,9 @@ class _Generator:
                     text = matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
                         return text
-        if node.get("format") in FORMATS:
-            return FORMATS[node["format"]](self.chance)
+        text = FORMATS[node["format"]](self.chance) if node.get("format") in FORMATS else ""
+        if text and least <= len(text) <= most:
+            return text
         text = self.chance.choice(_WORDS)
         while len(text) < least:
             text += self.chance.choice(_WORDS)
@@ -182,6 +206,21 @@ class _Generator:
 def _bound(node: JsonObject, keyword: str, default: float) -> float:
     given = node.get(keyword)
     return given if isinstance(given, (int, float)) and not isinstance(given, bool) else default
+
+
+_CLASSES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+    "null": type(None),
+}  # fmt: skip
+
+
+def _is_of(value: Any, kinds: Any) -> bool:
+    """Whether a value is of one of the types that a node names, if it names any."""
+    names = [str(one).lower() for one in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])]
+    is_flag = isinstance(value, bool)
+    return not names or any(
+        isinstance(value, _CLASSES.get(one, object)) and is_flag == (one == "boolean") for one in names
+    )
 
 
 def _both(one: JsonObject, other: JsonObject) -> JsonObject:

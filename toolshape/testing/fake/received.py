@@ -1,13 +1,13 @@
 """What came over the wire in; the request that it is, or the refusal of what is none, out."""
 
 import json
+import re
 from typing import NamedTuple
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolshape.calls import JsonObject
-from toolshape.testing.fake.endpoints import Endpoint
-from toolshape.wire.provider import Provider
-from toolshape.wire.server import Refusal
+from toolshape.testing.fake.speaker import Speaker
+from toolshape.wire.server import Framing, Refusal
 
 __all__ = ["Received", "received"]
 
@@ -15,7 +15,7 @@ _NOT_FOUND, _BAD_REQUEST = 404, 400
 
 
 class Received(NamedTuple):
-    """A request: its path, its body with the model in it, the model, and whether a stream is asked for.
+    """A request: its path, its body with the model in it, the model, and the framing of a stream, if one is asked for.
 
     ``refusal`` is what is answered where it is no request.
     """
@@ -23,22 +23,22 @@ class Received(NamedTuple):
     path: str
     body: JsonObject
     model: str | None = None
-    is_streamed: bool = False
+    framing: Framing | None = None
     refusal: Refusal | None = None
 
 
-def received(provider: Provider, endpoint: Endpoint, method: str, target: str, raw: bytes) -> Received:
+def received(speaker: Speaker, method: str, target: str, raw: bytes) -> Received:
     """Read a request.
 
     Args:
-        provider: Who is asked.
-        endpoint: Where.
+        speaker: Who is asked.
         method: HTTP's.
         target: The path and the query.
         raw: The body.
     """
+    endpoint, histories = speaker.endpoint, speaker.provider.histories
     parts = urlsplit(target)
-    place = endpoint.path.fullmatch(unquote(parts.path))
+    place = re.fullmatch(endpoint.path, parts.path)
     if method != "POST" or place is None:
         return Received(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
     try:
@@ -48,15 +48,15 @@ def received(provider: Provider, endpoint: Endpoint, method: str, target: str, r
     if not isinstance(body, dict):
         return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is no object"))
     named = place.groupdict()
-    key = "model" if provider.histories is None else provider.histories.model_key
+    key = "model" if histories is None else histories.model_key
     if named.get("model"):
-        body.setdefault(key, named["model"])
+        body.setdefault(key, unquote(named["model"]))
     is_streamed = bool(body.get("stream", endpoint.streams))
     if endpoint.streaming_verb:
         is_streamed = named["verb"] == endpoint.streaming_verb
+    pairs = [f"{name}={value}" for name, value in parse_qsl(parts.query)]
+    framing: Framing = endpoint.framing
+    if endpoint.sse_query and endpoint.sse_query not in pairs:
+        framing = "json-array"
     model = body.get(key)
-    made = Received(parts.path, body, model if isinstance(model, str) else None, is_streamed)
-    is_list = endpoint.framing == "sse" and endpoint.streaming_verb and parse_qs(parts.query).get("alt") != ["sse"]
-    if is_streamed and is_list:
-        return made._replace(refusal=Refusal(_BAD_REQUEST, "streams are sent as alt=sse here"))
-    return made
+    return Received(parts.path, body, model if isinstance(model, str) else None, framing if is_streamed else None)

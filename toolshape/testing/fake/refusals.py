@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from toolshape.calls import JsonObject
 from toolshape.dispatch.messages import checked
-from toolshape.errors import ExportError, ResponseError
+from toolshape.errors import ExportError, Problem, ResponseError
 from toolshape.providers import get
 from toolshape.schema.checks import Cited, broken
-from toolshape.schema.limits import grammar_size
+from toolshape.schema.limits import GrammarSize, grammar_size
 from toolshape.wire.provider import Choice, Provider
-from toolshape.wire.server import Fault, Refusal, RequestRead, SentTool
+from toolshape.wire.server import Refusal, RequestFault, RequestRead, SentTool
 
 __all__ = ["Refused", "faults", "refused"]
 
@@ -36,7 +36,7 @@ class Refused:
         return f"{self.path or 'the request'}: {self.rule}: {self.message} [{self.evidence}]"
 
 
-def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[Fault]:
+def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
     """Everything that cited rules refuse of a request, in the order in which it is looked at.
 
     Args:
@@ -49,32 +49,46 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
     if strict and provider.request_fields:
+        known = {name.replace("_", "").lower() for name in provider.request_fields}  # Google takes both spellings
         for name in request.body:
-            if name not in provider.request_fields:
+            if name.replace("_", "").lower() not in known:
                 evidence = "it is no field of the provider's SDK, and strict=True refuses these"
-                yield Fault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
+                yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
     yield from _too_many(provider, request)
     yield from _over_budget(provider, request)
-    for number, tool in enumerate(request.tools):
-        yield from _of_tool(get(tool.form) if tool.form else provider, tool, number)
+    for tool in request.tools:
+        yield from _of_tool(_judge(provider, tool), tool)
     yield from _of_choice(provider, request, model)
     if provider.histories is not None:
         yield from _of_history(provider, request, model)
 
 
-def _too_many(provider: Provider, request: RequestRead) -> Iterator[Fault]:
+def _size(tool: SentTool) -> GrammarSize:
+    """What a schema costs; nothing, where it is none."""
+    try:
+        return grammar_size(tool.schema)
+    except (TypeError, AttributeError, ValueError, RecursionError):
+        return GrammarSize(0, 0, 0)
+
+
+def _judge(provider: Provider, tool: SentTool) -> Provider:
+    """The provider whose rules hold for a schema: the one that is asked, unless the schema stands where another's do."""
+    return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
+
+
+def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     limit, given = provider.most_tools, len(request.tools) + request.native
     if limit is not None and given > limit.most:
         message = f"{given} tools, at most {limit.most} are taken"
-        yield Fault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
+        yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
 
 
-def _over_budget(provider: Provider, request: RequestRead) -> Iterator[Fault]:
+def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     strict = [one for one in request.tools if one.is_strict and isinstance(one.schema, dict)]
     budget = provider.budget
     if budget is None or not strict:
         return
-    sizes = [grammar_size(one.schema) for one in strict]
+    sizes = [_size(one) for one in strict]
     spent = {
         "tools": (len(strict), budget.tools),
         "properties": (sum(one.properties for one in sizes), budget.properties),
@@ -84,13 +98,13 @@ def _over_budget(provider: Provider, request: RequestRead) -> Iterator[Fault]:
     for name, (given, most) in spent.items():
         if most is not None and given > most:
             message = f"{given} {name} of strict tools, at most {most} are taken"
-            yield Fault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
+            yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
 
 
-def _of_tool(provider: Provider, tool: SentTool, number: int) -> Iterator[Fault]:
-    own = Fault(path="", rule="", message="", tool=str(tool.name), number=number)
+def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
+    own = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
     names, name = provider.names, tool.name
-    longest = names.longest if names.refused_above is None else names.refused_above
+    longest = names.longest if names.longest_accepted is None else names.longest_accepted
     if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
         message = f"{name!r} is not a valid tool name"
         yield own._replace(
@@ -102,15 +116,20 @@ def _of_tool(provider: Provider, tool: SentTool, number: int) -> Iterator[Fault]
         path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are taken"
         known = own._replace(evidence=limit.evidence, given=given, most=str(limit.most))
         yield known._replace(path=path, rule="description", message=message)
-    if tool.schema is None:
+    if not isinstance(tool.schema, dict):
         return
-    own_evidence = provider.refuses[0].evidence if provider.refuses else ""
-    for problem in broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict)):
-        kind = tool.schema.get("type") if isinstance(tool.schema, dict) else None
+    for problem in _problems(provider, tool):
+        kind = tool.schema.get("type")
         at = own._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
-        yield at._replace(
-            rule=problem.rule, message=problem.message, evidence=problem.evidence or own_evidence, given=str(kind or "")
-        )
+        yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or ""))
+
+
+def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
+    """What is refused of a schema. Of one that is none, as ``{"required": null}``, no cited rule says what becomes."""
+    try:
+        return broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict))
+    except (TypeError, AttributeError, ValueError, KeyError, RecursionError):
+        return []
 
 
 def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
@@ -119,7 +138,7 @@ def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited
             yield one
 
 
-def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[Fault]:
+def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     entries = [one.entry for one in request.tools]
     choice = Choice(
         provider=provider.name,
@@ -135,40 +154,39 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
     except ExportError as error:
         for problem in error.problems:
             if problem.evidence:  # else the provider has no word for it, and ignores what says it
-                yield Fault("tool_choice", "choice", problem.message, problem.evidence)
+                yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
-def _of_history(provider: Provider, request: RequestRead, model: str | None) -> Iterator[Fault]:
+def _of_history(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     try:
         problems = checked(provider, request.body, model)
-    except ResponseError as error:
-        yield Fault("messages", "messages", str(error), "the types of the provider's SDK")
+    except ResponseError:  # no messages: no cited rule says what becomes of them
         return
     for problem in problems:
         subject = _subject(problem.message)
         given = str(len(subject))
-        yield Fault(
-            problem.path, problem.rule, problem.message, problem.evidence, place="", subject=subject, given=given
-        )
+        yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
     missing = None if provider.histories is None else provider.histories.rule("tools_missing", model)
     if missing is not None and not request.tools and not request.native and _has_calls(provider, request):
-        yield Fault("tools", "tools_missing", "calls are in the history, and no tools are sent", missing.evidence)
+        yield RequestFault(
+            "tools", "tools_missing", "calls are in the history, and no tools are sent", missing.evidence
+        )
 
 
 def _has_calls(provider: Provider, request: RequestRead) -> bool:
     return any(provider.recognises(one) for one in request.messages)
 
 
-_SUBJECT = re.compile(r"'([^']*)'|(\S+)")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 def _subject(message: str) -> str:
     """What a message of ours is about: what it quotes, else its first word."""
-    quoted = re.search(r"'([^']*)'", message)
-    return quoted[1] if quoted else message.partition(" ")[0]
+    quoted = _QUOTED.search(message)
+    return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
 
 
-def refused(provider: Provider, fault: Fault) -> tuple[Refusal, Refused]:
+def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     """The provider's answer to a fault, in its own words where they were recorded, and why it is given."""
     name = fault.rule if fault.given else f"{fault.rule}:missing"
     wording = provider.wordings.get(name) or provider.wordings.get(fault.rule)
@@ -191,7 +209,7 @@ def refused(provider: Provider, fault: Fault) -> tuple[Refusal, Refused]:
     return refusal, about
 
 
-def _fields(fault: Fault) -> JsonObject:
+def _fields(fault: RequestFault) -> JsonObject:
     """What a wording may name."""
     steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
     context: list[str] = []

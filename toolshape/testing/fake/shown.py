@@ -8,7 +8,7 @@ from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.shape import Shape, shapes
 from toolshape.errors import ExportError
 from toolshape.tool import Tool
-from toolshape.wire.provider import Provider, Strictness
+from toolshape.wire.provider import Choice, Provider, Strictness
 from toolshape.wire.server import RequestRead, SentTool
 
 __all__ = ["Form", "forms_of", "sent_form", "sent_tool", "written"]
@@ -32,12 +32,16 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
             [shape] = shapes([tool], provider, strict, None)
         except ExportError:
             continue
-        entries = provider.gather([json.loads(shape.entry)])
-        body = {"tools": entries, "toolConfig": {"tools": entries}}
-        read = None if provider.read_request is None else provider.read_request(body)
-        schema = read.tools[0].schema if read is not None and read.tools else None
-        found.append(Form(shape, schema, _taker(shape)))
+        found.append(Form(shape, _schema_in(provider, json.loads(shape.entry)), _taker(shape)))
     return found
+
+
+def _schema_in(provider: Provider, entry: Any) -> Any:
+    """The schema of an entry, as the server reads it in a request."""
+    request = provider.request(provider.gather([entry]), Choice(provider.name))
+    body = {**request, **request.get("config", {})}  # the SDK of Gemini unwraps it
+    read = None if provider.read_request is None else provider.read_request(body)
+    return read.tools[0].schema if read is not None and read.tools else None
 
 
 def _taker(shape: Shape) -> Callable[[Any], bool]:

@@ -2,6 +2,7 @@
 
 import importlib
 import random
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ _PARSER: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 1
 _MOST_REPEATED = 3
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_SPACE": " ", "CATEGORY_WORD": f"{_LETTERS}0123456789_"}
+_OTHERS = ("\t", "é", "日")
 _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
@@ -27,7 +29,7 @@ def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
     try:
         parsed = _PARSER.parse(pattern)
         return "".join(_piece(name, given, chance, least) for name, given in _named(parsed))
-    except (ValueError, KeyError, RecursionError, OverflowError):
+    except (ValueError, KeyError, IndexError, RecursionError, OverflowError, re.error):
         return ""
 
 
@@ -82,7 +84,7 @@ def _class(members: Any) -> list[str]:
                 found += positive or [one for one in _LETTERS if one not in _CLASSES[word.replace("NOT_", "")]] or ["-"]
             case _:
                 raise KeyError(name)
-    return [one for one in _PRINTABLE if one not in found] if is_negated else found
+    return [one for one in (*_PRINTABLE, *_OTHERS) if one not in found] if is_negated else found
 
 
 def _day(chance: random.Random) -> str:

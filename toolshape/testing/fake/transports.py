@@ -44,7 +44,7 @@ def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
 
 
 def _chunks(http: Any, reply: Reply) -> Iterator[bytes]:
-    yield from reply.chunks()
+    yield from reply.chunks
     if reply.drop:
         raise http.RemoteProtocolError("peer closed connection without sending complete message body")
 

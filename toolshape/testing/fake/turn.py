@@ -10,11 +10,17 @@ from toolshape.errors import UsageError, did_you_mean
 from toolshape.testing.mistakes import Slip, SlipKind, slips
 from toolshape.tool import Tool, record_of
 from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.server import Refusal  # noqa: TC001 - users of a Turn look it up
+from toolshape.wire.server import Refusal
 
-__all__ = ["Cut", "ScriptedCall", "Turn"]
+__all__ = ["Cut", "ScriptedCall", "Turn", "with_tools"]
 
 Cut: TypeAlias = Literal["length", "connection", "stream"]
+
+
+_MESSAGES = {
+    401: "the key is not valid", 403: "this key may not do that", 404: "there is no such model", 408: "it took too long",
+    429: "too many requests", 500: "something went wrong", 503: "the service is not available", 529: "overloaded",
+}  # fmt: skip
 
 
 class ScriptedCall(NamedTuple):
@@ -27,9 +33,10 @@ class ScriptedCall(NamedTuple):
 
 
 class Turn:
-    """One response: texts and calls in one, or an error, or a response that breaks off.
+    """One response, built step by step: texts and calls in one, or an error, or a response that breaks off.
 
-    ``tools`` are the tools that can be named in ``calls`` by their names.
+    ``tools`` are the tools that can be named in ``calls`` by their names; a turn that a function answers with knows those of
+    the fake.
     """
 
     __slots__ = ("_tools", "body", "cut", "failure", "is_truncated", "scripted", "text")
@@ -100,6 +107,30 @@ class Turn:
         self.body = body
         return self
 
+    def fails(
+        self,
+        status: int,
+        *,
+        retry_after: float | None = None,
+        message: str | None = None,
+        code: str | None = None,
+    ) -> "Turn":
+        """Answer with an error in the provider's form, in place of texts and calls.
+
+        Args:
+            status: HTTP's.
+            retry_after: The seconds after which the provider says to try again.
+            message: What it says.
+            code: The provider's word for it, where its errors have a place for one.
+
+        Raises:
+            UsageError: The status is none of an error.
+        """
+        if not 400 <= status <= 599:  # noqa: PLR2004 - HTTP's
+            raise UsageError(f"an error has a status from 400 to 599, not {status}")
+        self.failure = Refusal(status, message or _MESSAGES.get(status, "it failed"), code, None, retry_after)
+        return self
+
     def cuts(self, how: Cut) -> "Turn":
         """Break the response off.
 
@@ -114,6 +145,23 @@ class Turn:
             raise UsageError(f"a response is cut by {', '.join(map(repr, get_args(Cut)))}, not {how!r}")
         self.cut = how
         return self
+
+
+def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
+    """A turn whose calls that name one of these tools are calls of that; the tool validates their arguments.
+
+    Raises:
+        CallError: A tool refuses the arguments.
+    """
+    made = Turn(tools)
+    made.text, made.cut, made.failure, made.body = turn.text, turn.cut, turn.failure, turn.body
+    made.is_truncated = turn.is_truncated
+    for one in turn.scripted:
+        if one.tool is None and one.name in tools:
+            made.calls(one.name, one.arguments)
+        else:
+            made.scripted.append(one)
+    return made
 
 
 def _slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
