@@ -77,7 +77,7 @@ def distinct() -> list[str]:
     seen: dict[Any, str] = {}
     for name in available():
         provider = get(name)
-        checks = tuple(check for check, _ in (*provider.refuses, *provider.refuses_strict))
+        checks = tuple(one.check for one in (*provider.refuses, *provider.refuses_strict))
         seen.setdefault((provider.lenient, provider.strict, checks, provider.longest_description), name)
     return list(seen.values())
 
