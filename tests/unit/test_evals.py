@@ -1,0 +1,402 @@
+"""Verdicts on responses: by what the functions would get, with every difference named."""
+
+import asyncio
+import enum
+import itertools
+import json
+from datetime import date
+from typing import Any, Literal
+
+import pytest
+from fakes import asked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from toolshape import Registry, UsageError, tool
+from toolshape.evals import (
+    Case,
+    Expect,
+    Model,
+    Run,
+    Verdict,
+    anything,
+    close_to,
+    containing,
+    evaluate,
+    matching,
+    never,
+    one_of,
+    where,
+)
+from toolshape.evals.assign import best_in_order, best_pairs
+from toolshape.evals.run import wilson
+from toolshape.providers import get
+from toolshape.testing import Fake
+
+
+class Unit(enum.Enum):
+    C = "celsius"
+    F = "fahrenheit"
+
+
+class Window(BaseModel):
+    since: date
+    hours: int = 24
+
+
+@tool
+def weather(city: str, days: int = 1, unit: Unit = Unit.C, window: Window | None = None, exact: bool = False) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+@tool
+def search(query: str, tags: list[str] | None = None, limit: float = 10, extra: Any = None) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+@tool
+def move(to: Literal["left", "right"], steps: int) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+REGISTRY = Registry([weather, search, move])
+BOUND = REGISTRY.bind("openai", False)
+
+
+def response(*calls, finish="tool_calls"):
+    made = [
+        {
+            "id": f"c{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": text if isinstance(text, str) else json.dumps(text)},
+        }
+        for at, (name, text) in enumerate(calls)
+    ]
+    message = (
+        {"role": "assistant", "content": None, "tool_calls": made} if made else {"role": "assistant", "content": "No."}
+    )
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish if made else "stop"}]}
+
+
+def judged(expected, *calls, **options):
+    expected = [expected] if isinstance(expected, Expect) else expected
+    return Case(name="x", expected=expected, **options).compare(BOUND, response(*calls))
+
+
+B = {"city": "Bonn"}
+# (arguments that are expected, arguments that came, label)
+PAIRS = [
+    (B, {"city": "Bonn"}, "right"),
+    (B, {"city": "Bonn", "days": 1}, "right"),
+    (B | {"days": 1}, {"city": "Bonn"}, "right"),
+    (B, {"city": "Bonn", "window": None}, "right"),
+    (B | {"window": None}, {"city": "Bonn"}, "right"),
+    (B, {"city": "Bonn", "unit": "celsius"}, "right"),
+    (B | {"unit": "fahrenheit"}, {"city": "Bonn"}, "wrong"),
+    (B, {"city": "Rome"}, "wrong"),
+    (B, {"city": "bonn"}, "wrong"),
+    (B, {"city": "Bonn "}, "wrong"),
+    (B, {"city": "Bonn", "days": 2}, "wrong"),
+    (B | {"days": 2}, {"city": "Bonn", "days": "2"}, "right_after_coercion"),
+    (B | {"days": 2}, {"city": "Bonn", "days": 2.0}, "right_after_coercion"),
+    (B | {"days": 2}, {"city": "Bonn", "days": 2.5}, "wrong"),
+    (B | {"exact": True}, {"city": "Bonn", "exact": "false"}, "wrong"),
+    (B | {"exact": True}, {"city": "Bonn", "exact": "true"}, "wrong"),
+    (B | {"exact": True}, {"city": "Bonn", "exact": 1}, "wrong"),
+    (B | {"exact": True}, {"city": "Bonn", "exact": True}, "right"),
+    (B | {"exact": False}, {"city": "Bonn"}, "right"),
+    (B, {"city": "Bonn", "invented": 1}, "wrong"),
+    (B, {}, "wrong"),
+    (B, {"town": "Bonn"}, "wrong"),
+    (B, {"city": None}, "wrong"),
+    (B, {"city": ["Bonn"]}, "wrong"),
+    (B, "", "wrong"),
+    (B, '{"city": "Bo', "wrong"),
+    (B | {"window": {"since": "2026-01-02"}}, {"city": "Bonn", "window": {"since": "2026-01-02", "hours": 24}}, "right"),
+    (B | {"window": {"since": "2026-01-02", "hours": 24}}, {"city": "Bonn", "window": {"since": "2026-01-02"}}, "right"),
+    (B | {"window": {"since": "2026-01-02"}}, {"city": "Bonn", "window": {"since": "2026-01-03"}}, "wrong"),
+    (B | {"window": {"since": "2026-01-02"}}, {"city": "Bonn", "window": '{"since": "2026-01-02"}'}, "right_after_coercion"),
+    (B | {"window": {"since": "2026-01-02"}}, {"city": "Bonn", "window": {"since": "2026-01-02", "hours": 1}}, "wrong"),
+    (B | {"window": {"since": "2026-01-02"}}, {"city": "Bonn"}, "wrong"),
+    (B | {"days": anything()}, {"city": "Bonn"}, "right"),
+    (B | {"days": anything()}, {"city": "Bonn", "days": 7}, "right"),
+    (B | {"days": one_of(1, 2)}, {"city": "Bonn", "days": 2}, "right"),
+    (B | {"days": one_of(1, 2)}, {"city": "Bonn"}, "right"),
+    (B | {"days": one_of(2, 3)}, {"city": "Bonn"}, "wrong"),
+    (B | {"days": one_of(True)}, {"city": "Bonn"}, "wrong"),
+    ({"city": matching("^Bo")}, {"city": "Bonn"}, "right"),
+    ({"city": matching("^Bo")}, {"city": "Rome"}, "wrong"),
+    ({"city": matching("(?i)BONN")}, {"city": "Bonn"}, "right"),
+    ({"city": containing("on")}, {"city": "Bonn"}, "right"),
+    ({"city": containing("ro")}, {"city": "Bonn"}, "wrong"),
+    ({"city": where(str.istitle)}, {"city": "Bonn"}, "right"),
+    ({"city": where(lambda city: city["x"])}, {"city": "Bonn"}, "wrong"),
+    (B | {"days": close_to(2, within=1)}, {"city": "Bonn", "days": 3}, "right"),
+    (B | {"days": close_to(2, within=1)}, {"city": "Bonn", "days": 4}, "wrong"),
+    (B | {"window": {"since": matching("^2026")}}, {"city": "Bonn", "window": {"since": "2026-05-05"}}, "right"),
+    (B | {"window": {"since": matching("^2025")}}, {"city": "Bonn", "window": {"since": "2026-05-05"}}, "wrong"),
+    (B | {"window": {"since": anything(), "hours": 3}}, {"city": "Bonn", "window": {"since": "2026-05-05"}}, "wrong"),
+    (B | {"window": {"since": anything(), "hours": 3}}, {"city": "Bonn", "window": {"since": "2026-05-05", "hours": 3}}, "right"),
+    (B | {"window": anything()}, {"city": "Bonn"}, "right"),
+    (B | {"window": where(lambda given: given is None)}, {"city": "Bonn"}, "right"),
+    (B | {"window": where(lambda given: given is not None)}, {"city": "Bonn"}, "wrong"),
+    (B, '```json\n{"city": "Bonn"}\n```', "wrong"),
+    (B, '"{\\"city\\": \\"Bonn\\"}"', "right_after_coercion"),
+    (B, [{"city": "Bonn"}], "wrong"),
+    (B, {"arguments": {"city": "Bonn"}}, "wrong"),
+]  # fmt: skip
+S = {"query": "tea"}
+SEARCHES = [
+    (S, {"query": "tea", "limit": 10}, "right"),
+    (S, {"query": "tea", "limit": 10.0}, "right"),
+    (S | {"limit": 10.0}, {"query": "tea", "limit": 10}, "right"),
+    (S | {"limit": 3}, {"query": "tea", "limit": 3.0}, "right"),
+    (S | {"limit": close_to(3.0)}, {"query": "tea", "limit": 3.0000001}, "right"),
+    (S | {"limit": close_to(3.0)}, {"query": "tea", "limit": 3.1}, "wrong"),
+    (S | {"limit": 3}, {"query": "tea"}, "wrong"),
+    (S | {"tags": ["a", "b"]}, {"query": "tea", "tags": ["a", "b"]}, "right"),
+    (S | {"tags": ["a", "b"]}, {"query": "tea", "tags": ["b", "a"]}, "wrong"),
+    (S | {"tags": ["a"]}, {"query": "tea", "tags": "a"}, "wrong"),
+    (S | {"tags": []}, {"query": "tea"}, "wrong"),
+    (S | {"tags": []}, {"query": "tea", "tags": []}, "right"),
+    (S | {"tags": containing("b")}, {"query": "tea", "tags": ["a", "b"]}, "right"),
+    (S | {"tags": containing("c")}, {"query": "tea", "tags": ["a", "b"]}, "wrong"),
+    (S | {"tags": [anything(), "b"]}, {"query": "tea", "tags": ["a", "b"]}, "right"),
+    (S | {"tags": [anything(), "b"]}, {"query": "tea", "tags": ["a", "c"]}, "wrong"),
+    (S | {"tags": [anything()]}, {"query": "tea", "tags": ["a", "c"]}, "wrong"),
+    (S | {"extra": 1}, {"query": "tea", "extra": 1}, "right"),
+    (S | {"extra": 1}, {"query": "tea", "extra": 1.0}, "right"),
+    (S | {"extra": 1}, {"query": "tea", "extra": True}, "wrong"),
+    (S | {"extra": 0}, {"query": "tea", "extra": False}, "wrong"),
+    (S | {"extra": "1"}, {"query": "tea", "extra": 1}, "wrong"),
+    (S | {"extra": None}, {"query": "tea"}, "right"),
+    (S | {"extra": None}, {"query": "tea", "extra": "null"}, "wrong"),
+    (S | {"extra": {"a": [1, 2]}}, {"query": "tea", "extra": {"a": [1, 2]}}, "right"),
+    (S | {"extra": {"a": [1, 2]}}, {"query": "tea", "extra": {"a": [2, 1]}}, "wrong"),
+    (S | {"extra": {"a": 1, "b": 2}}, {"query": "tea", "extra": {"b": 2, "a": 1}}, "right"),
+    (S | {"extra": containing("a")}, {"query": "tea", "extra": {"a": 1}}, "right"),
+    (S | {"extra": one_of("a", anything())}, {"query": "tea", "extra": {"a": 1}}, "right"),
+    (S | {"extra": one_of("a", 1)}, {"query": "tea", "extra": 1.0}, "right"),
+]
+MOVES = [
+    ({"to": "left", "steps": 2}, {"to": "left", "steps": 2}, "right"),
+    ({"to": "left", "steps": 2}, {"to": "LEFT", "steps": 2}, "right_after_coercion"),
+    ({"to": "left", "steps": 2}, {"to": "right", "steps": 2}, "wrong"),
+    ({"to": "left", "steps": 2}, {"to": "up", "steps": 2}, "wrong"),
+    ({"to": "left", "steps": 0}, {"to": "left", "steps": False}, "wrong"),
+    ({"to": "left", "steps": 2}, {"to": "left", "steps": "two"}, "wrong"),
+    ({"to": "left", "steps": 2}, {"to": "left", "steps": " 2 "}, "wrong"),
+    ({"to": "left", "steps": 1000}, {"to": "left", "steps": 1e3}, "right_after_coercion"),
+    ({"to": one_of("left", "right"), "steps": 2}, {"to": "right", "steps": 2}, "right"),
+    ({"to": anything(), "steps": anything()}, {"to": "right", "steps": 9}, "right"),
+    ({"to": anything(), "steps": anything()}, {"to": "right"}, "wrong"),
+    ({"to": anything(), "steps": 2}, {"to": "up", "steps": 2}, "wrong"),
+]
+ALL = [(one, *row) for one, rows in ((weather, PAIRS), (search, SEARCHES), (move, MOVES)) for row in rows]
+
+
+def test_there_are_a_hundred():
+    assert len(ALL) >= 100
+
+
+@pytest.mark.parametrize(("called", "expected", "came", "label"), ALL)
+def test_pairs(called, expected, came, label):
+    """Omitted, defaults, types, matchers: as the function would see it."""
+    verdict = judged(Expect(called, expected), (called.name, came))
+    assert verdict.label == label, verdict
+    assert (verdict.score == 1) is (label != "wrong")
+    assert bool(verdict.differences) is (label == "wrong")
+    assert bool(verdict.coercions) is (label == "right_after_coercion")
+
+
+def test_differences_say_what_where_and_how():
+    verdict = judged(
+        Expect(weather, city="Bonn", days=2, window={"since": "2026-01-02"}),
+        ("weather", {"city": "Rome", "window": {"since": "2026-01-02", "hours": 3}}),
+    )
+    assert [(one.kind, one.tool, one.path, one.expected, one.actual) for one in verdict.differences] == [
+        ("value", "weather", "city", "Bonn", "Rome"),
+        ("value", "weather", "days", 2, 1),
+        ("value", "weather", "window", {"since": "2026-01-02", "hours": 24}, {"since": "2026-01-02", "hours": 3}),
+    ]
+    assert str(verdict.differences[0]) == "weather.city: expected 'Bonn', got 'Rome'"
+    assert verdict.score == 0
+    half = judged(Expect(weather, city="Bonn", days=2), ("weather", {"city": "Bonn", "days": 3}))
+    assert half.score == 0.5
+
+
+def test_calls_and_names():
+    """Missing, extra, unknown, forbidden, none at all, in order; by the app's own names."""
+    left, right = Expect(move, to="left", steps=1), Expect(move, to="right", steps=1)
+    went_left, went_right = ("move", {"to": "left", "steps": 1}), ("move", {"to": "right", "steps": 1})
+
+    def kinds(expected, *calls, **options):
+        verdict = judged(expected, *calls, **options)
+        return [one.kind for one in verdict.differences], verdict.score
+
+    assert kinds([left, right], went_right, went_left) == ([], 1)
+    assert kinds([left, right], went_right, went_left, order="same") == (["order"], 0.5)
+    assert kinds([left, right], went_left) == (["missing_call"], 0.5)
+    assert kinds([left], went_left, went_left) == (["extra_call"], 0.5)
+    assert kinds([left], went_left, went_left, extra="any") == ([], 1)
+    assert kinds([left], went_left, ("no_such", {}), extra="any") == (["unknown_tool"], 1)
+    assert kinds([], went_left) == (["extra_call"], 0)
+    assert kinds([]) == ([], 1)
+    assert kinds([never(move, to="left")], went_right, extra="any") == ([], 1)
+    assert kinds([never(move, to="left")], went_left, extra="any") == (["forbidden_call"], 0)
+    assert kinds([right, never(move, to="left")], went_left, went_right, extra="any") == (["forbidden_call"], 0.5)
+    assert kinds([never(search)], ("search", {"query": "x"}), extra="any") == (["forbidden_call"], 0)
+    assert kinds([left], ("weather", {"city": "Bonn"})) == (["missing_call", "extra_call"], 0)
+
+    @tool(name="a.b c")
+    def odd(x: int) -> int:
+        return x
+
+    bound = Registry([odd]).bind("openai")
+    [entry] = bound.export()
+    said = response((entry["function"]["name"], {"x": 1}))
+    assert Case(name="odd", expected=[Expect("a.b c", x=1)]).compare(bound, said).label == "right"
+
+
+def test_what_is_no_response_has_failed():
+    verdict = Case(name="x", expected=[]).compare(BOUND, {"error": {"message": "Busy."}})
+    assert (verdict.label, verdict.score) == ("failed", 0)
+    assert "Busy." in verdict.error
+
+
+def test_what_is_expected_is_checked():
+    with pytest.raises(UsageError, match="weather refuses what is expected of it"):
+        judged(Expect(weather, city=5), ("weather", {"city": "Bonn"}))
+    with pytest.raises(UsageError, match=r"Expect\(tool, \*\*arguments\)"):
+        Case(name="x", expected=["weather"])
+    with pytest.raises(UsageError, match='"any" or "same"'):
+        Case(name="x", order="strict")
+
+
+LAW = settings(max_examples=60, deadline=None, database=None, derandomize=True)
+
+
+@LAW
+@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), max_size=5))
+def test_assignments_are_the_best_there_are(scores):
+    """Beside every one there is; in order, beside every one that does not cross."""
+    scores = [[float(one) for one in row] for row in scores]
+    rows, columns = len(scores), 3 if scores else 0
+
+    def total(pairs):
+        return sum(scores[row][column] for row, column in pairs)
+
+    size = min(rows, columns)
+    everyone = [
+        list(zip(chosen, order, strict=True))
+        for chosen in itertools.combinations(range(rows), size)
+        for order in itertools.permutations(range(columns), size)
+    ]
+    found = best_pairs(scores)
+    assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found)
+    assert total(found) == max(map(total, everyone), default=0)
+    straight = [pairs for pairs in everyone if [column for _, column in pairs] == sorted(column for _, column in pairs)]
+    in_order = best_in_order(scores)
+    assert [column for _, column in in_order] == sorted({column for _, column in in_order})
+    assert total(in_order) >= max(map(total, straight), default=0)
+
+
+def asks(fake):
+    """What an application's own client does."""
+
+    def ask(request, messages):
+        key = get(fake.provider.name).histories.key
+        status, content = asked(
+            fake, {**request, key: messages, **({"max_tokens": 9} if fake.provider.name == "anthropic" else {})}
+        )
+        if status != 200:
+            error = RuntimeError("refused")
+            error.status_code, error.body = status, json.loads(content)
+            raise error
+        return content
+
+    return ask
+
+
+def test_models_are_asked_and_counted():
+    """The table and the lines say what the fakes were scripted to do."""
+    openai, anthropic = Fake("openai", REGISTRY), Fake("anthropic", REGISTRY)
+    for fake in (openai, anthropic):
+        for _ in range(2):
+            fake.calls(weather, city="Bonn")
+    for _ in range(2):
+        openai.calls(move, to="left", steps=2)
+    anthropic.calls(move, to="left", steps=2, slip="enum_case")
+    anthropic.calls(move, to="right", steps=2)
+    cases = [
+        Case(name="weather", messages="How is it in Bonn?", expected=[Expect(weather, city="Bonn")]),
+        Case(name="move", messages="Two steps to the left.", expected=[Expect(move, to="left", steps=2)]),
+    ]
+    models = {
+        "one": Model("openai", asks(openai), "gpt-5"),
+        "two": Model("anthropic", asks(anthropic), "claude-sonnet-5"),
+    }
+    run = asyncio.run(evaluate(REGISTRY, cases, models, trials=2, limit=1))
+    assert [(one.case, one.model, one.trial, one.label) for one in run] == [
+        ("weather", "one", 0, "right"), ("weather", "one", 1, "right"),
+        ("weather", "two", 0, "right"), ("weather", "two", 1, "right"),
+        ("move", "one", 0, "right"), ("move", "one", 1, "right"),
+        ("move", "two", 0, "right_after_coercion"), ("move", "two", 1, "wrong"),
+    ]  # fmt: skip
+    assert str(run).splitlines() == [
+        "case     one                                      two",
+        "weather  2 of 2                                   2 of 2",
+        "move     2 of 2                                   1 of 2",
+        "all      4 of 4 (51% to 100%), every trial: 100%  3 of 4 (30% to 95%), every trial: 50%",
+        "move, two, trial 1: move.to: expected 'left', got 'right'",
+    ]
+    assert (
+        str(run.of("one").compare(run.of("two"))) == "better in 1, worse in 0: no evidence of a difference (p = 1.000)"
+    )
+    lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
+    assert [one["label"] for one in lines] == [one.label for one in run]
+    assert lines[-1]["differences"] == [
+        {"kind": "value", "tool": "move", "path": "to", "expected": "left", "actual": "right"}
+    ]
+    assert lines[-2]["coercions"][0]["path"] == "to"
+    openai.assert_done()
+    anthropic.assert_done()
+
+
+def test_a_request_that_fails_is_told_apart():
+    async def broken(request, messages):
+        raise ConnectionError("nothing listens there")
+
+    fake = Fake("openai")
+    fake.fails(429)
+    models = {"network": Model("openai", broken), "rate": Model("openai", asks(fake), "m")}
+    run = asyncio.run(evaluate(REGISTRY, [Case(name="x", messages="Go.")], models))
+    assert [(one.label, one.error.partition(":")[0]) for one in run] == [("failed", "network"), ("failed", "rate")]
+
+
+def test_what_is_asked_is_checked():
+    for cases, message in (([Case(name="x")], "asks nothing"), ([Case(name="x", messages="a")] * 2, "two cases")):
+        with pytest.raises(UsageError, match=message):
+            asyncio.run(evaluate(REGISTRY, cases, {}))
+
+
+@pytest.mark.parametrize(
+    ("right", "total", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (0, 0, 0, 1)],
+)
+def test_intervals(right, total, low, high):
+    assert wilson(right, total) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_comparisons():
+    def run(*labels):
+        return Run(verdicts=tuple(Verdict(case=str(at), label=one, score=0) for at, one in enumerate(labels)))
+
+    clear = run(*["right"] * 9).compare(run(*["wrong"] * 9))
+    assert (clear.better, clear.worse, round(clear.chance, 4)) == (9, 0, 0.0039)
+    assert str(clear) == "better in 9, worse in 0: a difference (p = 0.004)"
+    assert run("right").compare(run("right")).chance == 1

@@ -1,0 +1,48 @@
+"""``Expect``: a call that a model should make, or must not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolshape.evals.matchers import Matcher
+from toolshape.tool import Tool
+
+__all__ = ["Expect", "never"]
+
+
+class Expect:
+    """A call that is expected: of a tool, with arguments in canonical form, each a value as JSON or a matcher.
+
+    What is left out is the tool's default, as it is for the function. A matcher may stand anywhere inside.
+    """
+
+    __slots__ = ("arguments", "is_forbidden", "tool")
+
+    def __init__(self, tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> None:
+        """Expect a call.
+
+        Args:
+            tool: A tool, or its own name, whatever a provider is sent.
+            given: Arguments as a mapping, where one of them has a name that cannot be written as a keyword.
+            **arguments: Arguments.
+        """
+        self.tool = tool if isinstance(tool, str) else tool.name
+        self.arguments: dict[str, Any] = {**(given or {}), **arguments}
+        self.is_forbidden = False
+
+    def __repr__(self) -> str:
+        shown = ", ".join([repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())])
+        return f"{'never' if self.is_forbidden else 'Expect'}({shown})"
+
+
+def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Expect:
+    """A call that must not happen: of a tool, with these arguments, whatever the others are."""
+    made = Expect(tool, given, **arguments)
+    made.is_forbidden = True
+    return made
+
+
+def is_matched(expected: Any) -> bool:
+    """Whether a matcher stands anywhere in a value."""
+    if isinstance(expected, dict):
+        return any(map(is_matched, expected.values()))
+    return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(is_matched, expected)))
