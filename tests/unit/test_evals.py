@@ -243,7 +243,7 @@ def test_calls_and_names():
     assert kinds([left, right], went_left) == (["missing_call"], 0.5)
     assert kinds([left], went_left, went_left) == (["extra_call"], 0.5)
     assert kinds([left], went_left, went_left, extra="any") == ([], 1)
-    assert kinds([left], went_left, ("no_such", {}), extra="any") == (["unknown_tool"], 1)
+    assert kinds([left], went_left, ("no_such", {}), extra="any") == (["unknown_tool"], 0.5)
     assert kinds([], went_left) == (["extra_call"], 0)
     assert kinds([]) == ([], 1)
     assert kinds([never(move, to="left")], went_right, extra="any") == ([], 1)

@@ -96,7 +96,7 @@ class Case:
         differences += [
             Difference(kind="forbidden_call", tool=str(one.call.name), actual=one.given) for one in happened
         ]
-        extra = len(made) - len(pairs) if self.extra == "none" else 0
+        extra = sum(self._stray(made[at]) is not None for at in range(len(made)) if at not in columns)
         total = max(len(wanted), len(pairs) + extra) + len(happened)
         earned = sum(table[row][column].score for row, column in pairs)
         return (earned / total if total else 1.0), differences, columns
