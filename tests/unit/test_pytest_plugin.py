@@ -1,11 +1,12 @@
-"""The plugin of pytest, in runs of its own."""
+"""The plugin of pytest, in a run of its own."""
 
 import subprocess
 import sys
 
 pytest_plugins = ["pytester"]
-HEAD = """
+TESTS = """
 import json, urllib.request
+import pytest
 from toolshape import tool
 
 @tool
@@ -18,72 +19,50 @@ def ask(fake, text="Weather?"):
     request = urllib.request.Request(f"{fake.url}/v1/chat/completions", json.dumps(body).encode())
     with urllib.request.urlopen(request) as response:
         return json.load(response)["choices"][0]["message"]["content"]
-"""
 
-
-def run(pytester, test):
-    pytester.makepyfile(HEAD + test)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider")
-
-
-def test_a_script_that_is_kept(pytester):
-    found = run(
-        pytester,
-        """
-def test_it(fake_provider):
+def test_kept(fake_provider):
     fake = fake_provider("openai", [weather])
     fake.says("Sunny.")
     assert ask(fake) == "Sunny."
-""",
-    )
-    found.assert_outcomes(passed=1)
 
-
-def test_what_was_never_asked_for_fails_the_test(pytester):
-    """And says what was asked, and what was expected next."""
-    found = run(
-        pytester,
-        """
-def test_it(fake_provider):
+def test_more_is_scripted(fake_provider):
     fake = fake_provider("openai", [weather])
     fake.says("Sunny.")
     fake.calls(weather, city="Bonn")
     ask(fake, "Is it warm?")
-""",
-    )
-    found.assert_outcomes(failed=1)
-    found.stdout.fnmatch_lines(["*never asked for: calls(weather, {'city': 'Bonn'})*", "*'Is it warm?'*"])
 
-
-def test_a_test_that_fails_itself_says_what_was_asked(pytester):
-    found = run(
-        pytester,
-        """
-def test_it(fake_provider):
+def test_fails_itself(fake_provider):
     fake = fake_provider("openai")
     fake.says("Sunny.")
-    assert ask(fake, "Is it warm?") == "Rain."
+    assert ask(fake, "Is it wet?") == "Rain."
 
-def test_more_than_is_scripted(fake_provider):
+def test_more_is_asked(fake_provider):
     ask(fake_provider("openai"), "Is it cold?")
-""",
-    )
-    found.assert_outcomes(failed=2)
-    found.stdout.fnmatch_lines(["*fake of openai*", "*Is it warm?*", "*nothing left to say*", "*Is it cold?*"])
-
-
-def test_a_test_that_is_expected_to_fail(pytester):
-    found = run(
-        pytester,
-        """
-import pytest
 
 @pytest.mark.xfail(strict=True)
-def test_it(fake_provider):
+def test_expected_to_fail(fake_provider):
     fake_provider("openai").says("Never asked for.")
-""",
+"""
+
+
+def test_scripts_are_kept_or_the_test_fails(pytester):
+    """It says what was asked and what was expected next; a test that is expected to fail is."""
+    pytester.makepyfile(TESTS)
+    found = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    found.assert_outcomes(passed=1, failed=3, xfailed=1)
+    found.stdout.fnmatch_lines(
+        [
+            "*test_more_is_scripted*",
+            "*never asked for: calls(weather, {'city': 'Bonn'})*",
+            "*'Is it warm?'*",
+            "*test_fails_itself*",
+            "*fake of openai*",
+            "*Is it wet?*",
+            "*test_more_is_asked*",
+            "*nothing left to say*",
+            "*Is it cold?*",
+        ]
     )
-    found.assert_outcomes(xfailed=1)
 
 
 def test_it_imports_pytest_alone():
