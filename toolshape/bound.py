@@ -26,7 +26,7 @@ from toolshape.wire.provider import Choice, Provider, Strictness
 if TYPE_CHECKING:
     from toolshape.messages import Message, Repaired
 
-__all__ = ["Bound", "canonical_calls"]
+__all__ = ["Bound", "canonical_calls", "handlers_of"]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
@@ -332,9 +332,14 @@ class Bound:
         return stored.repaired_messages(self.provider, messages, model, repairs)
 
 
+def handlers_of(bound: Bound) -> Handlers:
+    """The handlers of the tools of what is bound."""
+    return bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
 def canonical_calls(bound: Bound, body: Any) -> list[tuple[str | None, JsonObject | None]]:
     """The calls in a response body as these shapes read them, before the arguments are validated."""
-    handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    handlers = handlers_of(bound)
     _, wires, *_ = reading_of(bound.provider, body)
     calls = [call_of(bound.provider.name, handlers, position, wire) for position, wire in enumerate(wires)]
     return [(call.name, call.arguments) for call in calls]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from toolshape.bound import Bound
+from toolshape.bound import Bound, handlers_of
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.messages import conversion_to, read_messages, switched_off
@@ -17,6 +17,7 @@ from toolshape.errors import HistoryError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.history.conversion import Conversion
 from toolshape.history.order import begins_turn
+from toolshape.history.repair import tools_missing
 from toolshape.message_json import message_from_json, message_to_json
 from toolshape.messages import (
     MediaPart,
@@ -125,7 +126,7 @@ class Conversation:
             UsageError: The provider has no histories.
         """
         bound = self.tools.bind(provider)
-        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        handlers = handlers_of(bound)
         found = read_messages(bound.provider, handlers, messages, model, None, bound.fingerprint, self._messages)
         self._append(found)
 
@@ -144,7 +145,7 @@ class Conversation:
         bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
             model = self._asked[1]  # the name that was asked for, whatever it stands for today
-        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        handlers = handlers_of(bound)
         given = list(sendable(results.assistant))
         sent = bound.fingerprint
         spoken = read_messages(provider, handlers, given, model, sent, sent, self._messages) if given else []
@@ -217,12 +218,9 @@ class Conversation:
             converted = self._conversion(bound, model, repairs).of(self._messages)
             self.repairs = tuple(converted.repairs)
         problems = list(converted.problems)
-        missing = histories.rule("tools_missing", model)
-        is_on = missing is not None and "tools_missing" not in switched_off(repairs)
-        if missing is not None and is_on and not request and any(map(calls_in, self._messages)):
-            message, hint = "calls are in the history, and the request has no tools", "give the conversation its tools"
-            evidence = missing.evidence
-            problems.append(Problem(path="tools", rule="tools_missing", message=message, hint=hint, evidence=evidence))
+        missing = None if request or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
+        if missing is not None and any(map(calls_in, self._messages)):
+            problems.append(missing)
         if not converted.messages and not problems:
             hint = "append a message of the user"
             problems.append(
@@ -247,7 +245,7 @@ class Conversation:
         known = self._conversions.get(key)
         if known is not None and known[0] is bound:
             return known[1]
-        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        handlers = handlers_of(bound)
         made = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
         self._conversions[key] = bound, made
         return made

@@ -13,16 +13,21 @@ import tracemalloc
 import types
 import urllib.error
 import urllib.request
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from fakes import FAKED, MODEL, asked, body_of, collected, keywords, path_of
 from jsonschema import Draft202012Validator
 from test_history_rules import ROWS
 
+import toolshape
 from toolshape import CallError, Registry, UsageError, explain, tool
 from toolshape.providers import get
 from toolshape.testing import Fake, Turn
 from toolshape.testing.fake.generate import generated
+from toolshape.wire.histories import HistoryRuleName
+from toolshape.wire.provider import Budget
 
 
 @tool
@@ -747,3 +752,14 @@ def test_what_is_generated_is_admitted(schema):
 def test_texts_of_formats_are_of_them():
     for name, pattern in (("date", r"\d{4}-\d\d-\d\d"), ("uuid", r"[0-9a-f-]{36}"), ("ipv4", r"(\d+\.){3}\d+")):
         assert re.fullmatch(pattern, generated({"type": "string", "format": name}, random.Random(1)))
+
+
+def test_every_wording_is_of_a_rule():
+    """A rule that is renamed, or gone, leaves no words behind."""
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(toolshape.__file__).parent.rglob("*.py"))
+    checks = re.findall(r"def (\w+)\(node: JsonSchema, at: Place\) -> str \| None", source)
+    faults = re.findall(r"RequestFault\(\s*[^,]+,\s*\"(\w+)\"", source)
+    budgets = [f"strict_{name}" for name in Budget._fields]
+    names = {*checks, *faults, *re.findall(r'rule="(\w+)"', source), *get_args(HistoryRuleName), *budgets}
+    for provider in FAKED:
+        assert {one.partition(":")[0] for one in get(provider).wordings} <= names, provider

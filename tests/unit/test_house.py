@@ -70,7 +70,7 @@ LONG_MODULES = {
     "toolshape.testing.laws": 500,
     "toolshape.testing.fake.fake": 325,
     "toolshape.registry": 365,
-    "toolshape.bound": 340,
+    "toolshape.bound": 345,
     "toolshape.conversation": 450,
     "toolshape.errors": 310,
     "toolshape.dispatch.plan": 375,

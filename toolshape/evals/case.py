@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from toolshape.bound import Bound
+from toolshape.bound import Bound, handlers_of
 from toolshape.errors import ResponseError, UsageError
 from toolshape.evals.assign import best_in_order, best_pairs
 from toolshape.evals.compare import Made, Pair, is_happening, made_of, pair_of
@@ -62,7 +62,7 @@ class Case:
             plan = bound.plan(response)
         except ResponseError as error:
             return Verdict(case=self.name, label="failed", score=0.0, error=str(error))
-        handlers = bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        handlers = handlers_of(bound)
         made = [made_of(one.call, one.error, handlers) for one in plan.results]
         score, differences, right = self._judged(made)
         coercions = tuple(one for at in right for one in made[at].coercions)

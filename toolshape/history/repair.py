@@ -4,15 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from toolshape.errors import Problem
 from toolshape.history.contents import CONTENT_RULES, TOOL_RULES, blank_text
 from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, part_path
-from toolshape.wire.histories import NULL
+from toolshape.wire.histories import NULL, Histories
 
-__all__ = ["Progress", "invalidated", "repaired"]
+__all__ = ["Progress", "invalidated", "repaired", "tools_missing"]
 
 _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
@@ -78,6 +79,15 @@ def _is_refused(message: Message, log: Log) -> bool:
     rule = log.rules.active.get("empty_message")
     is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
     return rule is not None and (rule.pattern != NULL or is_null)
+
+
+def tools_missing(histories: Histories, model: str | None) -> Problem | None:
+    """What a provider says of calls in a request that has no tools; ``None`` where it takes them."""
+    rule = histories.rule("tools_missing", model)
+    if rule is None:
+        return None
+    message, hint = "calls are in the history, and the request has no tools", "send the tools again"
+    return Problem(path="tools", rule=rule.name, message=message, hint=hint, evidence=rule.evidence)
 
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:

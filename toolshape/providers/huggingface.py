@@ -48,8 +48,8 @@ def read(body: Any) -> Read | None:
         return None
     if response is body:  # of the router, which links results by their ids
         [sent], calls, finish, cut, ends_in_call = reading
-        told = member(sent, "tool_calls") or ()
-        again = [openai.call(one) for one in told] if len(told) == len(calls) else calls
+        again_sent = member(sent, "tool_calls") or ()
+        again = [openai.call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
         return [sent], again, finish, cut, ends_in_call
     message = _with_objects(response["choices"][0]["message"])
     own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]

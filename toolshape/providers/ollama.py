@@ -110,14 +110,14 @@ def read(body: Any) -> Reading | None:
     calls = [_call(one) for one in member(message, "tool_calls") or ()]
     sent = plain(message)
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
-        told, calls = with_call_ids(
+        items, calls = with_call_ids(
             plain(sent["tool_calls"]),
             calls,
             lambda _: True,
             lambda one, call_id: {**one, "id": call_id},
             leaves_out=True,
         )
-        sent = {**sent, "tool_calls": told}
+        sent = {**sent, "tool_calls": items}
     return Reading([sent], calls, member(body, "done_reason"))
 
 

@@ -129,8 +129,8 @@ def _read_any(body: Any) -> Reading | None:
     if message is None:
         raise ResponseError("a chat completion without choices[0].message", body=body)
     # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
-    told = member(message, "tool_calls")
-    found = [call(one) for one in told] if isinstance(told, list) else []
+    listed = member(message, "tool_calls")
+    found = [call(one) for one in listed] if isinstance(listed, list) else []
     finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: it is ignored, and not sent back.
     calls = [one for one in found if one.id or one.wire_name]

@@ -59,14 +59,14 @@ def read(body: Any) -> Reading | None:
     if not outputs:
         return Reading([], [], None)
     message = member(outputs[-1], "message")
-    told = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
-    calls = [openai.call(call) for call in told if call.get("type") in _OWN]
+    sent = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
+    calls = [openai.call(call) for call in sent if call.get("type") in _OWN]
     assistant = plain(message)
     if not all(is_plain_id(call.id) for call in calls):
-        told, calls = with_call_ids(
-            told, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}
+        sent, calls = with_call_ids(
+            sent, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}
         )
-        assistant = {**assistant, "tool_calls": told}
+        assistant = {**assistant, "tool_calls": sent}
     if isinstance(assistant.get("content"), str):  # in a request the content is a list
         assistant = {**assistant, "content": [{"text": assistant["content"]}]}
     finish = _either(outputs[-1], "finish_reason", "finishReason")

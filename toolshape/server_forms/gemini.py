@@ -176,7 +176,6 @@ WORDINGS: dict[str, Wording] = {
     "arrays_have_items": Wording(_PLACE + ".items: missing field."),
     "string_enums": Wording(_PLACE + ".enum: only allowed for STRING type"),
     "formats": Wording(_PLACE + ".format: only 'enum' and 'date-time' are supported for STRING type"),
-    "objects_have_properties": Wording(_PLACE + ".properties: should be non-empty for OBJECT type"),
     "typed": Wording(_PLACE + ".type: must be specified when not using one_of, any_of or all_of fields"),
     "references_alone": Wording(
         "$ref was set alongside unsupported fields. If a schema node has $ref set, then only description and default can be "

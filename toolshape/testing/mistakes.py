@@ -121,8 +121,8 @@ def _names_the_place(error: CallError, slip: Slip) -> bool:
         return error.code == "truncated_arguments"
     if not slip.paths or error.code == "malformed_arguments":
         return bool(error.problems)
-    told = [problem.path for problem in error.problems]
-    return any(_is_at(one, path) or _is_at(path, one) for one in told for path in slip.paths)
+    paths = [problem.path for problem in error.problems]
+    return any(_is_at(one, path) or _is_at(path, one) for one in paths for path in slip.paths)
 
 
 def _is_at(inner: str, outer: str) -> bool:

@@ -32,11 +32,11 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     for fault in faults:
         places.setdefault(fault.location, fault)
     order = _Order(schema)
-    told = sorted(places.values(), key=order.position)
-    hints = [fault for fault in told if fault.rule == "unknown"][:_MOST_HINTS]
+    shown = sorted(places.values(), key=order.position)
+    hints = [fault for fault in shown if fault.rule == "unknown"][:_MOST_HINTS]
     secrets = Secrets(schema)
-    problems = [_problem(fault, schema, secrets, has_hint=fault in hints) for fault in told[:_MOST_TOLD]]
-    more = len(told) - len(problems)
+    problems = [_problem(fault, schema, secrets, has_hint=fault in hints) for fault in shown[:_MOST_TOLD]]
+    more = len(shown) - len(problems)
     return [*problems, Problem(path="", rule="more", got=str(more), message=f"and {more} more")] if more else problems
 
 

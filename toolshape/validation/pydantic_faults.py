@@ -38,14 +38,14 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
     """
     found, unions = _sorted(errors, expected)
     are_same: dict[Location, bool] = {}
-    told = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
+    faults = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
     for place, inside in unions:
-        told += (
+        faults += (
             [_of_whole_union(place, inside, value)]
             if depth == _DEEPEST_TOLD
             else _of_union(place, inside, value, depth)
         )
-    return told
+    return faults
 
 
 def _sorted(
@@ -154,8 +154,8 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
     if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
         for branch, group in zip(place.branches, groups, strict=True):
             inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
-            told = explained_faults(inside, whole.found, branch.expected, depth + 1)
-            branches.append([one._replace(location=(*place.location, *one.location)) for one in told])
+            faults = explained_faults(inside, whole.found, branch.expected, depth + 1)
+            branches.append([one._replace(location=(*place.location, *one.location)) for one in faults])
     found = meant(branches, place.location)
     return [whole] if found is None else list(found)
 

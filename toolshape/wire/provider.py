@@ -177,7 +177,7 @@ class Provider:
         respond: What a model says as the body of a response.
         unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
         error: A refusal as the headers and the body of its error.
-        wordings: How it words a rule, as recorded.
+        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was left out.
     """
 
     name: str

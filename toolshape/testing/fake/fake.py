@@ -242,7 +242,6 @@ class Fake:
         found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
         if found:
             return self._erred(asked, found[0][0], tuple(why for _, why in found))
-        is_streamed = asked.framing is not None
         with self._lock:
             is_scripted = self._said < len(self._script)
             turn = self._script[self._said] if is_scripted else None
@@ -250,7 +249,7 @@ class Fake:
                 tools = self._tools.values()
                 turn = answers.generated_turn(provider, request, self._chance, tools, self._forms_of)
             if turn is not None:
-                reply, exchange = self._reply(asked, request, turn, is_streamed=is_streamed)
+                reply, exchange = self._reply(asked, request, turn)
                 self._said += is_scripted
                 self.exchanges.append(exchange)
                 return reply
@@ -261,11 +260,11 @@ class Fake:
         if not isinstance(given, (str, Turn)):
             raise UsageError(f"the function that answers gives a Turn or a text, not {given!r}")
         turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
-        reply, exchange = self._reply(asked, request, turn, is_streamed=is_streamed)
+        reply, exchange = self._reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
 
-    def _reply(self, asked: Received, request: RequestRead, turn: Turn, *, is_streamed: bool) -> tuple[Reply, Exchange]:
+    def _reply(self, asked: Received, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
         """A turn as what goes over the wire, and as it is recorded.
 
         Raises:
@@ -274,9 +273,8 @@ class Fake:
         if turn.failure is not None:
             reply, body = answers.error_reply(self._speaker, turn.failure)
             return reply, self._exchange(asked, reply.status, body)
-        said = answers.completion_of(
-            turn, self.provider, request, asked.model or "", self._forms_of, is_streamed=is_streamed
-        )
+        model, is_streamed = asked.model or "", asked.framing is not None
+        said = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
         response = self._speaker.respond(said) if turn.body is None else turn.body
         reply = answers.reply_of(self._speaker, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)

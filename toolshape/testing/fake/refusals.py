@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from toolshape.calls import JsonObject
 from toolshape.dispatch.messages import checked
 from toolshape.errors import ExportError, Problem, ResponseError
+from toolshape.history.repair import tools_missing
 from toolshape.providers import get
 from toolshape.schema.checks import Cited, broken
 from toolshape.schema.limits import GrammarSize, grammar_size
+from toolshape.wire.histories import Histories
 from toolshape.wire.provider import Choice, Provider
 from toolshape.wire.server import Refusal, RequestFault, RequestRead, SentTool
 
@@ -60,7 +62,7 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         yield from _of_tool(_judge(provider, tool), tool)
     yield from _of_choice(provider, request, model)
     if provider.histories is not None:
-        yield from _of_history(provider, request, model)
+        yield from _of_history(provider, provider.histories, request, model)
 
 
 def _size(tool: SentTool) -> GrammarSize:
@@ -157,7 +159,9 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
-def _of_history(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+def _of_history(
+    provider: Provider, histories: Histories, request: RequestRead, model: str | None
+) -> Iterator[RequestFault]:
     try:
         problems = checked(provider, request.body, model)
     except ResponseError:  # no messages: no cited rule says what becomes of them
@@ -166,15 +170,10 @@ def _of_history(provider: Provider, request: RequestRead, model: str | None) -> 
         subject = _subject(problem.message)
         given = str(len(subject))
         yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
-    missing = None if provider.histories is None else provider.histories.rule("tools_missing", model)
-    if missing is not None and not request.tools and not request.native and _has_calls(provider, request):
-        yield RequestFault(
-            "tools", "tools_missing", "calls are in the history, and no tools are sent", missing.evidence
-        )
-
-
-def _has_calls(provider: Provider, request: RequestRead) -> bool:
-    return any(provider.recognises(one) for one in request.messages)
+    missing = tools_missing(histories, model)
+    has_tools = bool(request.tools or request.native)
+    if missing is not None and not has_tools and any(provider.recognises(one) for one in request.messages):
+        yield RequestFault(missing.path, missing.rule, missing.message, missing.evidence)
 
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")

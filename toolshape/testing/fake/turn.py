@@ -29,7 +29,6 @@ class ScriptedCall(NamedTuple):
     name: str
     tool: Tool[..., Any] | None
     arguments: Any
-    slip: Slip | None = None
 
 
 class Turn:
@@ -98,7 +97,7 @@ class Turn:
         if found is not None:
             record_of(found).compile_validation(ValidationSettings(found.name, frozenset()))(canonical)
         made = None if slip is None else _slip(found, name, canonical, slip)
-        self.scripted.append(ScriptedCall(name, found, canonical if made is None else made.payload, made))
+        self.scripted.append(ScriptedCall(name, found, canonical if made is None else made.payload))
         self.is_truncated = self.is_truncated or slip == "truncated"
         return self
 
