@@ -1,4 +1,4 @@
-"""A plugin of pytest: the fixture ``fake_provider``. It imports pytest alone until the fixture is asked for."""
+"""A plugin of pytest: the fixture ``fake_provider``, and ``--toolshape-replay``. It imports pytest alone until it is used."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from toolshape.testing import Fake
     from toolshape.wire.provider import AnyProvider
 
-__all__ = ["FakeProvider", "fake_provider", "pytest_runtest_call"]
+__all__ = [
+    "FakeProvider", "ReplayItem", "fake_provider", "pytest_addoption", "pytest_collection_modifyitems", "pytest_runtest_call",
+]  # fmt: skip
 
 _FAKES = pytest.StashKey["list[Fake]"]()
 
@@ -60,6 +62,59 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     for fake in item.stash.get(_FAKES, []):
         fake.assert_done()
     return result
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of a replay."""
+    group = parser.getgroup("toolshape")
+    group.addoption(
+        "--toolshape-replay", action="append", default=[], metavar="TRACE", help="Replay a trace as one more test."
+    )
+    group.addoption("--toolshape-tools", metavar="MODULE:NAME", help="The tools that traces are replayed with.")
+    parser.addini("toolshape_tools", "The tools that traces are replayed with, as MODULE:NAME.")
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add a test for each trace that is to be replayed."""
+    traces = config.getoption("toolshape_replay")
+    target = config.getoption("toolshape_tools") or config.getini("toolshape_tools")
+    if traces and not target:
+        raise pytest.UsageError(
+            "--toolshape-replay needs --toolshape-tools=MODULE:NAME, or toolshape_tools in the ini-file"
+        )
+    items += [ReplayItem.from_parent(session, name=f"replay of {one}", trace=one, tools=target) for one in traces]
+
+
+class ReplayItem(pytest.Item):
+    """One trace, planned again with the tools of today; it fails where a call that worked no longer does."""
+
+    def __init__(self, *, trace: str, tools: str, **given: Any) -> None:
+        super().__init__(**given)
+        self.trace = trace
+        self.tools = tools
+
+    def runtest(self) -> None:
+        """Replay the trace."""
+        from toolshape.trace import replay  # noqa: PLC0415 - a test run without a trace does not pay for it
+
+        found = replay(self.config.invocation_params.dir / self.trace, self.tools)
+        if found.regressions:
+            raise _RegressionError(str(found))
+        self.add_report_section("call", "replay", str(found))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The regressions without frames."""
+        if isinstance(excinfo.value, _RegressionError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Where it is: the trace."""
+        return self.trace, None, self.name
+
+
+class _RegressionError(Exception):
+    """A call of a trace that worked does not, or works otherwise."""
 
 
 def _told(fake: "Fake") -> str:

@@ -19,7 +19,7 @@ ROOMS = (
     "errors", "parts", "mcp_results", "calls", "results", "context", "messages", "message_json", "schema", "wire",
     "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
-    "testing", "evals", "commands", "cli", "provider", "__main__",
+    "targets", "testing", "evals", "trace", "commands", "cli", "provider", "__main__",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-MODULES = ("toolshape", "toolshape.testing", "toolshape.evals", "toolshape.provider")
+MODULES = ("toolshape", "toolshape.testing", "toolshape.evals", "toolshape.trace", "toolshape.provider")
 
 
 def lines() -> Iterator[str]:

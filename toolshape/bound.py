@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from pydantic_core import from_json
 
@@ -11,22 +11,23 @@ from toolshape.calls import Call, Finding, JsonObject, Loss
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.hooks import Hook
-from toolshape.dispatch.plan import OnProgress, Plan
+from toolshape.dispatch.plan import OnProgress, Plan, watch
 from toolshape.dispatch.receive import reading_of
 from toolshape.dispatch.resolve import call_of
 from toolshape.dispatch.shape import Shape, shapes
-from toolshape.errors import ExportError, Problem, did_you_mean
+from toolshape.errors import ExportError, Problem, ResponseError, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
 from toolshape.results import Result, Results
 from toolshape.schema.values import copied
-from toolshape.tool import Tool
+from toolshape.tool import Tool, record_of
+from toolshape.validation.settings import Validate
 from toolshape.wire.provider import Choice, Provider, Strictness
 
 if TYPE_CHECKING:
     from toolshape.messages import Message, Repaired
 
-__all__ = ["Bound", "canonical_calls", "handlers_of"]
+__all__ = ["Bound", "Observer", "Seen", "canonical_calls", "canonical_validation", "handlers_of", "show"]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
@@ -36,6 +37,27 @@ _OTHER_WORDS: Mapping[Any, str] = {
 _MOST_NAMED = 10
 
 
+class Seen(NamedTuple):
+    """A response whose calls are answered, or which could not be read.
+
+    ``response`` is as it was given, of a stream the pieces that were fed; ``stream`` is then whether it had ``ended``, or
+    was still ``open``. ``outcome`` are the results, or why it could not be read. ``notes`` are what else is known of it.
+    """
+
+    response: Any
+    outcome: Results | ResponseError
+    stream: Literal["ended", "open"] | None = None
+    notes: Mapping[str, Any] = NOTHING_INJECTED
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record`` makes one."""
+
+    def observe(self, bound: "Bound", seen: Seen) -> None:
+        """Take a response; what this raises is logged, and changes no answer."""
+
+
 def _unpickle_bound(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
@@ -43,14 +65,15 @@ def _unpickle_bound(
     rules: Mapping[str, bool] | bool | None,
     annotates: bool,
     hooks: Sequence[Hook],
+    observers: Sequence[Observer],
 ) -> "Bound":
-    return Bound(tools, provider, strict, rules, annotates=annotates, hooks=hooks)
+    return Bound(tools, provider, strict, rules, annotates=annotates, hooks=hooks, observers=observers)
 
 
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_fingerprint", "_handlers", "_made_of", "_shapes", "provider")
+    __slots__ = ("_fingerprint", "_handlers", "_made_of", "_observers", "_shapes", "provider", "strict")
 
     def __init__(
         self,
@@ -61,10 +84,13 @@ class Bound:
         *,
         annotates: bool = False,
         hooks: Sequence[Hook] = (),
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.provider = provider
+        self.strict: Strictness = strict
         tools = tuple(tools)
-        self._made_of = (tools, provider, strict, rules, annotates, hooks)
+        self._made_of = (tools, provider, strict, rules, annotates, hooks, observers)
+        self._observers = observers
         self._shapes: dict[str, Shape] = {}
         self._handlers = Handlers(self._shapes, hooks)
         self._fingerprint = ""
@@ -120,6 +146,11 @@ class Bound:
     def _request_error(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
         problem = Problem(path=path, rule=rule, message=message, hint=hint)
         return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools, in the order of the export."""
+        return self._made_of[0]
 
     def is_strict(self, name: str) -> bool:
         """Whether a tool, by its own name, is shown in strict form.
@@ -221,11 +252,23 @@ class Bound:
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
-        return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        if not self._observers:
+            return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        try:
+            plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        except ResponseError as error:
+            show(self, Seen(response, error))
+            raise
+        watch(plan, lambda results: show(self, Seen(response, results)))
+        return plan
 
     def collector(self) -> Collector:
         """A collector: feed it a stream of this provider, and it returns each call once it is complete."""
-        return Collector(self.provider, self._handlers)
+
+        def watch_stream(plan: Plan, pieces: Sequence[Any], has_ended: bool) -> None:
+            watch(plan, lambda results: show(self, Seen(pieces, results, "ended" if has_ended else "open")))
+
+        return Collector(self.provider, self._handlers, watch_stream if self._observers else None)
 
     def parse(self, response: Any) -> list[Call]:
         """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
@@ -240,6 +283,8 @@ class Bound:
         on_progress: OnProgress | None = None,
     ) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
+        if self._observers:
+            return self.plan(response).run(inject=inject, limit=limit, on_progress=on_progress)
         plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
         return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
 
@@ -252,7 +297,7 @@ class Bound:
         on_progress: OnProgress | None = None,
     ) -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
-        plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        plan = self.plan(response)
         return await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
@@ -332,9 +377,28 @@ class Bound:
         return stored.repaired_messages(self.provider, messages, model, repairs)
 
 
+def show(bound: Bound, seen: Seen, *others: Observer) -> None:
+    """Show a response to the observers of what is bound, and to others, each once."""
+    for observer in {id(one): one for one in (*bound._observers, *others)}.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        try:
+            observer.observe(bound, seen)
+        except Exception:  # an observer may raise anything, which is no failure of a call
+            import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+            logging.getLogger("toolshape").exception("%r failed at a response of %s", observer, bound.provider.name)
+
+
 def handlers_of(bound: Bound) -> Handlers:
     """The handlers of the tools of what is bound."""
     return bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
+def canonical_validation(bound: Bound, wire_name: str) -> Validate | None:
+    """Validates canonical arguments by the rules of a tool at a provider; ``None`` where there is no such tool."""
+    shape = bound._shapes.get(wire_name)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    if shape is None:
+        return None
+    return record_of(shape.tool).compile_validation(shape.settings._replace(back=None, drops=None))
 
 
 def canonical_calls(bound: Bound, body: Any) -> list[tuple[str | None, JsonObject | None]]:

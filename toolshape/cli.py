@@ -18,11 +18,13 @@ from toolshape.wire.provider import Strictness
 try:
     import click
 
+    from toolshape.commands.evaluation import evaluation
     from toolshape.commands.output import say, show_error, show_table
+    from toolshape.commands.replaying import replaying
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
-from toolshape.commands.targets import TargetError, injected, registry_of, registry_of_tool, tool_of
+from toolshape.targets import TargetError, injected, registry_of, registry_of_tool, tool_of
 
 __all__ = ["main"]
 
@@ -207,6 +209,10 @@ def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) ->
             show_error(result.text)
     if not result.ok:
         raise SystemExit(1)
+
+
+main.add_command(evaluation)
+main.add_command(replaying)
 
 
 def _standard_input() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from toolshape.bound import Bound, canonical_calls
+from toolshape.bound import Bound, Observer, canonical_calls
 from toolshape.calls import JsonObject
 from toolshape.dispatch.hooks import Hook, refuse_no_hook
 from toolshape.dispatch.plan import OnProgress
@@ -28,7 +28,7 @@ __all__ = ["Registry", "lenient"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-H = TypeVar("H", bound=Hook)
+H = TypeVar("H", bound="Hook | Observer")
 _Key: TypeAlias = tuple[str, str]
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
 
@@ -69,6 +69,7 @@ class Registry:
         self._bounds: dict[_Key, Bound] = {}
         self._used: dict[_Key, Provider] = {}
         self._hooks: tuple[Hook, ...] = ()
+        self._observers: tuple[Observer, ...] = ()
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
@@ -166,10 +167,14 @@ class Registry:
           ``Result.unwrap``) stands as it is, anything else is logged and hidden as ``tool_crashed``.
         - Each ``proceed()`` runs the rest anew, as the next ``attempt``.
 
+        An ``Observer``, as ``toolshape.trace.record(path)``, is around whole responses instead: it is shown each once its
+        calls are answered, refused ones too, and changes nothing.
+
         Args:
             hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``; or ``async def``, which awaits
                 ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a hook that is ``def`` makes
-                calls run one after another; where all hooks are async, plain tools run in threads of one loop.
+                calls run one after another; where all hooks are async, plain tools run in threads of one loop. Or an
+                ``Observer``.
 
         Returns:
             The hook, so that this decorates.
@@ -177,9 +182,13 @@ class Registry:
         Raises:
             UsageError: It cannot be called with a context and ``proceed``.
         """
-        refuse_no_hook(hook)
+        given: Any = hook
+        is_observer = isinstance(given, Observer)
+        if not is_observer:
+            refuse_no_hook(given)
         with self._lock:
-            self._hooks = (*self._hooks, hook)
+            self._observers = (*self._observers, given) if is_observer else self._observers
+            self._hooks = self._hooks if is_observer else (*self._hooks, given)
             self._bounds = {}
         return hook
 
@@ -204,10 +213,14 @@ class Registry:
 
     def __reduce__(self) -> Any:
         options = {"strict": self._strict, "coerce": self._coerce, "feedback": self._feedback}
-        return _unpickle_registry, (list(self._tools.values()), options), (dict(self._used), self._hooks)
+        return (
+            _unpickle_registry,
+            (list(self._tools.values()), options),
+            (dict(self._used), self._hooks, self._observers),
+        )
 
-    def __setstate__(self, state: tuple[dict[_Key, Provider], tuple[Hook, ...]]) -> None:
-        used, self._hooks = state
+    def __setstate__(self, state: tuple[dict[_Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]) -> None:
+        used, self._hooks, self._observers = state
         self._used.update(used)  # which providers it was bound to decides whose a response is
 
     def __repr__(self) -> str:
@@ -234,7 +247,7 @@ class Registry:
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""
         made = Registry(tools, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
-        made._used, made._hooks = dict(self._used), self._hooks
+        made._used, made._hooks, made._observers = dict(self._used), self._hooks, self._observers
         return made
 
     def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
@@ -255,15 +268,18 @@ class Registry:
             raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
         with self._lock:
-            bounds, tools, hooks = (
+            bounds, tools, hooks, observers = (
                 self._bounds,
                 self._tools,
                 self._hooks,
+                self._observers,
             )  # a tool that is added meanwhile begins others
         bound = bounds.get(key)
         if bound is None or bound.provider is not found:
             annotates = self._feedback == "json"
-            made = Bound(tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks)
+            made = Bound(
+                tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks, observers=observers
+            )
             with self._lock:
                 bound = bounds[key] = made
                 self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
@@ -315,7 +331,9 @@ class Registry:
         """
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
-        return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress)
+        return bound.dispatch(
+            response if self._observers else body, inject=inject, limit=limit, on_progress=on_progress
+        )
 
     async def adispatch(
         self,
@@ -329,7 +347,9 @@ class Registry:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
-        return await bound.adispatch(body, inject=inject, limit=limit, on_progress=on_progress)
+        return await bound.adispatch(
+            response if self._observers else body, inject=inject, limit=limit, on_progress=on_progress
+        )
 
     def _bound_for(self, body: Any, provider: AnyProvider | None) -> Bound:
         """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.

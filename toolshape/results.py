@@ -9,10 +9,11 @@ from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessag
 from toolshape.errors import CallError
 from toolshape.parts import Part, Text
 
-__all__ = ["Answered", "Result", "Results", "sendable"]
+__all__ = ["REFUSED", "Answered", "Result", "Results", "sendable"]
 
 _MOST_SHOWN = 20
-_REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
+REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
+"""The codes of errors for which a tool is not run, as its arguments are not what it takes."""
 
 
 class Result(NamedTuple):
@@ -49,7 +50,7 @@ class Result(NamedTuple):
         time this is asked for, by validating it once more: a tool that changed its arguments has not changed these, and
         a validator that gives another value each time gives another here.
         """
-        if self.error is not None and self.error.code in _REFUSED:
+        if self.error is not None and self.error.code in REFUSED:
             return None
         if self.received is not None:
             return copy.deepcopy(self.received)

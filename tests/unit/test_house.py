@@ -19,6 +19,8 @@ LIBRARIES = {
     "toolshape.testing.strategies": {"hypothesis"},
     "toolshape.cli": {"click"},
     "toolshape.commands.output": {"click", "rich"},
+    "toolshape.commands.evaluation": {"click"},
+    "toolshape.commands.replaying": {"click"},
     # For the type checker only.
     "toolshape.tool": {"typing_extensions"},
     "toolshape.registry": {"typing_extensions"},
@@ -31,6 +33,8 @@ LIBRARIES = {
 # importlib.util (a thirtieth each).
 LAZY = {
     ("toolshape.errors", "difflib"),
+    ("toolshape.bound", "logging"),
+    ("toolshape.trace.recorder", "fcntl"),
     ("toolshape.providers", "pkgutil"),
     ("toolshape.providers", "importlib.metadata"),
     ("toolshape.validation.coercion", "importlib.util"),
@@ -69,11 +73,11 @@ LONG_MODULES = {
     "toolshape.schema.normalise": 370,
     "toolshape.testing.laws": 500,
     "toolshape.testing.fake.fake": 325,
-    "toolshape.registry": 365,
-    "toolshape.bound": 345,
+    "toolshape.registry": 385,
+    "toolshape.bound": 415,
     "toolshape.conversation": 450,
     "toolshape.errors": 310,
-    "toolshape.dispatch.plan": 375,
+    "toolshape.dispatch.plan": 390,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,
 }

@@ -1,17 +1,19 @@
 """Rows in; a table on a terminal, plain columns elsewhere."""
 
+import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from toolshape.report import table
 
-__all__ = ["say", "show_error", "show_table"]
+__all__ = ["progress", "say", "show_error", "show_table"]
 
 _STYLES: Mapping[str, str] = {"refused": "bold red", "finding": "yellow", "yes": "green", "ok": "green"}
 
@@ -42,3 +44,17 @@ def show_error(text: str) -> None:
         Console(stderr=True).print(Text("Error: ", style="bold red") + Text(text, style=""))
     else:
         click.echo(f"Error: {text}", err=True)
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int) -> Generator[Callable[[str], object]]:
+    """Show how much of some work is done, on a terminal's standard error; call what this gives at each piece.
+
+    Args:
+        what: What is done.
+        total: How many pieces there are.
+    """
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda now: shown.update(task, advance=1, description=now)

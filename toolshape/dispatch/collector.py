@@ -1,7 +1,7 @@
 """A stream in; each call as soon as it is complete, and at the end a plan of all of them, out."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.handler import Handlers
@@ -14,7 +14,10 @@ from toolshape.wire.bodies import member, model_of
 from toolshape.wire.provider import Provider
 from toolshape.wire.stream_events import Decoder
 
-__all__ = ["Collector"]
+__all__ = ["Collector", "WatchStream"]
+
+WatchStream: TypeAlias = Callable[[Plan, Sequence[Any], bool], None]
+"""Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
 
 
 class Collector:
@@ -24,11 +27,25 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
-    __slots__ = ("_complete", "_decoder", "_handlers", "_last", "_model", "_provider", "_response")
+    __slots__ = (
+        "_complete",
+        "_decoder",
+        "_fed",
+        "_handlers",
+        "_is_closed",
+        "_last",
+        "_model",
+        "_provider",
+        "_response",
+        "_watch",
+    )
 
-    def __init__(self, provider: Provider, handlers: Handlers) -> None:
+    def __init__(self, provider: Provider, handlers: Handlers, watch: WatchStream | None = None) -> None:
         self._provider = provider
         self._handlers = handlers
+        self._watch = watch
+        self._fed: list[Any] = []  # kept where somebody watches
+        self._is_closed = False
         self._decoder = Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
@@ -48,6 +65,8 @@ class Collector:
         Raises:
             ResponseError: It is no event of this provider's; what came before it is kept.
         """
+        if self._watch is not None:
+            self._fed.append(chunk)
         return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
 
     def close(self) -> list[Call]:
@@ -59,6 +78,7 @@ class Collector:
         Raises:
             ResponseError: Nothing of what came was an event of this provider's.
         """
+        self._is_closed = True
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
         if not self._is_of_this_provider():
             raise ResponseError(self._not_a_stream(), body=self._last)
@@ -79,7 +99,10 @@ class Collector:
         assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
-        return Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        plan = Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        if self._watch is not None:
+            self._watch(plan, tuple(self._fed), self._is_closed)
+        return plan
 
     @property
     def model(self) -> str | None:

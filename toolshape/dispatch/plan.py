@@ -17,6 +17,7 @@ from toolshape.dispatch.handler import Handler, Handlers
 from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.dispatch.receive import sendable_name
 from toolshape.dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape.dispatch.watch import Watch
 from toolshape.errors import UsageError
 from toolshape.execution.failures import is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
@@ -30,7 +31,7 @@ from toolshape.wire.provider import Provider, Read
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["OnProgress", "Plan"]
+__all__ = ["OnProgress", "Plan", "watch"]
 
 _MOST_HINTS = 10  # of a response, for names that nobody has
 OnProgress: TypeAlias = Callable[[Progress], object]
@@ -50,10 +51,11 @@ class Plan:
     already, what has not been run reads as ``not_run``, what began and has not finished as ``cancelled``.
     """
 
-    __slots__ = ("_is_plain", "calls", "results")
+    __slots__ = ("_is_plain", "_watch", "calls", "results")
     calls: list[Call]
     results: Results
     _is_plain: bool
+    _watch: Watch | None
 
     @staticmethod
     def of(provider: Provider, reading: Read, handlers: Handlers) -> "Plan":
@@ -96,7 +98,7 @@ class Plan:
         plan.calls, plan.results = calls, results
         results.calls, results.answers, results.assistant = calls, answers, assistant
         results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-        results.waiting, plan._is_plain = ready, is_plain
+        results.waiting, plan._is_plain, plan._watch = ready, is_plain, None
         return plan
 
     def __repr__(self) -> str:
@@ -127,7 +129,11 @@ class Plan:
             UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
                 that is not here; nothing was run.
         """
-        return self._run(None if only is None else _listed(only), inject, limit, on_progress)
+        chosen, watch = None if only is None else _listed(only), self._watch
+        if watch is None:
+            return self._run(chosen, inject, limit, on_progress)
+        with watch.during(self.results):
+            return self._run(chosen, inject, limit, on_progress)
 
     def _run(  # noqa: C901 - a frame of its own for a step would be a twentieth of a scalar dispatch
         self,
@@ -221,7 +227,10 @@ class Plan:
                 nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
-        results = self.results
+        results, watch = self.results, self._watch
+        if watch is not None:
+            with watch.during(results):  # another plan, so that a run that nobody watches has no frame more
+                return await self._again().arun(inject=inject, only=only, limit=limit, on_progress=on_progress)
         if self._is_plain and only is None and limit is None:
             ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
         else:
@@ -237,6 +246,12 @@ class Plan:
         if not task.cancelled():  # by itself, which reads as cancelled
             task.result()
         return results
+
+    def _again(self) -> "Plan":
+        """The same plan, of which nobody is told."""
+        plan = Plan()
+        plan.calls, plan.results, plan._is_plain, plan._watch = self.calls, self.results, self._is_plain, None
+        return plan
 
     def _claimed(
         self, only: list[Call | str] | None, inject: Mapping[str, Any], limit: int | None, *, is_async: bool
@@ -368,3 +383,8 @@ async def _finished(value: Any) -> Any:
     from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
     return await aio.finished(value)
+
+
+def watch(plan: Plan, tell: Callable[[Results], None]) -> None:
+    """Have somebody told of the results of a plan, once nothing of them waits or runs any more."""
+    plan._watch = Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users

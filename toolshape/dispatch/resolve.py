@@ -1,16 +1,41 @@
 """A call on the wire in; the call resolved to its tool, or the error that answers it, out."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolshape.calls import Call, WireCall
-from toolshape.dispatch.handler import Handlers
+from toolshape.calls import Call, Coercion, JsonObject, WireCall
+from toolshape.dispatch.handler import Handler, Handlers
 from toolshape.dispatch.receive import sendable_name
 from toolshape.errors import CallError, Problem
+from toolshape.execution.failures import validation_error
 from toolshape.results import Result
+from toolshape.validation.settings import Validate
 from toolshape.wire.ids import generated_id, id_seed, sendable_id
 
-__all__ = ["call_of", "error_result", "refuse_cut", "unknown"]
+__all__ = ["Received", "call_of", "error_result", "received_by", "refuse_cut", "unknown"]
+
+
+class Received(NamedTuple):
+    """What a function would get of a call, as JSON, and the coercions; or why it is refused."""
+
+    arguments: JsonObject | None
+    coercions: tuple[Coercion, ...]
+    error: CallError | None
+
+
+def received_by(handler: Handler, arguments: Any, validate: Validate | None = None) -> Received:
+    """Validate arguments, and write what the function would get of them; nothing is run.
+
+    Args:
+        handler: The handler of the tool.
+        arguments: They, as they came.
+        validate: Validates them, where that is not the handler's own way.
+    """
+    try:
+        validated, coercions = (validate or handler.validate)(arguments)
+        return Received(handler.written(validated), coercions, None)
+    except BaseException as error:  # a user validator may raise anything
+        return Received(None, (), validation_error(error, tool=handler.wire_name))
 
 
 def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:

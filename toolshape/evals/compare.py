@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 from toolshape.calls import Call, Coercion, JsonObject
 from toolshape.dispatch.handler import Handlers
+from toolshape.dispatch.resolve import received_by
 from toolshape.errors import CallError, UsageError
 from toolshape.evals.expect import Expect, is_matched
 from toolshape.evals.matchers import Matcher, is_same
 from toolshape.evals.verdict import Difference
+from toolshape.results import REFUSED
 from toolshape.tool import Tool, record_of
 from toolshape.validation.settings import ValidationSettings
 
@@ -42,10 +44,9 @@ def made_of(call: Call, error: CallError | None, handlers: Handlers) -> Made:
     """A call of a plan as its function would get it, without running that."""
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
-    if handler is None or (error is not None and error.code != "not_run"):
+    if handler is None or (error is not None and error.code in REFUSED):
         return Made(call, None if handler is None else handler.tool, given, None, (), error)
-    validated, coercions = handler.validate(call.arguments_raw)
-    return Made(call, handler.tool, given, handler.written(validated), coercions, None)
+    return Made(call, handler.tool, given, *received_by(handler, call.arguments_raw))
 
 
 def pair_of(expected: Expect, made: Made) -> Pair:

@@ -4,13 +4,18 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any, TypeAlias
 
+from toolshape.bound import Bound, Observer, Seen, handlers_of, show
 from toolshape.calls import JsonObject
 from toolshape.conversation import Conversation
 from toolshape.dispatch.outbound import histories_of
-from toolshape.errors import UsageError
-from toolshape.evals.case import Case
+from toolshape.dispatch.outcomes import failed, succeeded
+from toolshape.dispatch.plan import Plan
+from toolshape.dispatch.receive import reading_of
+from toolshape.errors import ResponseError, ToolError, UsageError
+from toolshape.evals.case import Case, judged
 from toolshape.evals.run import Run
 from toolshape.evals.verdict import Verdict
 from toolshape.failures.explain import explain
@@ -42,7 +47,14 @@ class Model:
 
 
 async def evaluate(
-    tools: Registry, cases: Iterable[Case], models: Mapping[str, Model], *, trials: int = 1, limit: int = 8
+    tools: Registry,
+    cases: Iterable[Case],
+    models: Mapping[str, Model],
+    *,
+    trials: int = 1,
+    limit: int = 8,
+    record: Observer | None = None,
+    on_verdict: Callable[[Verdict], object] | None = None,
 ) -> Run:
     """Ask each model each case, and judge what it calls; no tool is run.
 
@@ -51,7 +63,9 @@ async def evaluate(
         cases: The cases; each must say what the model is asked.
         models: The models, by the names that reports call them.
         trials: How often each case is asked.
-        limit: How many requests are under way at once.
+        limit: How many cases are under way at once.
+        record: Is shown every response with its case, model, trial and label, as are the observers of the tools.
+        on_verdict: Takes each verdict as soon as there is one, in the order in which they come.
 
     Returns:
         A verdict for each case, model and trial. One whose request failed is ``failed``, and says why.
@@ -65,32 +79,87 @@ async def evaluate(
         raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"two cases are called {twice[0]!r}")
+    for number, what in ((trials, "trials"), (limit, "limit")):
+        given: Any = number
+        if not (type(given) is int and given > 0):
+            raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
     gate = asyncio.Semaphore(limit)
+    others = () if record is None else (record,)
 
-    async def judged(case: Case, name: str, trial: int) -> Verdict:
+    async def verdict_on(case: Case, name: str, trial: int) -> Verdict:
         async with gate:
-            verdict = await _judged(tools, case, models[name])
-        return replace(verdict, model=name, trial=trial)
+            made, seen = await _questioned(tools, case, models[name])
+        verdict = replace(made, model=name, trial=trial)
+        bound = tools.bind(models[name].provider, models[name].strict)
+        for one in seen:
+            notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
+            show(bound, one._replace(notes=notes), *others)
+        if on_verdict is not None:
+            on_verdict(verdict)
+        return verdict
 
-    work = [judged(case, name, trial) for case in asked for name in models for trial in range(trials)]
+    work = [verdict_on(case, name, trial) for case in asked for name in models for trial in range(trials)]
     return Run(verdicts=tuple(await asyncio.gather(*work)))
 
 
-async def _judged(tools: Registry, case: Case, model: Model) -> Verdict:
+async def _questioned(tools: Registry, case: Case, model: Model) -> tuple[Verdict, list[Seen]]:
+    """Ask a model one case, to its end; the verdict, and every response."""
     provider = get(model.provider)
+    bound = tools.bind(provider, model.strict)
     conversation = Conversation(tools, case.messages.messages if isinstance(case.messages, Conversation) else ())
     if isinstance(case.messages, str):
         conversation.user(case.messages)
-    request = conversation.request(provider, model=model.name, strict=model.strict)
-    messages = request.pop(histories_of(provider).key)
-    try:
-        if inspect.iscoroutinefunction(model.ask):
-            response = await model.ask(request, messages)
+    plans: list[Plan] = []
+    seen: list[Seen] = []
+    while True:
+        request = conversation.request(provider, model=model.name, strict=model.strict)
+        messages = request.pop(histories_of(provider).key)
+        try:
+            response = await _asked(model, request, messages)
+        except Exception as error:  # whatever the client raises
+            failure = explain(error, bound)
+            said = f"{failure.kind}: {failure.message or type(error).__name__}"
+            return Verdict(case=case.name, label="failed", score=0.0, error=said, steps=len(plans) + 1), seen
+        try:
+            plan = _unwatched(bound, response)
+        except ResponseError as error:
+            seen.append(Seen(response, error))
+            return Verdict(case=case.name, label="failed", score=0.0, error=str(error), steps=len(plans) + 1), seen
+        plans.append(plan)
+        seen.append(Seen(response, plan.results))
+        if len(plans) == case.most_steps or not await asyncio.to_thread(_answer, plan, case):
+            return judged(case, plans, handlers_of(bound)), seen
+        conversation += plan.results
+
+
+async def _asked(model: Model, request: JsonObject, messages: list[Any]) -> Any:
+    if inspect.iscoroutinefunction(model.ask):
+        return await model.ask(request, messages)
+    response = await asyncio.to_thread(model.ask, request, messages)
+    return await response if inspect.isawaitable(response) else response
+
+
+def _unwatched(bound: Bound, response: Any) -> Plan:
+    """The plan of a response, of which no observer is told yet.
+
+    Raises:
+        ResponseError: It is not a response of this provider's family.
+    """
+    return Plan.of(bound.provider, reading_of(bound.provider, response), handlers_of(bound))
+
+
+def _answer(plan: Plan, case: Case) -> bool:
+    """Answer the calls of a plan as a case says; whether there were any, and each has an answer."""
+    answers = {one if isinstance(one, str) else one.name: value for one, value in case.answers.items()}
+    if not plan.calls or any(one[2].name not in answers for one in plan.results.waiting):
+        return False
+    for position, call, handler, validated, coercions in plan.results.waiting:
+        value = answers[handler.name]
+        try:
+            value = value(**handler.written(validated)) if callable(value) else value
+        except ToolError as error:
+            plan.results.answers[position] = failed(call, handler, coercions, error, perf_counter())
         else:
-            response = await asyncio.to_thread(model.ask, request, messages)
-            response = await response if inspect.isawaitable(response) else response
-    except Exception as error:  # whatever the client raises
-        failure = explain(error, tools.bind(provider, model.strict))
-        said = f"{failure.kind}: {failure.message or type(error).__name__}"
-        return Verdict(case=case.name, label="failed", score=0.0, error=said)
-    return case.compare(tools.bind(provider, model.strict), response)
+            plan.results.answers[position] = succeeded(call, handler, coercions, value, 0.0)
+    plan.results.waiting = ()
+    return bool(answers)

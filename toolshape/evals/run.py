@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from toolshape.calls import Coercion
+from toolshape.errors import UsageError
 from toolshape.evals.matchers import Matcher
-from toolshape.evals.verdict import Verdict
+from toolshape.evals.page import page_of
+from toolshape.evals.verdict import RIGHT, Difference, Verdict
 
 __all__ = ["Comparison", "Run", "Share", "wilson"]
 
-_RIGHT = ("right", "right_after_coercion")
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
 
@@ -33,7 +35,10 @@ class Share(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs of the same cases and trials: how many are right in the one alone; ``chance`` is a two-sided sign test's."""
+    """Two runs of the same cases: how many of these are right more often in the one, and in the other.
+
+    ``chance`` is a two-sided sign test's: how often as uneven a split, or one more so, comes of models that are as good.
+    """
 
     better: int
     worse: int
@@ -83,23 +88,50 @@ class Run:
 
     def share(self) -> Share:
         """How many trials were right; those that failed count among them."""
-        right = [one.label in _RIGHT for one in self.verdicts]
-        by_case = [all(one.label in _RIGHT for one in self.verdicts if one.case == case) for case in self.cases]
+        right = [one.label in RIGHT for one in self.verdicts]
+        by_case = [all(one.label in RIGHT for one in self.verdicts if one.case == case) for case in self.cases]
         low, high = wilson(sum(right), len(right))
         return Share(sum(right), len(right), low, high, sum(by_case) / len(by_case) if by_case else 0.0)
 
     def compare(self, other: "Run") -> Comparison:
-        """Compare with another run, trial by trial; trials that one of them lacks are left out."""
-        mine = {(one.case, one.trial): one.label in _RIGHT for one in self.verdicts}
-        theirs = {(one.case, one.trial): one.label in _RIGHT for one in other.verdicts}
+        """Compare with another run, case by case; a case that one of them lacks is left out.
+
+        Args:
+            other: A run of the same models, at each of which the cases are then compared; or, if either is of one model
+                alone, as ``run.of(model)``, of another.
+
+        Raises:
+            UsageError: They are of several models, which are not the same.
+        """
+        by_model = len(self.models) > 1 or len(other.models) > 1
+        if by_model and set(self.models) != set(other.models):
+            raise UsageError("two runs of several models are compared where these are the same: choose one with of()")
+        mine, theirs = (_shares(one, by_model=by_model) for one in (self, other))
         both = mine.keys() & theirs.keys()
-        better = sum(mine[one] and not theirs[one] for one in both)
-        worse = sum(theirs[one] and not mine[one] for one in both)
+        better = sum(mine[one] > theirs[one] for one in both)
+        worse = sum(mine[one] < theirs[one] for one in both)
         return Comparison(better, worse, _sign_test(better, worse))
+
+    def to_html(self, title: str = "Evaluation") -> str:
+        """One page for people who look: it loads nothing, and works without JavaScript.
+
+        Args:
+            title: What the page is called.
+        """
+        return page_of(self, title)
 
     def to_json_lines(self) -> str:
         """Each verdict as a line of JSON."""
         return "".join(f"{json.dumps(_as_json(one), ensure_ascii=False, default=str)}\n" for one in self.verdicts)
+
+    @classmethod
+    def from_json_lines(cls, given: str) -> "Run":
+        """A run that ``to_json_lines`` wrote; where matchers were expected, there are their texts.
+
+        Raises:
+            UsageError: A line is no verdict.
+        """
+        return cls(verdicts=tuple(_of_json(line) for line in given.splitlines() if line.strip()))
 
     def __str__(self) -> str:
         head = ["case", *self.models]
@@ -111,15 +143,23 @@ class Run:
 
     def _cell(self, case: str, model: str) -> str:
         own = [one for one in self.verdicts if one.case == case and one.model == model]
-        return f"{sum(one.label in _RIGHT for one in own)} of {len(own)}"
+        return f"{sum(one.label in RIGHT for one in own)} of {len(own)}"
 
     def _first_difference(self, case: str, model: str) -> str:
         """What was wrong first, in a line."""
         for one in self.verdicts:
-            if one.case == case and one.model == model and one.label not in _RIGHT:
+            if one.case == case and one.model == model and one.label not in RIGHT:
                 said = one.error or "; ".join(map(str, one.differences[:1]))
                 return f"{case}, {model}, trial {one.trial}: {said[:_LONGEST_DIFFERENCE]}"
         return ""
+
+
+def _shares(run: Run, *, by_model: bool) -> dict[tuple[str, str], float]:
+    """The share of the trials of each case that are right."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    for one in run.verdicts:
+        found.setdefault((one.case, one.model if by_model else ""), []).append(one.label in RIGHT)
+    return {key: sum(each) / len(each) for key, each in found.items()}
 
 
 def _sign_test(better: int, worse: int) -> float:
@@ -152,10 +192,21 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
             }
             for one in verdict.differences
         ],
-        "coercions": [{"path": one.path, "rule": one.rule} for one in verdict.coercions],
+        "coercions": [one._asdict() for one in verdict.coercions],
         "finish": verdict.finish,
         "error": verdict.error,
+        "steps": verdict.steps,
     }
+
+
+def _of_json(line: str) -> Verdict:
+    try:
+        given = json.loads(line)
+        differences = tuple(Difference(**one) for one in given.pop("differences"))
+        coercions = tuple(Coercion(**one) for one in given.pop("coercions"))
+        return Verdict(**given, differences=differences, coercions=coercions)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"no verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
 
 
 def _plain(value: Any) -> Any:

@@ -5,9 +5,11 @@ from typing import Any, Literal, TypeAlias
 
 from toolshape.calls import Coercion
 
-__all__ = ["Difference", "DifferenceKind", "Label", "Verdict"]
+__all__ = ["RIGHT", "Difference", "DifferenceKind", "Label", "Verdict"]
 
 Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
+RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
+"""The labels of a case that was answered as it should be."""
 DifferenceKind: TypeAlias = Literal[
     "missing_call", "extra_call", "forbidden_call", "unknown_tool", "refused_arguments", "value", "order"
 ]
@@ -51,6 +53,7 @@ class Verdict:
     ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or ``failed``,
     where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the share of the
     expected calls that were made, each by the share of its arguments, an extra call counting as one that is wrong.
+    ``finish`` is why the last response ended; ``steps`` is how often the model was asked.
     """
 
     case: str
@@ -62,3 +65,4 @@ class Verdict:
     error: str = ""
     model: str = ""
     trial: int = 0
+    steps: int = 1

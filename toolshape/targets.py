@@ -13,7 +13,16 @@ from toolshape.errors import ToolshapeError, did_you_mean
 from toolshape.registry import Registry
 from toolshape.tool import Tool, as_tool
 
-__all__ = ["TargetError", "injected", "load", "registry_of", "registry_of_tool", "tool_of"]
+__all__ = [
+    "TargetError",
+    "absolute",
+    "injected",
+    "load",
+    "registry_beside",
+    "registry_of",
+    "registry_of_tool",
+    "tool_of",
+]
 
 
 class TargetError(Exception):
@@ -92,8 +101,11 @@ def _of_file(path: Path) -> ModuleType:
     """The module in a file; what is beside it can be imported by it, as when Python runs a script."""
     if not path.is_file():
         raise TargetError(f"there is no file {path}")
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_as_target"
-    spec = importlib.util.spec_from_file_location(name, path)
+    known = sys.modules.get(path.stem)
+    if getattr(known, "__file__", None) == str(path.resolve()) and known is not None:
+        return known  # so that two targets of one file are of one module
+    name = path.stem if known is None else f"{path.stem}_as_target"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} is not a Python file")
     sys.path.insert(0, str(path.resolve().parent))
@@ -128,6 +140,13 @@ def _only_registry(module: ModuleType, target: str) -> Registry:
     return next(iter(found.values()))
 
 
+def absolute(target: str) -> str:
+    """The same target, wherever it is loaded: a file by its whole path."""
+    place, colon, path = target.rpartition(":") if _has_name(target) else (target, "", "")
+    is_file = place.endswith(".py") or "/" in place or "\\" in place
+    return f"{Path(place).absolute()}{colon}{path}" if is_file else target
+
+
 def registry_of(target: str) -> Registry:
     """The registry that a target names, or one of the single tool or function that it names.
 
@@ -136,6 +155,16 @@ def registry_of(target: str) -> Registry:
     """
     found = load(target)
     return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
+
+
+def registry_beside(target: str) -> Registry:
+    """The one registry of the module that a target is in.
+
+    Raises:
+        TargetError: There is none, or there are several.
+    """
+    place = target.rpartition(":")[0] if _has_name(target) else target
+    return _only_registry(_module(place, place), place)
 
 
 def registry_of_tool(target: str) -> tuple[Registry, str]:

@@ -1,0 +1,665 @@
+"""Traces: what is recorded of a response, what never is, and what a replay says of it."""
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+from toolshape import Injected, Registry, ResponseError, ToolError, UsageError, tool
+from toolshape.evals import Case, Expect, Model, evaluate
+from toolshape.trace import record, recorded, replay, stages
+from toolshape.trace.spans import Span, lines_in, over_spans, spans_of
+from toolshape.validation.coercion import RULES
+
+
+@tool
+def weather(city: str, days: int = 1, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say what the weather will be."""
+    if city == "Atlantis":
+        raise ToolError("there is no such place")
+    return f"{city}: sun for {days} days"
+
+
+class Card(BaseModel):
+    number: str
+    holder: str = ""
+
+
+@tool
+def pay(card: Card, amount: float, cards: list[Card] | None = None) -> str:
+    """Pay."""
+    return "paid"
+
+
+@tool
+def login(user: str, password: SecretStr, pin: Annotated[int, Field(json_schema_extra={"writeOnly": True})] = 0) -> str:
+    """Log in."""
+    return "in"
+
+
+@tool
+async def search(query: str, key: Injected[str]) -> str:
+    """Search with a key of the application's."""
+    return f"{query} with {key}"
+
+
+def body(*calls, text=None, model="gpt-5"):
+    made = [
+        {
+            "id": f"c{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+        }
+        for at, (name, given) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": text, **({"tool_calls": made} if made else {})}
+    choice = {"index": 0, "finish_reason": "tool_calls" if made else "stop", "message": message}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "model": model, "choices": [choice]}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "calls.jsonl"
+
+
+def observed(path, *tools, keep: Any = "all", redact=(), **options):
+    registry = Registry(tools or [weather], **options)
+    registry.around(record(path, keep=keep, redact=redact))
+    return registry
+
+
+def test_a_line_has_the_response_and_its_outcome(path):
+    tools = observed(path)
+    given = body(("weather", '{"city": "Bonn", "days": "2"}'), ("weather", {"city": "Atlantis"}), ("wether", {}))
+    results = tools.bind("openai", False).dispatch(given)
+    [line] = lines(path)
+    assert line["body"] == given
+    assert (line["provider"], line["strict"], line["model"], line["request_id"]) == (
+        "openai",
+        False,
+        "gpt-5",
+        "chatcmpl-1",
+    )
+    assert line["tools"] == tools.bind("openai", False).fingerprint
+    assert line["finish"] == "tool_calls"
+    first, second, third = line["outcome"]
+    assert first["arguments"] == {"city": "Bonn", "days": 2, "unit": "celsius"}
+    assert first["coercions"] == [["days", "number_text"]]
+    assert first["elapsed"] == round(results[0].elapsed, 6)
+    assert (second["ok"], second["error"]) == (False, {"code": "tool_error", "problems": []})
+    assert third["error"]["code"] == "unknown_tool"
+    definitions = json.loads((path.parent / f"calls.jsonl.tools/{line['tools']}.json").read_text())
+    assert definitions["tools"] == tools.export("openai", strict=False)
+    assert path.stat().st_mode & 0o77 == 0  # nobody else may read it
+
+
+def test_each_way_of_running_is_recorded_once(path):
+    """``dispatch``, ``adispatch``, a plan in parts, a stream; a plan that is not run is not."""
+    tools = observed(path, weather, search)
+    bound = tools.bind("openai")
+    call = ("weather", {"city": "Bonn"})
+    tools.dispatch(body(call))
+    asyncio.run(tools.adispatch(body(call)))
+    bound.dispatch(json.dumps(body(call)))
+    asyncio.run(bound.adispatch(json.dumps(body(call)).encode()))
+    assert len(lines(path)) == 4
+    assert ["text" in one for one in lines(path)] == [False, False, True, True]
+    plan = bound.plan(body(call, ("search", {"query": "x"})))
+    plan.run(only=["c0"])
+    assert len(lines(path)) == 4
+    plan.run(inject={"key": "k"})
+    plan.run()
+    assert [one["ok"] for one in lines(path)[4]["outcome"]] == [True, True]
+
+    async def in_parts():
+        plan = bound.plan(body(call, ("search", {"query": "x"})))
+        await asyncio.gather(plan.arun(only=["c1"], inject={"key": "k"}), plan.arun(only=["c0"]))
+
+    asyncio.run(in_parts())
+    assert len(lines(path)) == 6
+    bound.plan(body(call))
+    with pytest.raises(UsageError):
+        bound.dispatch(body(("search", {"query": "x"})))
+    assert len(lines(path)) == 6
+    assert "k" not in {one["arguments"].get("key") for line in lines(path) for one in line["outcome"]}
+
+
+def test_a_stream_is_recorded_with_what_it_did_not_finish(path):
+    tools = observed(path)
+    collector = tools.bind("openai").collector()
+    part = {"index": 0, "id": "c0", "function": {"name": "weather", "arguments": '{"city": "Bo'}}
+    first = {"choices": [{"index": 0, "delta": {"tool_calls": [part]}}], "model": "gpt-5", "id": "r1"}
+    collector.feed(first)
+    collector.plan().run()
+    part = {"index": 0, "function": {"arguments": 'nn"}'}}
+    text = json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [part]}, "finish_reason": "tool_calls"}]})
+    collector.feed(f"data: {text}\n\ndata: [DO")
+    collector.feed(b"NE]\n\n")
+    collector.close()
+    collector.plan().run()
+    cut, whole = lines(path)
+    assert (cut["stream"], cut["stream_ended"], cut["model"], cut["request_id"]) == ([first], False, "gpt-5", "r1")
+    assert (len(whole["stream"]), whole["stream_ended"]) == (3, True)
+    assert cut["outcome"][0]["error"]["code"] == "truncated_arguments"
+    assert whole["outcome"][0]["arguments"]["city"] == "Bonn"
+    assert not replay(path, tools).changes
+
+
+def test_what_cannot_be_read_is_recorded(path):
+    tools = observed(path, keep="failed")
+    with pytest.raises(ResponseError):
+        tools.bind("openai").dispatch("<html>bad gateway</html>")
+    with pytest.raises(ResponseError):
+        tools.bind("openai").dispatch(b"\xff\xfe")
+    assert [one["text"] for one in lines(path)] == ["<html>bad gateway</html>", "\udcff\udcfe"]
+    assert not replay(path, tools).changes
+
+
+def test_only_failures_are_kept_by_default(path):
+    tools = observed(path, keep="failed")
+    tools.dispatch(body(("weather", {"city": "Bonn", "days": "2"})))
+    tools.dispatch(body(text="Hello."))
+    assert lines(path) == []
+    tools.dispatch(body(("weather", {"city": "Bonn"}), ("weather", {"days": 1})))
+    tools.dispatch(body(("weather", {"city": "Atlantis"})))
+    assert [[one["ok"] for one in line["outcome"]] for line in lines(path)] == [[True, False], [False]]
+
+
+def test_an_evaluation_is_recorded_with_its_cases(path):
+    replies = iter([body(("weather", {"city": "Bonn"})), body(("weather", {"city": "Rome"})), "no"])
+    case = Case("bonn", "How is it in Bonn?", expected=[Expect(weather, city="Bonn")])
+    models = {"m": Model("openai", lambda request, messages: next(replies), "gpt-5")}
+    asyncio.run(evaluate(Registry([weather]), [case], models, trials=3, limit=1, record=record(path)))
+    assert [line["notes"]["label"] for line in lines(path)] == ["wrong", "failed"]
+    assert lines(path)[0]["notes"] == {"case": "bonn", "model": "m", "trial": 1, "label": "wrong"}
+    assert not replay(path, Registry([weather])).changes
+
+
+def test_an_observer_that_fails_changes_no_answer(path, caplog):
+    path.mkdir()
+    tools = observed(path)
+    assert tools.dispatch(body(("weather", {"city": "Bonn"}))).ok
+    assert "failed at a response of openai" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": "some"}, "keep= is"),
+        ({"redact": "pay.card"}, "takes several"),
+        ({"redact": ["card"]}, "tool.field"),
+        ({"redact": ["pay..x"]}, "tool.field"),
+    ],
+)
+def test_what_is_asked_is_checked(path, options, message):
+    with pytest.raises(UsageError, match=message):
+        record(path, **options)
+
+
+def test_a_redacted_place_that_is_none_keeps_nothing(path, caplog):
+    """A misspelt place would let through what it was to hold back."""
+    tools = observed(path, pay, redact=["pay.card.nmber"])
+    assert tools.dispatch(body(("pay", {"card": {"number": "4111"}, "amount": 1}))).ok
+    assert lines(path) == []
+    assert "has no field 'nmber'" in caplog.text
+
+
+SECRET = "hunter2-hunter2"
+SECRETS = [
+    ("login", {"user": "a", "password": SECRET}),
+    ("login", {"user": "a", "password": SECRET, "pin": 735911}),
+    ("login", f'{{"user": "a", "password": "{SECRET}"'),
+    ("login", f'{{"password": "{SECRET}", "password": "x", "user": "a"}}'),
+    ("login", f"```{SECRET}```"),
+    ("login", f'"{SECRET}"'),
+    ("login", [SECRET]),
+    ("login", {"user": "a", "passwrd": SECRET}),
+    ("login", {"user": {"password": SECRET}, "password": 1}),
+    ("login", {"user": "a", SECRET: 1}),
+    ("login", {"arguments": {"user": "a", "password": SECRET}}),
+    ("login", {"user": "a", "password": {"value": SECRET}}),
+    ("login", {"user": "a", "password": [SECRET]}),
+    ("login", {"user": "a", "password": "x", "pin": SECRET}),
+    ("log_in", {"user": "a", "password": SECRET}),
+    ("pay", {"card": {"number": SECRET, "holder": "x"}, "amount": 1}),
+    ("pay", {"card": SECRET, "amount": 1}),
+    ("pay", {"card": json.dumps({"number": SECRET}), "amount": 1}),
+    ("pay", {"card": {"number": "x"}, "amount": 1, "cards": [{"number": SECRET}]}),
+    ("pay", {"card": {"number": "x"}, "amount": 1, "cards": {"number": SECRET}}),
+]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "json-schema"])
+@pytest.mark.parametrize(("name", "arguments"), SECRETS)
+def test_secrets_are_never_written(path, provider, name, arguments):
+    tools = observed(
+        path, login, pay, weather, redact=["pay.card.number", "pay.cards.number"], coerce={"ignore_extra": True}
+    )
+    if provider == "openai":
+        given: Any = body((name, arguments), text=f"I use {SECRET}.")
+    elif provider == "anthropic":
+        block = {"type": "tool_use", "id": "t1", "name": name, "input": arguments}
+        content = [{"type": "text", "text": f"I use {SECRET}."}, block]
+        given = {"id": "m1", "type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use"}
+    else:
+        given = {"name": name, "arguments": arguments}
+    tools.bind(provider).dispatch(given)
+    tools.bind(provider).dispatch(json.dumps(given))
+    written = path.read_text(encoding="utf-8")
+    assert written.count("\n") == 2
+    for secret in (SECRET, "735911"):
+        assert secret not in written
+    assert not replay(path, tools).changes
+
+
+def test_what_is_no_secret_is_kept(path):
+    tools = observed(path, pay, weather, redact=["*.number"])
+    tools.dispatch(body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"})))
+    tools.dispatch(body(("weather", {"city": "Bonn"})))
+    first, second = lines(path)
+    assert first["body"] == body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"}))
+    assert "body" in second  # *.number is no field of any tool here: the field is card.number
+    tools = observed(path, pay, redact=["*.card.number"])
+    tools.dispatch(body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"})))
+    assert lines(path)[2]["calls"][0]["arguments"] == {"card": {"number": "****", "holder": "Ann"}, "amount": "3"}
+
+
+def test_stages_of_a_call(path):
+    tools = observed(path)
+    given = body(("weather", '{"city": "Bonn", "days": "2"}'), ("weather", {"days": "x"}))
+    tools.bind("openai", False).dispatch(given)
+    with path.open("rb") as file:
+        [one] = recorded(file)
+    first, second = stages(one, tools)
+    assert first.raw == given["choices"][0]["message"]["tool_calls"][0]
+    assert first.read == '{"city": "Bonn", "days": "2"}'
+    assert (first.resolved, first.canonical) == ("weather", {"city": "Bonn", "days": "2"})
+    assert first.validated == {"city": "Bonn", "days": 2, "unit": "celsius"}
+    assert (first.refused, [one.rule for one in first.coerced]) == (None, ["number_text"])
+    assert first.result["ok"]
+    assert second.refused is not None
+    assert [one.rule for one in second.refused.problems] == ["missing", "int_type"]
+
+
+def weather_without_default(city: str, days: int) -> str:
+    """Say."""
+    return ""
+
+
+def weather_with_another_default(city: str, days: int = 3, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say."""
+    return ""
+
+
+def weather_of_fewer_units(city: str, days: int = 1, unit: Literal["celsius"] = "celsius") -> str:
+    """Say."""
+    return ""
+
+
+def weather_of_any_days(city: str, days: Any = 1, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say."""
+    return ""
+
+
+def weather_of_float_days(city: str, days: str = "1", unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "today", "kinds", "paths"),
+    [
+        ({"city": "Bonn"}, weather.function, [], []),
+        ({"city": "Bonn"}, weather_without_default, ["now_refused"], ["days"]),
+        ({"city": "Bonn"}, weather_with_another_default, ["other_value"], ["days"]),
+        ({"city": "Bonn", "unit": "fahrenheit"}, weather_of_fewer_units, ["now_refused"], ["unit"]),
+        ({"city": "Bonn", "days": "x"}, weather_of_any_days, ["now_accepted"], []),
+        ({"city": "Bonn", "days": "2"}, weather_of_any_days, ["other_value"], ["days"]),
+        ({"city": "Bonn", "days": "2"}, weather_of_float_days, ["other_value"], ["days"]),
+        ({"city": "Bonn", "days": "x", "unit": "k"}, weather_of_any_days, ["other_error"], []),
+        ({"city": "Bonn"}, None, ["now_refused"], []),
+    ],
+)
+def test_what_has_changed_is_named(path, arguments, today, kinds, paths):
+    observed(path).bind("openai").dispatch(body(("weather", arguments)))
+    tools = Registry([tool(name="weather")(today)] if today else [login])
+    found = replay(path, tools)
+    assert [one.kind for one in found.changes] == kinds
+    assert [place for one in found.changes for place in one.paths] == paths
+    regressions = [kind for kind in kinds if kind not in ("now_accepted", "other_error", "other_coercion")]
+    assert [one.kind for one in found.regressions] == regressions
+    assert all(one.stages is not None for one in found.changes)
+    assert json.loads(found.to_json_lines().splitlines()[0])["changes"] == len(kinds)
+    assert str(found).endswith(f"1 responses, 1 calls, {len(kinds)} changes, {len(regressions)} of them regressions")
+
+
+COERCED = {
+    "empty_as_no_arguments": ("nothing", ""),
+    "json_text": ("listed", {"tags": '["a"]'}),
+    "number_text": ("weather", {"city": "Bonn", "days": "2"}),
+    "text_from_integer": ("weather", {"city": 45128}),
+    "integral_float": ("weather", {"city": "Bonn", "days": 2.0}),
+    "null_as_default": ("weather", {"city": "Bonn", "days": None}),
+    "null_text": ("maybe", {"number": "null"}),
+    "enum_case": ("weather", {"city": "Bonn", "unit": "Celsius"}),
+    "bool_text": ("flag", {"on": "true"}),
+    "scalar_as_list": ("listed", {"tags": "a"}),
+    "ignore_extra": ("weather", {"city": "Bonn", "colour": "red"}),
+    "repair_json": ("weather", '{"city": "Bonn",}'),
+}
+
+
+@tool
+def nothing() -> str:
+    """Take nothing."""
+    return ""
+
+
+@tool
+def listed(tags: list[str]) -> str:
+    """Take some tags."""
+    return ""
+
+
+@tool
+def maybe(number: int | None) -> str:
+    """Take a number, or none."""
+    return ""
+
+
+@tool
+def flag(on: bool) -> str:
+    """Take a flag."""
+    return ""
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_coercion_that_is_switched_off_is_a_regression(path, rule):
+    every = [weather, nothing, listed, maybe, flag]
+    observed(path, *every, coerce=dict.fromkeys(RULES, True)).bind("openai", False).dispatch(body(COERCED[rule]))
+    [line] = lines(path)
+    assert [one for _, one in line["outcome"][0]["coercions"]] == [rule]
+    assert not replay(path, Registry(every, coerce=dict.fromkeys(RULES, True))).changes
+    found = replay(path, Registry(every, coerce={**dict.fromkeys(RULES, True), rule: False}))
+    assert [(one.kind, one.line, one.tool) for one in found.regressions] == [("now_refused", 1, COERCED[rule][0])]
+
+
+def test_a_validator_that_crashes_gives_the_same_report_twice(path):
+    class Odd(BaseModel):
+        x: int
+
+        @field_validator("x")
+        @classmethod
+        def check(cls, value: int) -> int:
+            raise OSError("gone")
+
+    @tool
+    def odd(value: Odd) -> str:
+        """Crash."""
+        return ""
+
+    @tool(name="odd")
+    def sound(value: dict[str, int]) -> str:
+        """Do not."""
+        return ""
+
+    observed(path, sound).dispatch(body(("odd", {"value": {"x": 1}})))
+    tools = Registry([odd])
+    first, second = replay(path, tools), replay(path, tools)
+    assert first.to_json_lines() == second.to_json_lines()
+    assert [one.kind for one in first.changes] == ["now_refused"]
+
+
+MODULE = '''
+from typing import Literal
+from toolshape import Registry, tool
+
+@tool
+def weather(city: str, days: int = {default}, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say what the weather will be."""
+    return ""
+
+tools = Registry([weather])
+'''
+
+
+@pytest.fixture
+def target(tmp_path):
+    """A registry of today by name, whose default is another one than was recorded."""
+    file = tmp_path / "today.py"
+    file.write_text(MODULE.format(default=3))
+    return f"{file}:tools"
+
+
+@pytest.fixture
+def long_trace(path):
+    """400 responses, every third of them changed today."""
+    bound = observed(path).bind("openai")
+    for number in range(400):
+        bound.dispatch(body(("weather", {"city": "Bonn"} if number % 3 == 0 else {"city": "Bonn", "days": number + 1})))
+    return path
+
+
+def make_pool():
+    from multiprocessing import get_context
+
+    return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+
+
+class Dying(Executor):
+    """An executor whose first jobs succeed, and which breaks then."""
+
+    def __init__(self, many: int) -> None:
+        self.left = many
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.left -= 1
+        future: Future[Any] = Future()
+        if self.left < 0:
+            future.set_exception(BrokenProcessPool("a worker died"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_executors_give_the_same_report(long_trace, target):
+    here = replay(long_trace, target)
+    assert (here.responses, len(here.regressions)) == (400, 134)
+    assert [one.line for one in here.changes] == list(range(1, 401, 3))
+    for executor in (make_pool, ThreadPoolExecutor):
+        found = replay(long_trace, target, executor)
+        assert (str(found), found.to_json_lines()) == (str(here), here.to_json_lines())
+    with ThreadPoolExecutor(2) as pool:
+        assert replay(long_trace, target, pool) == here
+        assert pool.submit(int).result() == 0  # it is still the application's
+
+
+def test_an_executor_that_breaks_is_made_anew_where_it_can_be(long_trace, target):
+    here = replay(long_trace, target)
+    made = []
+
+    def make():
+        made.append(Dying(3))
+        return made[-1]
+
+    assert replay(long_trace, target, make) == here
+    assert len(made) > 2
+    with pytest.raises(UsageError, match=r"the span that ends at byte \d+ was the last"):
+        replay(long_trace, target, Dying(3))
+    with pytest.raises(UsageError, match="3 executors broke one after another, and no span"):
+        replay(long_trace, target, lambda: Dying(0))
+
+
+def test_a_replay_that_cannot_begin_says_why(path, target, tmp_path):
+    with pytest.raises(UsageError, match="there is no file"):
+        replay(path, target)
+    observed(path).dispatch(body(("weather", {"city": "Bonn"})))
+    with pytest.raises(UsageError, match="import the tools"):
+        replay(path, Registry([weather]), make_pool)
+    for executor in (None, ThreadPoolExecutor):
+        with pytest.raises(UsageError, match="there is no file"):
+            replay(path, f"{tmp_path}/nowhere.py:tools", executor)
+
+
+@given(
+    texts=st.lists(st.binary(max_size=12).map(lambda one: one.replace(b"\n", b"")), max_size=12),
+    ends=st.booleans(),
+    size=st.integers(1, 40),
+)
+@settings(deadline=None)
+def test_spans_have_each_line_once(tmp_path_factory, texts, ends, size):
+    content = b"\n".join(texts) + (b"\n" if ends and texts else b"")
+    file = tmp_path_factory.mktemp("spans") / "f"
+    file.write_bytes(content)
+    spans = spans_of(str(file), len(content), size)
+    assert b"".join(line for span in spans for line in lines_in(span)) == content
+    assert list(over_spans(lambda span: [*lines_in(span)], spans, None)) == [[*lines_in(one)] for one in spans]
+
+
+def test_lines_that_are_none_are_counted(path):
+    tools = observed(path)
+    tools.dispatch(body(("weather", {"city": "Bonn"})))
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"version": 1, "provi')
+    tools.dispatch(body(("weather", {"city": "Bonn"})))
+    with path.open("ab") as file:
+        file.write(b'{"version": 99}\n[1]\n\n' + whole[:-10])
+    found = replay(path, tools)
+    assert (found.responses, found.unreadable) == (2, (2, 4, 5, 7))
+    assert "4 lines unreadable" in str(found)
+
+
+WRITER = """
+import json, sys
+from toolshape import Registry, tool
+from toolshape.trace import record
+
+@tool
+def weather(city: str) -> str:
+    '''Say.'''
+    return "x" * 3000
+
+tools = Registry([weather])
+tools.around(record(sys.argv[1], keep="all"))
+print("ready", flush=True)
+number = 0
+while number < int(sys.argv[2]):
+    number += 1
+    tools.dispatch({"name": "weather", "arguments": {"city": sys.argv[3] * 2000}}, provider="json-schema")
+"""
+
+
+def writer(path, many, name):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(many), name], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_several_processes_write_and_are_killed(path):
+    """Every line that is whole reads, whoever is killed and when; those of the others are all there."""
+    kept = [writer(path, 200, name) for name in "ab"]
+    for round_ in range(4):
+        victim = writer(path, 10_000_000, "v")
+        assert victim.stdout is not None
+        victim.stdout.readline()
+        time.sleep(0.05 * (round_ + 1))
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+        victim.stdout.close()
+    for one in kept:
+        assert one.stdout is not None
+        assert one.wait(60) == 0
+        one.stdout.close()
+    cities = [line["body"]["arguments"]["city"][0] for line in _readable(path)]
+    assert (cities.count("a"), cities.count("b")) == (200, 200)
+    assert cities.count("v") > 0
+    unreadable = len(path.read_bytes().splitlines()) - len(cities)
+    assert unreadable <= 4  # at most the line that each victim was writing
+
+
+def _readable(path):
+    for line in path.read_bytes().splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def test_a_registry_with_a_recorder_is_pickled(path):
+    tools = pickle.loads(pickle.dumps(observed(path)))
+    tools.dispatch(body(("weather", {"city": "Bonn"})))
+    assert tools.subset(["weather"]).dispatch(body(("weather", {"city": "Bonn"}))).ok
+    assert len(lines(path)) == 2
+
+
+def test_command_line(long_trace, target, tmp_path):
+    def run(*given):
+        done = subprocess.run(
+            [sys.executable, "-m", "toolshape", "replay", *given], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, _ = run(str(long_trace), target)
+    assert code == 1
+    assert out.splitlines()[0].startswith("regression: line 1, weather (openai, gpt-5): other value at days: ")
+    assert out.splitlines()[-1] == "400 responses, 400 calls, 134 changes, 134 of them regressions"
+    code, out, _ = run(str(long_trace), target, "--workers", "2", "--json")
+    assert (code, out) == (1, replay(long_trace, target).to_json_lines())
+    code, out, _ = run(str(long_trace), target, "--stages")
+    assert '  canonical: {"city": "Bonn"}' in out
+    same = tmp_path / "same.py"
+    same.write_text(MODULE.format(default=1))
+    assert run(str(long_trace), f"{same}:tools") == (
+        0,
+        "400 responses, 400 calls, 0 changes, 0 of them regressions\n",
+        "",
+    )
+    code, _, error = run(str(long_trace), "nowhere:tools")
+    assert code == 2
+    assert "nowhere" in error
+
+
+def test_pytest_replays(pytester_run, path):
+    observed(path).bind("openai").dispatch(body(("weather", {"city": "Bonn"})))
+    code, out = pytester_run("--toolshape-replay", str(path), "--toolshape-tools", "today.py:tools")
+    assert code == 1
+    assert "regression: line 1, weather (openai, gpt-5): other value at days" in out
+    code, out = pytester_run("--toolshape-replay", str(path), "--toolshape-tools", "same.py:tools")
+    assert (code, "1 passed" in out) == (0, True)
+    code, out = pytester_run("--toolshape-replay", str(path))
+    assert code == 4
+    assert "needs --toolshape-tools" in out
+
+
+@pytest.fixture
+def pytester_run(tmp_path):
+    (tmp_path / "today.py").write_text(MODULE.format(default=3))
+    (tmp_path / "same.py").write_text(MODULE.format(default=1))
+
+    def run(*given):
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *given]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def test_span_is_a_plain_record():
+    assert Span("f", 0, 1) == pickle.loads(pickle.dumps(Span("f", 0, 1)))
