@@ -8,14 +8,17 @@ from datetime import date
 from typing import Any, Literal
 
 import pytest
+from click.testing import CliRunner
 from fakes import asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from toolshape import Registry, UsageError, tool
+from toolshape import Registry, ToolError, UsageError, tool
+from toolshape.cli import main
 from toolshape.evals import (
     Case,
+    Difference,
     Expect,
     Model,
     Run,
@@ -33,6 +36,7 @@ from toolshape.evals.assign import best_in_order, best_pairs
 from toolshape.evals.run import wilson
 from toolshape.providers import get
 from toolshape.testing import Fake
+from toolshape.trace import replay
 
 
 class Unit(enum.Enum):
@@ -393,10 +397,179 @@ def test_intervals(right, total, low, high):
 
 
 def test_comparisons():
-    def run(*labels):
-        return Run(verdicts=tuple(Verdict(case=str(at), label=one, score=0) for at, one in enumerate(labels)))
+    def run(*labels, model="m"):
+        each = enumerate(labels)
+        return Run(verdicts=tuple(Verdict(case=str(at), label=one, score=0, model=model) for at, one in each))
 
     clear = run(*["right"] * 9).compare(run(*["wrong"] * 9))
     assert (clear.better, clear.worse, round(clear.chance, 4)) == (9, 0, 0.0039)
     assert str(clear) == "better in 9, worse in 0: a difference (p = 0.004)"
     assert run("right").compare(run("right")).chance == 1
+    both = Run(verdicts=(*run("right"), *run("wrong", model="n")))
+    assert both.compare(both)[:2] == (0, 0)
+    assert both.compare(Run(verdicts=(*run("wrong"), *run("right", model="n"))))[:2] == (1, 1)
+    assert both.of("m").compare(both.of("n"))[:2] == (1, 0)
+    with pytest.raises(UsageError, match="choose one with of"):
+        both.compare(run("right"))
+
+
+def test_cases_are_compared_and_not_their_trials():
+    """A hundred trials of one case are no hundred cases."""
+
+    def run(*labels):
+        return Run(verdicts=tuple(Verdict(case="x", label=one, score=0, trial=at) for at, one in enumerate(labels)))
+
+    assert run(*["right"] * 100).compare(run(*["wrong"] * 100))[:2] == (1, 0)
+    assert run("right", "wrong").compare(run("wrong", "right"))[:2] == (0, 0)
+    assert run("right").compare(run("wrong", "right"))[:2] == (1, 0)
+
+
+ANSWERS = {weather: lambda city, days, **others: f"{city}: sun for {days} days", "search": ["a", "b"]}
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_several_steps_count_together(provider):
+    """Each answer is what a case says, the calls of all steps are judged together, and no tool is run."""
+    with Fake(provider, REGISTRY) as fake:
+        fake.calls(weather, city="Bonn")
+        fake.calls(search, query="sun in Bonn")
+        fake.says("It will be sunny.")
+        case = Case(
+            "two steps",
+            "How is it in Bonn?",
+            expected=[Expect(weather, city="Bonn"), Expect(search, query=containing("Bonn"))],
+            order="same",
+            answers=ANSWERS,
+        )
+        run = asyncio.run(evaluate(REGISTRY, [case], {"m": Model(provider, asks(fake), "m")}))
+        [verdict] = run
+        assert (verdict.label, verdict.score, verdict.steps, verdict.finish) == ("right", 1.0, 3, "stop")
+        assert "Bonn: sun for 1 days" in str(fake.exchanges[1].request)
+        assert not fake.refused
+        fake.assert_done()
+    assert Run.from_json_lines(run.to_json_lines()) == run
+
+
+def test_steps_end_where_a_case_has_no_answer():
+    def refuse(**arguments):
+        raise ToolError("no such place")
+
+    def steps(fake, **more):
+        case = Case("x", "Go.", extra="any", **more)
+        with fake:
+            [verdict] = asyncio.run(evaluate(REGISTRY, [case], {"m": Model("openai", asks(fake), "m")}))
+        return verdict
+
+    fake = Fake("openai", REGISTRY)
+    fake.calls(move, to="left", steps=1)
+    assert steps(fake, answers=ANSWERS).steps == 1
+    fake = Fake("openai", REGISTRY)
+    for _ in range(3):
+        fake.calls(weather, city="Bonn")
+    assert steps(fake, answers=ANSWERS, most_steps=3).finish == "tool_calls"
+    fake = Fake("openai", REGISTRY)
+    fake.calls(weather, city="Bonn")
+    fake.says("I do not know.")
+    verdict = steps(fake, answers={weather: refuse}, expected=[Expect(weather, city="Bonn")])
+    assert (verdict.label, verdict.steps) == ("right", 2)
+    assert "no such place" in str(fake.exchanges[1].request)
+    fake = Fake("openai", REGISTRY)
+    fake.calls(weather, city="Bonn", slip="missing")
+    fake.calls(weather, city="Bonn")
+    fake.says("Sunny.")
+    assert steps(fake, answers=ANSWERS).steps == 3  # the model reads what was wrong, and tries again
+    fake = Fake("openai", REGISTRY)
+    fake.calls(weather, city="Bonn")
+    fake.fails(500)
+    assert (steps(fake, answers=ANSWERS).label, len(fake.exchanges)) == ("failed", 2)
+    with pytest.raises(UsageError, match="most_steps="):
+        Case("x", most_steps=0)
+
+
+def test_each_verdict_is_told_as_it_comes():
+    told: list[Verdict] = []
+    models = {"m": Model("openai", lambda request, messages: response())}
+    cases = [Case("a", "Go."), Case("b", "Go.", expected=[Expect(move, to="left", steps=1)])]
+    run = asyncio.run(evaluate(REGISTRY, cases, models, on_verdict=told.append))
+    assert sorted(told, key=lambda one: one.case) == [*run]
+
+
+MODULE = """
+from toolshape import Registry, tool
+from toolshape.evals import Case, Expect, Model
+
+@tool
+def weather(city: str, days: int = 1) -> str:
+    "Say."
+    raise AssertionError
+
+tools = Registry([weather])
+cases = [
+    Case("bonn", "How is it in Bonn?", expected=[Expect(weather, city="Bonn")]),
+    Case("none", "Hello.", expected=[]),
+]
+
+def asking(city):
+    def ask(request, messages):
+        call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": {"city": city}}}
+        made = {"role": "assistant", "content": None, "tool_calls": [call] if "Bonn" in str(messages) else []}
+        return {"choices": [{"finish_reason": "stop", "message": made}]}
+    return ask
+
+models = {"good": Model("openai", asking("Bonn")), "bad": Model("openai", asking("Rome"))}
+"""
+
+
+def test_command_line(tmp_path):
+    file = tmp_path / "judged.py"
+    file.write_text(MODULE)
+    cases, models = f"{file}:cases", f"--models={file}:models"
+
+    def run(*given):
+        done = CliRunner().invoke(main, ["eval", cases, models, *map(str, given)])
+        return done.exit_code, done.output
+
+    code, out = run("--trials", 2, "--lines", tmp_path / "run.jsonl", "--html", tmp_path / "run.html")
+    assert code == 1
+    assert out.splitlines() == [
+        "case  good                                     bad",
+        "bonn  2 of 2                                   0 of 2",
+        "none  2 of 2                                   2 of 2",
+        "all   4 of 4 (51% to 100%), every trial: 100%  2 of 4 (15% to 85%), every trial: 50%",
+        "bonn, bad, trial 0: weather.city: expected 'Bonn', got 'Rome'",
+        "good beside bad: better in 1, worse in 0: no evidence of a difference (p = 1.000)",
+    ]
+    assert len(Run.from_json_lines((tmp_path / "run.jsonl").read_text())) == 8
+    assert "Evaluation of" in (tmp_path / "run.html").read_text()
+    assert run("--model", "good")[0] == 0
+    assert run("--least", 0.5)[0] == 0
+    code, out = run("--against", tmp_path / "run.jsonl", "--record", tmp_path / "calls.jsonl", "--least", 0)
+    assert out.splitlines()[-1].endswith("better in 0, worse in 0: no evidence of a difference (p = 1.000)")
+    assert not replay(tmp_path / "calls.jsonl", f"{file}:tools").changes
+    code, out = run("--json", "--least", 0)
+    assert [json.loads(line)["label"] for line in out.splitlines()] == ["right", "wrong", "right", "right"]
+    for wrong, said in (
+        (["--model", "goof"], 'did you mean "good"'),
+        (["--tools", f"{file}:nothing"], "nothing"),
+        (["--against", file], "no verdict"),
+        (["--against", tmp_path / "gone"], "cannot be read"),
+    ):
+        code, out = run(*wrong)
+        assert (code, said in out) == (2, True), out
+    done = CliRunner().invoke(main, ["eval", f"{file}:tools", models])
+    assert "no list of toolshape.evals.Case" in done.output
+    done = CliRunner().invoke(main, ["eval", cases, "--models", cases])
+    assert "no mapping from names" in done.output
+
+
+def test_the_page_holds_what_a_model_wrote_as_text():
+    """Nothing that a model, a case or a title says is mark-up."""
+    hostile = '</code><script>alert(1)</script><img src="http://x/"> \u202e'
+    difference = Difference(kind="value", tool=hostile, path=hostile, expected=hostile, actual={hostile: hostile})
+    verdict = Verdict(
+        case=hostile, label="wrong", score=0, differences=(difference,), error=hostile, model=hostile, finish=hostile
+    )
+    page = Run(verdicts=(verdict,)).to_html(hostile)
+    assert page.count("<script>") == 1
+    assert "<img" not in page
+    assert "<bdi>" in page
