@@ -155,6 +155,17 @@ def frameworks(session: nox.Session, name: str) -> None:
     session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=EVERY)
 
 
+@nox.session(python="3.11")
+def bfcl(session: nox.Session) -> None:
+    # Our verdicts on gold calls beside those of bfcl_eval's checker, which is installed without the clients that it names.
+    session.install(".")
+    place = Path(session.create_tmp(), "bfcl")
+    session.run("python", "-m", "venv", str(place))
+    parsers = ["tree_sitter==0.21.3", "tree-sitter-java==0.21.0", "tree-sitter-javascript==0.21.4"]
+    session.run(str(place / "bin" / "pip"), "install", "--quiet", "--no-deps", "bfcl_eval", *parsers, external=True)
+    session.run("python", "benchmarks/bfcl.py", "--python", str(place / "bin" / "python"))
+
+
 @nox.session(python="3.12")
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")

@@ -82,6 +82,11 @@ class Record:
         return self.compile_validation(_own_settings(self))
 
     @functools.cached_property
+    def validate_uncoerced(self) -> Validate:
+        """Validates what an author wrote: in canonical form, with every coercion rule off."""
+        return self.compile_validation(ValidationSettings(self.name, frozenset()))
+
+    @functools.cached_property
     def call(self) -> Callable[..., Any]:
         return _compile_call(self)
 

@@ -38,14 +38,13 @@ def golds():
             continue
         tools = [Tool.from_definition(entry(rows[one])) for one in ids.values()]
         case = Case(name=gold["id"], expected=[expected_of(call) for call in gold["calls"]])
-        found.append((gold, Registry(tools).bind("json-schema"), case))
+        found.append((gold, Registry(tools).bind("openai", False), case))
     return found
 
 
 def judged(case, bound, calls):
     """The verdict on some calls, as a response of Chat Completions."""
-    openai = Registry(bound._made_of[0]).bind("openai", False)
-    return case.compare(openai, openai.say([(call["name"], call["arguments"]) for call in calls])[0])
+    return case.compare(bound, bound.say([(call["name"], call["arguments"]) for call in calls])[0])
 
 
 def test_gold_calls_match_themselves(golds):

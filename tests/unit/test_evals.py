@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from toolshape import Registry, ToolError, UsageError, tool
+from toolshape import Registry, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
 from toolshape.evals import (
     Case,
@@ -231,6 +231,27 @@ def test_differences_say_what_where_and_how():
     assert verdict.score == 0
     half = judged(Expect(weather, city="Bonn", days=2), ("weather", {"city": "Bonn", "days": 3}))
     assert half.score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("expected", "came", "label"),
+    [
+        ({"unit": one_of("c", "f")}, {}, "wrong"),
+        ({"unit": one_of("c", left_out=True)}, {}, "right"),
+        ({"unit": anything()}, {}, "right"),
+        ({"unit": "c"}, {}, "wrong"),
+        ({}, {"unit": "c"}, "wrong"),
+        ({"place": {"city": matching("^B")}}, {"place": {}}, "wrong"),
+        ({"place": {"city": matching("^B")}}, {}, "wrong"),
+    ],
+)
+def test_what_is_left_out_where_there_is_no_default(expected, came, label):
+    """A definition of others has parameters that need not be given, and no default for them."""
+    properties = {"unit": {"type": "string"}, "place": {"type": "object", "properties": {"city": {"type": "string"}}}}
+    parameters = {"type": "object", "properties": properties}
+    made = Tool.from_definition({"name": "weather", "description": "", "parameters": parameters})
+    case = Case("x", expected=[Expect("weather", expected)])
+    assert case.compare(Registry([made]).bind("openai", False), response(("weather", came))).label == label
 
 
 def test_calls_and_names():

@@ -349,3 +349,20 @@ def test_no_default_of_a_secret_is_exported(provider):
     made = Tool.from_definition({"name": "t", "parameters": schema})
     assert CANARY not in json.dumps(Registry([made]).export(provider))
     assert made.input_schema["properties"]["kind"]["default"] == "a"
+
+
+@pytest.mark.parametrize("feedback", ["lines", "json"])
+@pytest.mark.parametrize("end", ["", "}"])
+def test_json_text_that_holds_a_secret_is_not_shown(feedback, end):
+    """What is inside such a text has a schema of its own; text that cannot be read is shown as little."""
+
+    @tool
+    def packed(account: Json[Login], number: int) -> str:
+        """Take JSON text."""
+        return ""
+
+    text = f'{{"user": 1, "password": "{CANARY}"{end}'
+    for given in ({"account": text, "number": 1}, {"account": f"[{text}", "number": "x"}):
+        [result] = Registry([packed], feedback=feedback).dispatch({"name": "packed", "arguments": given})
+        assert result.error is not None
+        assert CANARY not in str(result.error)

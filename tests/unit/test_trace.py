@@ -275,9 +275,16 @@ def test_what_is_no_secret_is_kept(path):
     first, second = lines(path)
     assert first["body"] == body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"}))
     assert "body" in second  # *.number is no field of any tool here: the field is card.number
-    tools = observed(path, pay, redact=["*.card.number"])
+    tools = observed(path, pay, weather, redact=["*.card.number"])
     tools.dispatch(body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"})))
-    assert lines(path)[2]["calls"][0]["arguments"] == {"card": {"number": "****", "holder": "Ann"}, "amount": "3"}
+    tools.dispatch(
+        body(("weather", '{"city": "Bonn", "days": "2"}'), ("weather", '{"city": "Bo'), text="I pay with 4111.")
+    )
+    third, fourth = lines(path)[2:]
+    assert third["calls"][0]["arguments"] == {"card": {"number": "****", "holder": "Ann"}, "amount": "3"}
+    assert [one["arguments_raw"] for one in fourth["calls"]] == ['{"city": "Bonn", "days": "2"}', '{"city": "Bo']
+    assert "body" not in fourth
+    assert not replay(path, tools).changes
 
 
 def test_stages_of_a_call(path):

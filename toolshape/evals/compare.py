@@ -12,7 +12,6 @@ from toolshape.evals.matchers import Matcher, is_same
 from toolshape.evals.verdict import Difference
 from toolshape.results import REFUSED
 from toolshape.tool import Tool, record_of
-from toolshape.validation.settings import ValidationSettings
 
 __all__ = ["Made", "Pair", "is_happening", "made_of", "pair_of"]
 
@@ -94,7 +93,7 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
     filled = _filled(expected.arguments, made.received)
     record = record_of(tool)
     try:
-        validated, _ = record.compile_validation(ValidationSettings(tool.name, frozenset()))(filled)
+        validated, _ = record.validate_uncoerced(filled)
     except CallError as error:
         if is_matched(expected.arguments):  # what was received does not go with what is expected beside it
             return {**(made.received or {}), **filled}
@@ -126,7 +125,7 @@ def _differing(expected: Any, full: Any, received: Any, path: str) -> Iterator[t
             yield path, expected, None if received is _LEFT_OUT else received
     elif isinstance(full, dict) and isinstance(received, dict) and (is_matched(expected) or not path):
         inner = expected if isinstance(expected, dict) else {}
-        for name in dict.fromkeys((*full, *received)):
+        for name in dict.fromkeys((*inner, *full, *received)):
             place = f"{path}.{name}" if path else str(name)
             one, other = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
             yield from _differing(inner.get(name, one), one, other, place)

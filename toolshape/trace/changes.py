@@ -161,6 +161,8 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differenc
         return _Difference("other_value", got, gets, paths)
     rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
     before = [*map(tuple, then["coercions"])]
+    if own is not None and not now.is_whole:  # what stands for a hidden value is not coerced as that was
+        before, rules = ([one for one in each if one[0] and not own.hides_path(one[0])] for each in (before, rules))
     return None if rules == before else _Difference("other_coercion", before, rules)
 
 

@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from toolshape.bound import Bound, Seen
-from toolshape.calls import Call, JsonObject
+from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
-from toolshape.results import Result, Results
+from toolshape.results import Result
 from toolshape.trace.privacy import Hidden, Pattern, digest_of, hidden_of, kept, known_path, masked
 from toolshape.wire.bodies import member, model_of, parsed_body, plain
 
@@ -54,8 +54,8 @@ def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
         made["outcome"] = []
     else:
         results = seen.outcome
-        is_private = any(_is_private(one.call, hidden, some_are_hidden=some_are_hidden) for one in results)
-        made |= _calls(results, hidden) if is_private else _whole(seen, body)
+        # Beside a call, a model may repeat what it was told.
+        made |= {"calls": [_call(one, hidden) for one in results]} if some_are_hidden else _whole(seen, body)
         made["finish"] = results.finish
         made["outcome"] = [_outcome(one, hidden, some_are_hidden=some_are_hidden) for one in results]
     made |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
@@ -115,24 +115,20 @@ def _digest_of_body(response: Any) -> JsonObject:
     return {"kept": digest_of(response)}
 
 
-def _is_private(call: Call, hidden: dict[str, Hidden], *, some_are_hidden: bool) -> bool:
-    """Whether a call may hold what must not be kept: of a tool with hidden places, or of one that is not known."""
-    return hidden[call.name].is_needed if call.name is not None else some_are_hidden
-
-
-def _calls(results: Results, hidden: dict[str, Hidden]) -> JsonObject:
-    """The calls in canonical form, in place of a body that holds what must not be kept."""
-    return {"calls": [_call(one, hidden) for one in results]}
-
-
 def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
-    call = result.call
-    name = call.wire_name if call.name is not None else ""
-    made: JsonObject = {"id": call.id, "wire_name": name}
-    arguments = call.arguments if call.name is not None and _is_read(result) else None
-    if arguments is None or call.name is None:
+    """A call in place of a body: as it came, or in canonical form without what is hidden, or no more than its length."""
+    call, error = result.call, result.error
+    if call.name is None:  # it may have been meant for a tool with hidden places
+        return {"id": call.id, "wire_name": "", "kept": digest_of(call.arguments_raw)}
+    made: JsonObject = {"id": call.id, "wire_name": call.wire_name}
+    own = hidden[call.name]
+    if not own.is_needed:
+        is_cut = error is not None and error.code == "truncated_arguments"
+        return {**made, "arguments_raw": _text_or_json(call.arguments_raw), "is_cut": is_cut}
+    arguments = call.arguments if _is_read(result) else None
+    if arguments is None:
         return {**made, "kept": digest_of(call.arguments_raw)}
-    shown = kept(arguments, hidden[call.name])
+    shown = kept(arguments, own)
     return {**made, "arguments": shown, "is_whole": shown == arguments}
 
 

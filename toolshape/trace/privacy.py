@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import UsageError, did_you_mean
 from toolshape.tool import Tool, record_of
-from toolshape.validation.lookup import Secrets, nodes_at, property_names
+from toolshape.validation.lookup import Secrets, is_scalar, nodes_at, property_names
 
 __all__ = ["HIDDEN", "Hidden", "digest_of", "hidden_of", "kept", "known_path", "masked", "split_patterns"]
 
@@ -60,7 +60,7 @@ class Hidden:
         if any(_leads_to(fields, names) for fields in self.fields):
             return True
         nodes = nodes_at(self.schema, place)
-        return not nodes or not all(map(_is_scalar, nodes)) or self.secrets.may_be_at(place)
+        return not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
 
     def hides_path(self, path: str) -> bool:
         """Whether what stands at a path, as a problem names it, is hidden."""
@@ -75,12 +75,6 @@ def _leads_to(fields: Sequence[str], names: Sequence[str]) -> bool:
     return len(fields) <= len(names) and all(
         one in ("*", other) for one, other in zip(fields, names[: len(fields)], strict=True)
     )
-
-
-def _is_scalar(node: JsonSchema) -> bool:
-    kinds = node.get("type", ())
-    kinds = {kinds} if isinstance(kinds, str) else set(kinds)
-    return bool(kinds or node.keys() & {"enum", "const"}) and not kinds & {"object", "array"}
 
 
 def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from toolshape.bound import Bound, canonical_validation, handlers_of
-from toolshape.calls import Call, Coercion, JsonObject
+from toolshape.calls import Call, Coercion, JsonObject, WireCall
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import reading_of
-from toolshape.dispatch.resolve import Received, received_by
+from toolshape.dispatch.resolve import Received, call_of, received_by, refuse_cut
 from toolshape.errors import CallError, UsageError
 from toolshape.registry import Registry
 from toolshape.results import REFUSED
@@ -26,7 +26,7 @@ class Recorded(NamedTuple):
     """One line of a trace.
 
     ``number`` counts the lines from 1. ``response`` is the body or the text as it came, or the pieces of a stream;
-    ``None`` where it was not kept: ``calls`` are then its calls in canonical form. ``stream`` is whether a stream had
+    ``None`` where it was not kept: ``calls`` are then its calls, those with hidden places in canonical form. ``stream`` is whether a stream had
     ``ended`` or was still ``open``. ``outcome`` has what became of each call, ``error`` why the response could not be
     read.
     """
@@ -147,7 +147,10 @@ def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
     """
     bound = tools.bind(one.provider, one.strict)
     if one.calls or one.response is None:
-        return tuple(_of_canonical(bound, given, one, at) for at, given in enumerate(one.calls))
+        return tuple(
+            (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, one, at)
+            for at, given in enumerate(one.calls)
+        )
     plan = _plan(bound, one)
     return tuple(_of_call(bound, call, plan.results[at].error, _at(one, at)) for at, call in enumerate(plan.calls))
 
@@ -189,6 +192,20 @@ def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObje
         result=result,
         is_whole=True,
     )
+
+
+def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
+    """The stages of a call that was kept without the response that it was part of."""
+    wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
+    call = call_of(bound.provider.name, handlers_of(bound), position, wire)
+    error: CallError | None = None
+    try:
+        refuse_cut(given["is_cut"], call.arguments_raw, call.wire_name)
+    except CallError as cut:
+        error = cut
+    if call.name is None:
+        error = CallError("unknown_tool", tool=call.wire_name)
+    return _of_call(bound, call, error, _at(one, position))
 
 
 def _of_canonical(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:

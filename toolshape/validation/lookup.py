@@ -9,7 +9,7 @@ from toolshape.schema.references import resolver
 from toolshape.schema.write_only import is_secret
 from toolshape.validation.faults import Location
 
-__all__ = ["Secrets", "child_of", "nodes_at", "property_names"]
+__all__ = ["Secrets", "child_of", "is_scalar", "nodes_at", "property_names"]
 
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
@@ -80,15 +80,19 @@ class Secrets:
         if not self.are_there:
             return False
         nodes_along = along(self.schema, location)
-        return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(_is_plain, nodes_along[-1]))
+        return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
 
 
 def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
     return any(map(is_secret, nodes))
 
 
-def _is_plain(node: JsonSchema) -> bool:
-    """Whether a node describes scalars only."""
+def is_scalar(node: JsonSchema) -> bool:
+    """Whether a node describes scalars only, and no text that holds JSON of a schema of its own."""
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
-    return bool(kinds or node.keys() & {"enum", "const"}) and not kinds & {"object", "array"}
+    return (
+        bool(kinds or node.keys() & {"enum", "const"})
+        and not kinds & {"object", "array"}
+        and "contentSchema" not in node
+    )

@@ -1,0 +1,252 @@
+"""The verdicts of ``toolshape.evals`` beside those of bfcl_eval's checker, on gold calls of its benchmark and changed ones.
+
+``python benchmarks/bfcl.py --python PATH`` names the Python of an environment that has bfcl_eval (``nox -s bfcl``). Every
+disagreement is put down to a reason, with who is right, or the run fails.
+"""
+
+import argparse
+import collections
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolshape import Registry, Tool
+from toolshape.evals import Case, Expect, one_of
+
+CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
+RESULTS = Path(__file__).parent / "results" / "bfcl.md"
+SETS = ("bfcl/simple_python", "bfcl/multiple", "bfcl/parallel", "bfcl/parallel_multiple")
+
+# Runs in the other environment: the checker alone, without the clients of models that its table of models imports.
+CHECKER = r"""
+import json, sys, types
+names = types.ModuleType("bfcl_eval.constants.model_config")
+names.MODEL_CONFIG_MAPPING = {"m": types.SimpleNamespace(underscore_to_dot=False)}
+sys.modules[names.__name__] = names
+from bfcl_eval.constants.enums import Language
+from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker
+for line in sys.stdin:
+    given = json.loads(line)
+    try:
+        found = ast_checker(given["tools"], given["calls"], given["gold"], Language.PYTHON, given["category"], "m")
+        print(json.dumps(bool(found["valid"])))
+    except Exception:
+        print("null")
+"""
+
+
+class Pair(NamedTuple):
+    """One changed response: of which gold row, how it was changed, its calls, and the tools by name."""
+
+    row: dict[str, Any]
+    tools: dict[str, dict[str, Any]]
+    change: str
+    at: str
+    calls: list[dict[str, Any]]
+
+
+def corpus(name: str) -> list[dict[str, Any]]:
+    """The rows of a corpus."""
+    return [json.loads(line) for line in (CORPORA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def changed(value: Any) -> Iterator[tuple[str, Any]]:
+    """A value changed in one way each."""
+    match value:
+        case bool():
+            yield "flipped", not value
+            yield "written as text", str(value).lower()
+        case int():
+            yield "another number", value + 1_000_003
+            yield "written as text", str(value)
+            yield "integer written as a float", float(value)
+        case float():
+            yield "another number", value + 1_000_003.5
+            yield "written as text", str(value)
+        case str():
+            yield "another text", f"{value} and more"
+            yield "other letter case", value.swapcase()
+            yield "other punctuation", f"{value}."
+        case list():
+            yield "an item less", value[:-1]
+            yield "other order", value[::-1]
+        case dict():
+            yield "a key more", {**value, "zz": 1}
+
+
+def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Iterator[Pair]:
+    """Each gold row as it is, and changed in every way."""
+    for row in rows:
+        own = {tools[one]["name"]: tools[one] for one in row["tool_ids"]}
+        yield Pair(row, own, "none", "", row["calls"])
+        yield Pair(row, own, "a call more", "", [*row["calls"], row["calls"][0]])
+        yield Pair(row, own, "a call less", "", row["calls"][:-1])
+        yield Pair(row, own, "other order of calls", "", row["calls"][::-1])
+        for at, call in enumerate(row["calls"]):
+
+            def with_(arguments: dict[str, Any], at: int = at, row: dict[str, Any] = row) -> list[dict[str, Any]]:
+                calls = copy.deepcopy(row["calls"])
+                calls[at]["arguments"] = arguments
+                return calls
+
+            yield Pair(row, own, "an argument more", "", with_({**call["arguments"], "zz": 1}))
+            for name, value in call["arguments"].items():
+                rest = {key: one for key, one in call["arguments"].items() if key != name}
+                yield Pair(row, own, "left out", name, with_(rest))
+                yield Pair(row, own, "null", name, with_({**rest, name: None}))
+                for how, other in changed(value):
+                    yield Pair(row, own, how, name, with_({**rest, name: other}))
+
+
+def expected_of(call: dict[str, Any]) -> Expect:
+    """A gold call with every value that is acceptable."""
+    return Expect(call["name"], {name: acceptable(values) for name, values in call["acceptable"].items()})
+
+
+def acceptable(values: list[Any]) -> Any:
+    """One of some values, where "" means that it may be left out; the values in objects are such lists again."""
+    objects = [one for one in values if isinstance(one, dict)]
+    if objects and len(values) == 1:
+        return {name: acceptable(inner) for name, inner in objects[0].items()}
+    plain = [first_of(one) for one in values if one != ""]
+    return one_of(*(plain or [""]), left_out="" in values)
+
+
+def first_of(value: Any) -> Any:
+    """A value, with the first that is acceptable in each place of the objects in it."""
+    if isinstance(value, dict):
+        return {name: inner[0] for name, inner in value.items()}
+    return [first_of(one) for one in value] if isinstance(value, list) else value
+
+
+def ours(pair: Pair) -> tuple[str, str]:
+    """The label, and the first difference."""
+    entries = [
+        {"name": one["name"], "description": one["description"], "parameters": one["schema"]}
+        for one in pair.tools.values()
+    ]
+    bound = Registry([Tool.from_definition(one) for one in entries]).bind("openai", False)
+    case = Case(pair.row["id"], expected=[expected_of(one) for one in pair.row["calls"]])
+    spoken = bound.say([(one["name"], one["arguments"]) for one in pair.calls])
+    if not spoken:
+        return ("wrong", "no call")
+    verdict = case.compare(bound, spoken[0])
+    return verdict.label, str(verdict.differences[0]) if verdict.differences else ""
+
+
+def theirs(python: str, given: list[Pair]) -> list[bool | None]:
+    """Whether the other checker takes each, or ``None`` where it breaks."""
+    lines = []
+    for pair in given:
+        tools = [
+            {"name": one["name"], "description": one["description"], "parameters": one["schema"]}
+            for one in pair.tools.values()
+        ]
+        calls = [{one["name"]: one["arguments"]} for one in pair.calls]
+        gold = [{one["name"]: one["acceptable"]} for one in pair.row["calls"]]
+        category = pair.row["set"].removeprefix("bfcl/")
+        lines.append(json.dumps({"tools": tools, "calls": calls, "gold": gold, "category": category}))
+    done = subprocess.run(
+        [python, "-c", CHECKER], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def main() -> None:
+    """Compare, and write the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python", required=True)
+    options = parser.parse_args()
+    tools = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
+    rows = [
+        row
+        for row in corpus("gold_calls.jsonl")
+        if row["set"] in SETS
+        and row["calls"]
+        and row["tool_ids"]
+        and all(one.get("acceptable") for one in row["calls"])
+    ]
+    given = list(pairs(rows, tools))
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    strange = []
+    for pair, (label, difference), valid in zip(given, map(ours, given), theirs(options.python, given), strict=True):
+        agrees = (label == "right") is valid
+        why = "" if agrees else reason(pair, label, difference, valid=valid)
+        counts[pair.change, why] += 1
+        if why is None:
+            strange.append(f"{pair.row['id']} {pair.change} {pair.at}: {label} ({difference}), theirs {valid}")
+    if strange:
+        sys.exit("\n".join([*strange[:20], f"{len(strange)} disagreements without a reason"]))
+    RESULTS.write_text(page(counts, options.python), encoding="utf-8")
+    sys.stdout.write(RESULTS.read_text(encoding="utf-8"))
+
+
+def reason(pair: Pair, label: str, difference: str, *, valid: bool | None) -> str | None:
+    """Why the two disagree; ``None`` where nobody knows."""
+    if label != "right" and valid and pair.change in ("other letter case", "other punctuation"):
+        return "letters"
+    if label == "right" and not valid and pair.change == "left out":
+        defaults = [one["schema"]["properties"].get(pair.at, {}).get("default") for one in pair.tools.values()]
+        accepted = [one["acceptable"].get(pair.at, []) for one in pair.row["calls"]]
+        if any(default is not None and default in values for default in defaults for values in accepted):
+            return "default"
+    if label != "right" and valid and ": refused: " in difference:
+        return "schema"
+    if label != "right" and valid and pair.change == "an item less":
+        return "empty list"
+    return None
+
+
+REASONS = {
+    "letters": (
+        "text that differs in letter case, blanks or punctuation alone",
+        "theirs takes it, on purpose; the function gets another text, which `matching` may allow where that is meant",
+    ),
+    "default": (
+        "left out, where the schema's default is an acceptable value",
+        "ours: the function gets that value; theirs knows no defaults (as an issue of that project says)",
+    ),
+    "schema": (
+        "arguments that the tool's own schema refuses",
+        "ours: no call with them could run; theirs looks at the gold call alone, which is as wrong",
+    ),
+    "empty list": (
+        "a list that has lost its only item",
+        "ours: the function gets an empty list; theirs takes it for the whole one",
+    ),
+}
+
+
+def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
+    """The table of what was changed, and the reasons."""
+    command = [python, "-c", "import importlib.metadata as m; print(m.version('bfcl_eval'))"]
+    version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    total, same = sum(counts.values()), sum(number for (_, why), number in counts.items() if not why)
+    lines = [
+        "# Verdicts beside bfcl_eval's checker",
+        "",
+        (
+            f"{total} responses, made of the gold calls of {', '.join(SETS)}: as they are, and with one thing changed in each. "
+            f"Both say the same of {same}. `right` is agreement; what is right once it is coerced counts as wrong here, as "
+            f"their checker coerces nothing. bfcl_eval {version}; `nox -s bfcl`."
+        ),
+        "",
+        "| what was changed | responses | both say the same | they differ |",
+        "|---|---|---|---|",
+    ]
+    for change in dict.fromkeys(change for change, _ in counts):
+        own = {why: number for (each, why), number in counts.items() if each == change}
+        differ = ", ".join(f"{number} {why}" for why, number in own.items() if why)
+        lines.append(f"| {change} | {sum(own.values())} | {own.get('', 0)} | {differ} |")
+    lines += ["", "| they differ | in what | who is right |", "|---|---|---|"]
+    there = {why for _, why in counts}
+    lines += [f"| {why} | {what} | {who} |" for why, (what, who) in REASONS.items() if why in there]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
