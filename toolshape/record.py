@@ -19,6 +19,7 @@ from toolshape.function.output import Output
 from toolshape.options import Options
 from toolshape.source import Definition, DefinitionSource, FunctionSource
 from toolshape.validation.coercion import chosen_rules, is_installed
+from toolshape.validation.lookup import Secrets
 from toolshape.validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Record:
     def validate_uncoerced(self) -> Validate:
         """Validates what an author wrote: in canonical form, with every coercion rule off."""
         return self.compile_validation(ValidationSettings(self.name, frozenset()))
+
+    @functools.cached_property
+    def secrets(self) -> Secrets:
+        """Finds the places of the arguments that may hold a secret."""
+        return Secrets(self.definition.schema)
 
     @functools.cached_property
     def call(self) -> Callable[..., Any]:

@@ -73,7 +73,7 @@ def page_of(run: _Run, title: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(title)}</title><style>{_STYLE}{' '.join(hidden)}</style></head><body><main>",
+        f"<title>{html.escape(title)}</title><style>{_STYLE}{' '.join(hidden)}</style></head><body><main>",
         f"<h1>{_text(title)}</h1>",
         *_overview(run, models),
         *_filters(run, models),

@@ -1,6 +1,6 @@
 """A recorded call and what becomes of it today in; what changed, out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -87,11 +87,11 @@ def compared(one: Recorded, tools: Registry) -> Compared:
         change = _change(one, "other_calls", -1, "", len(one.outcome), len(found))
         return Compared(changes=(change,), calls=len(one.outcome), not_compared=0)
     patterns = split_patterns(one.redact)
-    hidden = {tool.name: _hidden(tools, tool.name, patterns) for tool in tools}
     changes: list[Change] = []
     not_compared = 0
     for at, now in enumerate(found):
-        of_call = _of_call(one, at, now, hidden)
+        own = None if now.resolved is None else _hidden(tools, now.resolved, patterns)
+        of_call = _of_call(one, at, now, own)
         not_compared += of_call is None
         changes += of_call or ()
     return Compared(changes=tuple(changes), calls=len(found), not_compared=not_compared)
@@ -109,9 +109,8 @@ def _change(one: Recorded, kind: ChangeKind, call: int, tool: str, before: Any, 
     return Change(kind=kind, line=one.number, call=call, tool=tool, **given, **more)
 
 
-def _of_call(one: Recorded, at: int, now: Stages, hidden: Mapping[str, Hidden]) -> Sequence[Change] | None:
+def _of_call(one: Recorded, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
     """What changed of a call; ``None`` where too little of it was kept to tell."""
-    own = None if now.resolved is None else hidden[now.resolved]
     if _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]

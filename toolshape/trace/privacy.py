@@ -43,7 +43,6 @@ class Hidden:
     ``fields`` are the redacted ones; ``secrets`` finds those that the schema marks.
     """
 
-    schema: JsonSchema
     secrets: Secrets
     fields: tuple[tuple[str, ...], ...]
 
@@ -59,7 +58,7 @@ class Hidden:
         names = [step for step in place if isinstance(step, str)]
         if any(_leads_to(fields, names) for fields in self.fields):
             return True
-        nodes = nodes_at(self.schema, place)
+        nodes = nodes_at(self.secrets.schema, place)
         return not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
 
     def hides_path(self, path: str) -> bool:
@@ -68,7 +67,7 @@ class Hidden:
 
     def knows(self, place: Place) -> bool:
         """Whether the schema says something of a place."""
-        return bool(nodes_at(self.schema, place))
+        return bool(nodes_at(self.secrets.schema, place))
 
 
 def _leads_to(fields: Sequence[str], names: Sequence[str]) -> bool:
@@ -83,7 +82,8 @@ def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
     Raises:
         UsageError: A pattern names this tool, and a field that it does not have.
     """
-    schema = record_of(tool).definition.schema
+    secrets = record_of(tool).secrets
+    schema = secrets.schema
     own = [(name, fields) for name, fields in patterns if name in ("*", tool.name)]
     for name, fields in own:
         missing = _missing(schema, fields)
@@ -92,7 +92,7 @@ def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
             message = f"redact= names {name}.{'.'.join(fields)}, and {name} has no field {missing!r}"
             raise UsageError(f"{message}{f' ({hint})' if hint else ''}")
     there = tuple(fields for _, fields in own if not _missing(schema, fields))
-    return Hidden(schema=schema, secrets=Secrets(schema), fields=there)
+    return Hidden(secrets=secrets, fields=there)
 
 
 def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
