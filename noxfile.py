@@ -9,7 +9,9 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "tests-3.12", "lowest"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 FEW = {"TOOLSHAPE_EXAMPLES": "1"}  # as many examples of each law as a look takes
-EVERY = {"TOOLSHAPE_EVERY": "1"}
+ALL_INSTALLED = {"TOOLSHAPE_ALL_INSTALLED": "1"}  # no test is skipped for want of a library
+EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
+LANES = ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
 LOWEST = ["pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0"]
 PEERS = [
     "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
@@ -99,11 +101,25 @@ def benchmarks(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def lanes(session: nox.Session) -> None:
     # All that needs SDKs, the corpora in ../shared or minutes; ``nox -s lanes-3.12 -- tests/sdks`` runs one folder.
-    # On 3.11 every row and every case, on the others a sample.
-    session.install("--editable", ".[test,sdks]")
-    env = EVERY if session.python == "3.11" else FEW
-    tests = session.posargs or ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
+    session.install("--editable", ".[test,sdks]", "distributed", "scipy")
+    tests = session.posargs or LANES
+    env = FEW | (ALL_INSTALLED if session.python == "3.11" else {})
     session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *tests, env=env)
+
+
+@nox.session(python="3.11")
+def every(session: nox.Session) -> None:
+    # The same with every case of each law, 200,000 bodies and 170,000 broken responses: an hour.
+    session.install("--editable", ".[test,sdks]", "distributed", "scipy")
+    tests = session.posargs or LANES
+    session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *tests, env=EVERY)
+
+
+@nox.session(python="3.11")
+def browser(session: nox.Session) -> None:
+    # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
+    session.install("--editable", ".[test]", "playwright", "openai", "anthropic", "google-genai")
+    session.run("python", "-m", "pytest", "tests/browser", "-n0", *session.posargs)
 
 
 @nox.session(python="3.11")
@@ -152,7 +168,7 @@ def frameworks(session: nox.Session, name: str) -> None:
     # Agents of other libraries on a fake; what they leave open at the end is theirs.
     session.install("--editable", ".[test]", *FRAMEWORKS[name])
     options = ["-n0", "-p", "no:unraisableexception", *session.posargs]
-    session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=EVERY)
+    session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=ALL_INSTALLED)
 
 
 @nox.session(python="3.11")

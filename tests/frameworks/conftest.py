@@ -16,7 +16,7 @@ def library() -> Callable[[str], Any]:
     """Imports a framework; in CI none is skipped."""
 
     def found(name: str) -> Any:
-        if os.environ.get("TOOLSHAPE_EVERY"):
+        if os.environ.get("TOOLSHAPE_ALL_INSTALLED"):
             return importlib.import_module(name)
         return pytest.importorskip(name, reason=f"{name} is not installed: nox -s frameworks")
 

@@ -1,6 +1,7 @@
 """The laws of evaluations: the same verdict at every provider, in any order, and scores that an extra call never raises."""
 
 import os
+import random
 
 import pytest
 from histories import DEFAULTS, TOOLS
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolshape.evals import Case, Expect
+from toolshape.evals.assign import best_pairs
 from toolshape.testing.laws import values
 
 EXAMPLES = 10 if os.environ.get("TOOLSHAPE_EXAMPLES") else 60
@@ -44,3 +46,18 @@ def test_the_same_verdict_at_every_provider(provider):
             assert again.score <= score
 
     law()
+
+
+def test_assignments_are_as_good_as_scipys():
+    """The same sum as scipy's solver finds, for tables of any shape, ties and zeros among them."""
+    optimize = pytest.importorskip("scipy.optimize", reason="scipy is not installed: nox -s lanes-3.12")
+    for seed in range(50 * EXAMPLES):
+        rng = random.Random(seed)
+        rows, columns = rng.randint(1, 9), rng.randint(1, 9)
+        values = [0.0, 0.5, 1.0] if seed % 2 else [rng.random() for _ in range(20)]
+        table = [[rng.choice(values) for _ in range(columns)] for _ in range(rows)]
+        pairs = best_pairs(table)
+        assert len({row for row, _ in pairs}) == len({column for _, column in pairs}) == len(pairs)
+        chosen = zip(*optimize.linear_sum_assignment(table, maximize=True), strict=True)
+        theirs = sum(table[row][column] for row, column in chosen)
+        assert sum(table[row][column] for row, column in pairs) == pytest.approx(theirs), seed

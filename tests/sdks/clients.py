@@ -12,7 +12,7 @@ __all__ = ["CLIENTS", "IN_PROCESS", "STREAMS", "sdk"]
 
 def sdk(name: str) -> Any:
     """A library; where all are promised, none is skipped."""
-    if os.environ.get("TOOLSHAPE_EVERY"):
+    if os.environ.get("TOOLSHAPE_ALL_INSTALLED"):
         return importlib.import_module(name)
     return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'toolshape[test,sdks]'")
 

@@ -19,7 +19,7 @@ ROW = {row.provider: row for row in ROWS}
 
 
 def sdk(name: str) -> ModuleType:
-    if os.environ.get("TOOLSHAPE_EVERY"):  # where all are promised, none is skipped
+    if os.environ.get("TOOLSHAPE_ALL_INSTALLED"):  # where all are promised, none is skipped
         return importlib.import_module(name)
     return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'toolshape[sdks]'")
 

@@ -95,11 +95,11 @@ def _code(value: Any) -> str:
 
 def _overview(run: _Run, models: dict[str, str]) -> Iterator[str]:
     """The models and their shares; each case at each model, with a way to the first verdict that is not right."""
-    yield '<div class="wide"><table><tr><th>model<th>right<th>of<th>95 per cent of such runs<th>cases right in every trial'
+    yield '<div class="wide"><table><tr><th>model<th>trials right<th>95 per cent of such runs<th>cases right in every trial'
     yield "".join(f"<th>{label.replace('_', ' ')}" for label in _LABELS)
     for model, key in models.items():
         share, own = run.of(model).share(), [one for one in run.verdicts if one.model == model]
-        yield f'<tr class="{key}"><th scope="row">{_text(model)}<td>{share.right}<td>{share.total}'
+        yield f'<tr class="{key}"><th scope="row">{_text(model)}<td>{share.right} of {share.total}'
         yield f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
         yield "".join(f"<td>{sum(one.label == label for one in own)}" for label in _LABELS)
     yield "</table></div>"
