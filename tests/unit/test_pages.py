@@ -49,8 +49,9 @@ def clients(monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.usefixtures("clients")
-def test_the_code_blocks_run(page):
+def test_the_code_blocks_run(page, tmp_path, monkeypatch):
     """In order, each with the names of those before it; a block that needs a package which is not here is left out."""
+    monkeypatch.chdir(tmp_path)  # what a block writes
     document = Document.parse(str(page), SkipParser(), PythonCodeBlockParser())
     document.namespace["has"] = has
     left_out = []

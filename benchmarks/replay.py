@@ -1,0 +1,147 @@
+"""How long a replay takes, by one process and by two: ``python benchmarks/replay.py``; the table is in results/replay.md.
+
+The trace is made of responses of four tools in OpenAI's form, a fifth of which need a coercion or are refused. Both ways are
+timed in turns, five times each, workers started before; the ratio is that of the medians.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from toolshape import Registry, tool
+from toolshape.trace import record, replay
+
+RESULTS = Path(__file__).parent / "results" / "replay.md"
+TARGET = f"{Path(__file__).resolve()}:TOOLS"
+
+
+class Window(BaseModel):
+    """From when, and for how long."""
+
+    since: str
+    hours: int = 24
+
+
+@tool
+def weather(city: str, days: int = 1, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Say what the weather will be."""
+    return f"{city} {days} {unit}"
+
+
+@tool
+def search(query: str, tags: list[str] | None = None, limit: int = 10, window: Window | None = None) -> str:
+    """Search."""
+    return f"{query} {tags} {limit} {window}"
+
+
+@tool
+def move(to: Literal["left", "right"], steps: int) -> str:
+    """Move."""
+    return f"{to} {steps}"
+
+
+@tool
+def book(hotel: str, nights: int, guests: list[str]) -> str:
+    """Book a room."""
+    return f"{hotel} {nights} {guests}"
+
+
+TOOLS = Registry([weather, search, move, book])
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("weather", {"city": "Bonn", "days": 2}),
+    ("search", {"query": "tea in Bonn", "tags": ["a", "b"], "window": {"since": "2026-11-01", "hours": 3}}),
+    ("move", {"to": "left", "steps": 2}),
+    ("book", {"hotel": "Ritz", "nights": 2, "guests": ["Ann", "Bob"]}),
+    ("weather", {"city": "Bonn", "days": "2", "unit": "Celsius"}),
+    ("search", {"query": "tea", "limit": "x"}),
+    ("move", {"to": "right", "steps": 1}),
+    ("weather", {"city": "Rome"}),
+    ("book", {"hotel": "Ritz", "nights": 1, "guests": []}),
+    ("search", {"query": "coffee"}),
+]
+
+
+def write(path: Path, responses: int) -> None:
+    """Record some responses."""
+    TOOLS.around(record(path, keep="all"))
+    bound = TOOLS.bind("openai", False)
+    for number in range(responses):
+        name, arguments = CALLS[number % len(CALLS)]
+        call = {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        usage = {"prompt_tokens": 211, "completion_tokens": 30, "total_tokens": 241}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        bound.dispatch(
+            {"id": f"r{number}", "object": "chat.completion", "model": "gpt-5", "choices": [choice], "usage": usage}
+        )
+
+
+def timed(path: Path, make: Any) -> float:
+    """The seconds of one replay, its workers being there."""
+    with make() as pool:
+        list(pool.map(_begin, range(8)))
+        began = perf_counter()
+        found = replay(path, TARGET, pool)
+        seconds = perf_counter() - began
+    assert not found.changes
+    return seconds
+
+
+def _begin(_: int) -> int:
+    """Has a worker import what it needs."""
+    return len(TOOLS)
+
+
+def main() -> None:
+    """Time, and write the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--responses", type=int, default=60_000)
+    options = parser.parse_args()
+    context = get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "calls.jsonl")
+        write(path, options.responses)
+        megabytes = path.stat().st_size / 1e6
+        made = {count: partial(ProcessPoolExecutor, count, mp_context=context) for count in (1, 2)}
+        seconds: dict[int, list[float]] = {1: [], 2: []}
+        for _ in range(5):
+            for count, make in made.items():
+                seconds[count].append(timed(path, make))
+    one, two = (statistics.median(seconds[count]) for count in (1, 2))
+    each = one / options.responses
+    lines = [
+        "# Replay",
+        "",
+        (
+            f"A trace of {options.responses:,} responses ({megabytes:.0f} MB), medians of five; Python {platform.python_version()}, "
+            f"{os.cpu_count()} cores. `python benchmarks/replay.py`."
+        ),
+        "",
+        "| workers | seconds | ratio | a response | a million responses, extrapolated |",
+        "|---|---|---|---|---|",
+        f"| 1 | {one:.2f} | 1.00 | {each * 1e6:.0f} us | {each * 1e6:.0f} s |",
+        f"| 2 | {two:.2f} | {one / two:.2f} | {two / options.responses * 1e6:.0f} us | {two / options.responses * 1e6:.0f} s |",
+        "",
+    ]
+    RESULTS.write_text("\n".join(lines), encoding="utf-8")
+    sys.stdout.write(RESULTS.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()
