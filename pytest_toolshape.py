@@ -76,7 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add a test for each trace that is to be replayed."""
-    traces = config.getoption("toolshape_replay")
+    traces: list[str] = config.getoption("toolshape_replay") or []
     target = config.getoption("toolshape_tools") or config.getini("toolshape_tools")
     if traces and not target:
         raise pytest.UsageError(
