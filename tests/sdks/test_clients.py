@@ -18,6 +18,7 @@ from test_providers import one, two
 import toolshape
 from toolshape import Registry, explain
 from toolshape.testing import Fake
+from toolshape.trace import record, replay
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [
@@ -361,3 +362,30 @@ def test_mcp(tmp_path, mode):
     shown = Registry()
     shown.add_definitions(list(tools))  # and what a client listed is tools again
     assert [one.name for one in shown] == ["one", "two"]
+
+
+@EVERY
+def test_what_clients_give_is_recorded_and_replayed(provider, tmp_path):
+    """SDK objects, whole and as events of a stream, in a trace: today's stages of their calls are those of then."""
+    path = tmp_path / "calls.jsonl"
+    tools = Registry([one, two])
+    tools.around(record(path, keep="all"))
+    with Fake(provider, tools) as fake:
+        fake.says("Let me see.").calls(one, x=1).calls(two)
+        fake.calls(one, x=2, slip="wrong_type")
+        for ask in (CLIENTS[provider], STREAMS[provider]):
+            given = ask(fake.url, asking(provider))
+            if ask is CLIENTS[provider]:
+                tools.bind(provider).dispatch(given)
+            else:
+                collector = tools.bind(provider).collector()
+                list(collector.over(given))
+                collector.plan().run()
+    found = replay(path, tools)
+    assert (found.responses, found.calls, found.changes, found.unreadable) == (2, 3, (), ())
+    whole, streamed = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    assert ("body" in whole, "stream" in streamed, streamed["stream_ended"]) == (True, True, True)
+    assert [each["arguments"] for each in whole["outcome"]] == [{"x": 1}, {}]
+    assert [rule for _, rule in streamed["outcome"][0]["coercions"]] == ["number_text"]
+    if provider in ("openai", "anthropic", "groq"):
+        assert whole["request_id"]
