@@ -90,7 +90,9 @@ class Bound:
         self.strict: Strictness = strict
         tools = tuple(tools)
         self._made_of = (tools, provider, strict, rules, annotates, hooks, observers)
-        self._observers = observers
+        self._observers = (
+            observers or None
+        )  # compared with nothing on the path of a call, which is quicker than a length
         self._shapes: dict[str, Shape] = {}
         self._handlers = Handlers(self._shapes, hooks)
         self._fingerprint = ""
@@ -252,7 +254,7 @@ class Bound:
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
-        if not self._observers:
+        if self._observers is None:
             return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
         try:
             plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
@@ -268,7 +270,7 @@ class Bound:
         def watch_stream(plan: Plan, pieces: Sequence[Any], has_ended: bool) -> None:
             watch(plan, lambda results: show(self, Seen(pieces, results, "ended" if has_ended else "open")))
 
-        return Collector(self.provider, self._handlers, watch_stream if self._observers else None)
+        return Collector(self.provider, self._handlers, None if self._observers is None else watch_stream)
 
     def parse(self, response: Any) -> list[Call]:
         """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
@@ -283,7 +285,7 @@ class Bound:
         on_progress: OnProgress | None = None,
     ) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        if self._observers:
+        if self._observers is not None:
             return self.plan(response).run(inject=inject, limit=limit, on_progress=on_progress)
         plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
         return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
@@ -379,7 +381,7 @@ class Bound:
 
 def show(bound: Bound, seen: Seen, *others: Observer) -> None:
     """Show a response to the observers of what is bound, and to others, each once."""
-    for observer in {id(one): one for one in (*bound._observers, *others)}.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    for observer in {id(one): one for one in (*(bound._observers or ()), *others)}.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
         try:
             observer.observe(bound, seen)
         except Exception:  # an observer may raise anything, which is no failure of a call

@@ -55,7 +55,7 @@ class Plan:
     calls: list[Call]
     results: Results
     _is_plain: bool
-    _watch: Watch | None
+    _watch: Watch  # set where somebody is to be told; such a plan is not plain
 
     @staticmethod
     def of(provider: Provider, reading: Read, handlers: Handlers) -> "Plan":
@@ -98,7 +98,7 @@ class Plan:
         plan.calls, plan.results = calls, results
         results.calls, results.answers, results.assistant = calls, answers, assistant
         results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-        results.waiting, plan._is_plain, plan._watch = ready, is_plain, None
+        results.waiting, plan._is_plain = ready, is_plain
         return plan
 
     def __repr__(self) -> str:
@@ -129,7 +129,7 @@ class Plan:
             UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
                 that is not here; nothing was run.
         """
-        chosen, watch = None if only is None else _listed(only), self._watch
+        chosen, watch = None if only is None else _listed(only), self._watched()
         if watch is None:
             return self._run(chosen, inject, limit, on_progress)
         with watch.during(self.results):
@@ -227,13 +227,13 @@ class Plan:
                 nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
-        results, watch = self.results, self._watch
-        if watch is not None:
-            with watch.during(results):  # another plan, so that a run that nobody watches has no frame more
-                return await self._again().arun(inject=inject, only=only, limit=limit, on_progress=on_progress)
+        results = self.results
         if self._is_plain and only is None and limit is None:
             ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
         else:
+            if (watch := self._watched()) is not None:
+                with watch.during(results):
+                    return await self._unwatched().arun(inject=inject, only=only, limit=limit, on_progress=on_progress)
             ready = self._claimed(None if only is None else _listed(only), inject, limit, is_async=True)
         if len(ready) != 1:
             await self._drive(ready, inject, limit, on_progress)
@@ -247,10 +247,13 @@ class Plan:
             task.result()
         return results
 
-    def _again(self) -> "Plan":
+    def _watched(self) -> Watch | None:
+        return None if self._is_plain else getattr(self, "_watch", None)
+
+    def _unwatched(self) -> "Plan":
         """The same plan, of which nobody is told."""
         plan = Plan()
-        plan.calls, plan.results, plan._is_plain, plan._watch = self.calls, self.results, self._is_plain, None
+        plan.calls, plan.results, plan._is_plain = self.calls, self.results, False
         return plan
 
     def _claimed(
@@ -387,4 +390,4 @@ async def _finished(value: Any) -> Any:
 
 def watch(plan: Plan, tell: Callable[[Results], None]) -> None:
     """Have somebody told of the results of a plan, once nothing of them waits or runs any more."""
-    plan._watch = Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    plan._is_plain, plan._watch = False, Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
