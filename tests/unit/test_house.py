@@ -77,7 +77,7 @@ LONG_MODULES = {
     "toolshape.bound": 415,
     "toolshape.conversation": 450,
     "toolshape.errors": 310,
-    "toolshape.dispatch.plan": 390,
+    "toolshape.dispatch.plan": 395,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,
 }
