@@ -130,9 +130,10 @@ class Results(Sequence[Result]):
 
     def _unanswered(self, position: int) -> Result:
         call = self.calls[position]
-        is_waiting = any(one[0] == position for one in self.waiting)
-        error = CallError("not_run" if is_waiting else "cancelled", tool=call.wire_name)
-        return Result(call, error=error, text=str(error))
+        waiting = next((one for one in self.waiting if one[0] == position), None)
+        error = CallError("cancelled" if waiting is None else "not_run", tool=call.wire_name)
+        coercions = () if waiting is None or len(waiting) == 1 else waiting[-1]  # pickled, only the position is left
+        return Result(call, error=error, coercions=coercions, text=str(error))
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # What waits holds functions: its positions are enough to tell what was not run.

@@ -182,13 +182,31 @@ def test_only_failures_are_kept_by_default(path):
 
 
 def test_an_evaluation_is_recorded_with_its_cases(path):
-    replies = iter([body(("weather", {"city": "Bonn"})), body(("weather", {"city": "Rome"})), "no"])
+    replies = iter([body(("weather", {"city": "Bonn"})), body(("weather", {"city": "Rome", "days": "1"})), "no"])
     case = Case("bonn", "How is it in Bonn?", expected=[Expect(weather, city="Bonn")])
     models = {"m": Model("openai", lambda request, messages: next(replies), "gpt-5")}
     asyncio.run(evaluate(Registry([weather]), [case], models, trials=3, limit=1, record=record(path)))
     assert [line["notes"]["label"] for line in lines(path)] == ["wrong", "failed"]
     assert lines(path)[0]["notes"] == {"case": "bonn", "model": "m", "trial": 1, "label": "wrong"}
+    assert lines(path)[0]["outcome"][0]["coercions"] == [["days", "number_text"]]
     assert not replay(path, Registry([weather])).changes
+
+
+def test_what_was_cancelled_is_no_change(path):
+    @tool
+    async def wait(days: int) -> str:
+        """Wait."""
+        await asyncio.sleep(60)
+        return ""
+
+    async def give_up():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(tools.adispatch(body(("wait", {"days": "1"}))), 0.05)
+
+    tools = observed(path, wait)
+    asyncio.run(give_up())
+    assert lines(path)[0]["outcome"][0]["error"]["code"] == "cancelled"
+    assert not replay(path, tools).changes
 
 
 def test_an_observer_that_fails_changes_no_answer(path, caplog):

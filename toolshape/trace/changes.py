@@ -158,11 +158,23 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differenc
         return None if is_same_error else _Difference("other_error", before, after)
     if paths := list(_differing(got, gets)):
         return _Difference("other_value", got, gets, paths)
-    rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
-    before = [*map(tuple, then["coercions"])]
-    if own is not None and not now.is_whole:  # what stands for a hidden value is not coerced as that was
-        before, rules = ([one for one in each if one[0] and not own.hides_path(one[0])] for each in (before, rules))
+    before, rules = _coercions(then, now, own)
     return None if rules == before else _Difference("other_coercion", before, rules)
+
+
+def _coercions(
+    then: JsonObject, now: Stages, own: Hidden | None
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The places and rules of the coercions then and now, as far as they can be compared."""
+    rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
+    before = [(path, rule) for path, rule in then["coercions"]]
+    if then.get("error", {}).get("code") == "cancelled":  # it began, and nothing was kept of how
+        return rules, rules
+    if own is None or now.is_whole:
+        return before, rules
+    # What stands for a hidden value is not coerced as that was.
+    before, rules = ([one for one in each if one[0] and not own.hides_path(one[0])] for each in (before, rules))
+    return before, rules
 
 
 def _said(now: Stages) -> str:
