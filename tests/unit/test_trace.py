@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from toolshape import Injected, Registry, ResponseError, ToolError, UsageError, tool
+from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
 from toolshape.evals import Case, Expect, Model, evaluate
 from toolshape.trace import record, recorded, replay, stages
@@ -261,6 +261,43 @@ SECRETS = [
     ("pay", {"card": {"number": "x"}, "amount": 1, "cards": [{"number": SECRET}]}),
     ("pay", {"card": {"number": "x"}, "amount": 1, "cards": {"number": SECRET}}),
 ]
+
+
+@tool
+def store(keys: dict[str, str], lists: list[dict[str, list[str]]]) -> str:
+    """Keep keys."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    "redact",
+    [
+        ["store.keys", "store.lists"],
+        ["*.keys.*", "*.lists.*"],
+        ["store.keys.a", "store.lists.b"],
+        ["store.keys.*", "store.lists[].b[]"],
+        ["*.*"],
+    ],
+)
+def test_redacted_places_in_maps_and_lists(path, redact):
+    tools = observed(path, store, redact=redact)
+    given = {"keys": {"a": SECRET}, "lists": [{"b": [SECRET, SECRET]}, {"b": [SECRET]}]}
+    tools.dispatch(body(("store", given)))
+    [line] = lines(path)
+    assert line["outcome"][0]["arguments"]["lists"] == [{"b": ["[hidden]", "[hidden]"]}, {"b": ["[hidden]"]}]
+    assert SECRET not in path.read_text(encoding="utf-8")
+    assert not replay(path, tools).changes
+
+
+def test_names_that_a_pattern_knows_are_no_change(path):
+    """The schema knows of them by a pattern: they are not kept, and that they are not is no regression."""
+    secret = {"type": "string", "format": "password"}
+    properties = {"held": {"type": "object", "patternProperties": {"^x": secret}}, "note": {"type": "string"}}
+    definition = {"name": "hold", "description": "", "parameters": {"type": "object", "properties": properties}}
+    tools = observed(path, Tool.from_definition(definition, lambda **given: ""))
+    tools.dispatch(body(("hold", {"held": {"xy": SECRET}, "note": "n"})))
+    assert SECRET not in path.read_text(encoding="utf-8")
+    assert not replay(path, tools).changes
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "json-schema"])

@@ -156,7 +156,10 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differenc
         is_same_error = before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Difference("other_error", before, after)
-    if paths := list(_differing(got, gets)):
+    paths = list(_differing(got, gets))
+    if own is not None and not now.is_whole:  # a name that the schema does not know was not kept
+        paths = [one for one in paths if known_path(one, own)]
+    if paths:
         return _Difference("other_value", got, gets, paths)
     before, rules = _coercions(then, now, own)
     return None if rules == before else _Difference("other_coercion", before, rules)

@@ -100,8 +100,8 @@ def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
     places: list[Place] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
-        if name == "*":
-            places = [(*place, one) for place in places for one in property_names(nodes_at(schema, place))]
+        if name == "*":  # fields that have a name, and those of a map
+            places = [(*place, one) for place in places for one in ("*", *property_names(nodes_at(schema, place)))]
         else:
             places = [(*place, name) for place in places]
         places = [place for place in places if nodes_at(schema, place)]
