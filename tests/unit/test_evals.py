@@ -403,6 +403,33 @@ def test_a_request_that_fails_is_told_apart():
     assert [(one.label, one.error.partition(":")[0]) for one in run] == [("failed", "network"), ("failed", "rate")]
 
 
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        (Expect("wether", city="Bonn"), 'there is no such tool (did you mean "weather"?)'),
+        (Expect(weather, city="Bonn", dayz=anything()), "it has no argument 'dayz' (did you mean \"days\"?)"),
+        (Expect(weather, city="Bonn", days="x"), "weather refuses what is expected of it"),
+    ],
+)
+def test_what_could_never_be_called_is_no_expectation(expected, message):
+    """A misspelt name in a case is the author's mistake, not the model's."""
+    case = Case("x", "Go.", expected=[expected])
+    with pytest.raises(UsageError) as raised:
+        case.compare(BOUND, response(("weather", {"city": "Bonn"})))
+    assert message in str(raised.value)
+    with pytest.raises(UsageError):
+        asyncio.run(
+            evaluate(REGISTRY, [case], {"m": Model("openai", lambda *_: response(("weather", {"city": "Bonn"})))})
+        )
+    assert Case("x", expected=[never("wether")]).compare(BOUND, response()).label == "right"
+
+
+def test_a_list_of_another_length_is_shown_with_its_matchers():
+    case = Case("x", expected=[Expect(search, query="a", tags=[matching("x"), "b"])])
+    [difference] = case.compare(BOUND, response(("search", {"query": "a", "tags": ["x"]}))).differences
+    assert str(difference) == "search.tags: expected [matching('x'), 'b'], got ['x']"
+
+
 def test_what_is_asked_is_checked():
     for cases, message in (([Case(name="x")], "asks nothing"), ([Case(name="x", messages="a")] * 2, "two cases")):
         with pytest.raises(UsageError, match=message):

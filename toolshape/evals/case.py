@@ -9,7 +9,7 @@ from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.plan import Plan
 from toolshape.errors import ResponseError, UsageError
 from toolshape.evals.assign import best_in_order, best_pairs
-from toolshape.evals.compare import Made, Pair, is_happening, made_of, pair_of
+from toolshape.evals.compare import Made, Pair, check_expected, is_happening, made_of, pair_of
 from toolshape.evals.expect import Expect
 from toolshape.evals.verdict import Difference, DifferenceKind, Label, Verdict
 from toolshape.tool import Tool
@@ -68,8 +68,9 @@ class Case:
             The verdict; ``failed`` where it is no response of the provider's family.
 
         Raises:
-            UsageError: A tool refuses the arguments that are expected of it.
+            UsageError: There is no tool that is expected, or it refuses the arguments that are expected of it.
         """
+        check_expected(self.expected, bound.tools)
         try:
             plan = bound.plan(response)
         except ResponseError as error:

@@ -1,19 +1,19 @@
 """An expected call and one that was made in; how alike what the function would get is, and where it differs, out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from toolshape.calls import Call, Coercion, JsonObject
 from toolshape.dispatch.handler import Handlers
 from toolshape.dispatch.resolve import received_by
-from toolshape.errors import CallError, UsageError
+from toolshape.errors import CallError, UsageError, did_you_mean
 from toolshape.evals.expect import Expect, is_matched
 from toolshape.evals.matchers import Matcher, is_same
 from toolshape.evals.verdict import Difference
 from toolshape.results import REFUSED
 from toolshape.tool import Tool, record_of
 
-__all__ = ["Made", "Pair", "is_happening", "made_of", "pair_of"]
+__all__ = ["Made", "Pair", "check_expected", "is_happening", "made_of", "pair_of"]
 
 _LEFT_OUT = object()
 
@@ -73,6 +73,26 @@ def pair_of(expected: Expect, made: Made) -> Pair:
 
 def _root(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
+
+
+def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) -> None:
+    """Check that the calls that are expected could be made at all.
+
+    Raises:
+        UsageError: There is no such tool, or it has no argument of a name.
+    """
+    by_name = {one.name: one for one in tools}
+    for one in expected:
+        if one.is_forbidden:
+            continue
+        if one.tool not in by_name:
+            hint = did_you_mean(one.tool, by_name)
+            raise UsageError(f"{one!r}: there is no such tool{f' ({hint})' if hint else ''}")
+        schema = record_of(by_name[one.tool]).definition.schema
+        for name in one.arguments if schema.get("additionalProperties") is False else ():
+            if name not in schema.get("properties", {}):
+                hint = did_you_mean(name, schema.get("properties", {}))
+                raise UsageError(f"{one!r}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
 
 
 def is_happening(forbidden: Expect, made: Made) -> bool:
@@ -138,4 +158,5 @@ def _differing(expected: Any, full: Any, received: Any, path: str) -> Iterator[t
         for at, (one, other) in enumerate(zip(expected, received, strict=True)):
             yield from _differing(one, one, other, f"{path}[{at}]")
     elif not is_same(full, received):
-        yield path, None if full is _LEFT_OUT else full, None if received is _LEFT_OUT else received
+        shown = expected if is_matched(expected) else full
+        yield path, None if shown is _LEFT_OUT else shown, None if received is _LEFT_OUT else received

@@ -16,6 +16,7 @@ from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import reading_of
 from toolshape.errors import ResponseError, ToolError, UsageError
 from toolshape.evals.case import Case, judged
+from toolshape.evals.compare import check_expected
 from toolshape.evals.run import Run
 from toolshape.evals.verdict import Verdict
 from toolshape.failures.explain import explain
@@ -71,7 +72,8 @@ async def evaluate(
         A verdict for each case, model and trial. One whose request failed is ``failed``, and says why.
 
     Raises:
-        UsageError: A case asks nothing, two have one name, or a tool refuses what is expected of it.
+        UsageError: A case asks nothing, two have one name, or a tool that is expected is not there, or refuses what is
+            expected of it.
     """
     asked = list(cases)
     names = [one.name for one in asked]
@@ -83,6 +85,8 @@ async def evaluate(
         given: Any = number
         if not (type(given) is int and given > 0):
             raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
+    for one in asked:
+        check_expected(one.expected, tools)
     gate = asyncio.Semaphore(limit)
     others = () if record is None else (record,)
 
