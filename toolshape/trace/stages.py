@@ -26,9 +26,9 @@ class Recorded(NamedTuple):
     """One line of a trace.
 
     ``number`` counts the lines from 1. ``response`` is the body or the text as it came, or the pieces of a stream;
-    ``None`` where it was not kept: ``calls`` are then its calls, those with hidden places in canonical form. ``stream`` is whether a stream had
-    ``ended`` or was still ``open``. ``outcome`` has what became of each call, ``error`` why the response could not be
-    read.
+    ``None`` where it was not kept: ``calls`` are then its calls, those with hidden places in canonical form. ``stream``
+    is whether a stream had ``ended`` or was still ``open``. ``outcome`` has what became of each call, ``error`` why the
+    response could not be read.
     """
 
     number: int
