@@ -1,13 +1,29 @@
 """An evaluation with real SDK clients against three fakes: the table says what was scripted."""
 
 import asyncio
+import gc
+from collections.abc import Iterator
 from typing import Any, Literal
 
+import pytest
 from clients import sdk
 
 from toolshape import Registry, tool
 from toolshape.evals import Case, Expect, Model, Run, evaluate, never
 from toolshape.testing import Fake
+
+# The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """What is left open is found here, and not in a test of something else."""
+    yield
+    gc.collect()
 
 
 @tool
