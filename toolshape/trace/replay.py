@@ -17,7 +17,7 @@ from toolshape.trace.stages import is_whole_line, parse_line
 
 __all__ = ["Replay", "replay"]
 
-_SPAN = 1 << 20  # bytes of a span: some hundred responses, a tenth of a second
+_SPAN = 1 << 18  # bytes of a span: some hundred responses, a few hundredths of a second
 _LEAST_SPANS = 16  # of a file that is shorter
 _SHORTEST_SPAN = 1 << 14
 _MOST_SHOWN = 50
