@@ -34,10 +34,11 @@ def weather(city: str) -> str:
 
 tools = Registry([weather])
 tools.around(record(sys.argv[1], keep="all"))
-print("ready", flush=True)
 number = 0
 while number < int(sys.argv[2]):
     number += 1
+    if number == 2:
+        print("the first is written", flush=True)
     tools.dispatch({"name": "weather", "arguments": {"city": sys.argv[3] * 2000}}, provider="json-schema")
 """
 
@@ -65,7 +66,7 @@ def test_several_processes_write_and_are_killed(path):
         one.stdout.close()
     cities = [line["body"]["arguments"]["city"][0] for line in _readable(path)]
     assert (cities.count("a"), cities.count("b")) == (200, 200)
-    assert cities.count("v") > 0
+    assert cities.count("v") >= 4
     unreadable = len(path.read_bytes().splitlines()) - len(cities)
     assert unreadable <= 4  # at most the line that each victim was writing
 
