@@ -424,6 +424,26 @@ def test_what_could_never_be_called_is_no_expectation(expected, message):
     assert Case("x", expected=[never("wether")]).compare(BOUND, response()).label == "right"
 
 
+def test_what_cannot_be_right_is_said_before_a_model_is_asked():
+    asked = []
+    models = {"m": Model("openai", lambda *given: asked.append(given))}
+    with pytest.raises(UsageError, match="refuses what is expected"):
+        asyncio.run(evaluate(REGISTRY, [Case("x", "Go.", expected=[Expect(weather, city=["a"])])], models))
+    assert not asked
+
+
+def test_texts_and_numbers_of_every_kind():
+    """Lines end at a line feed alone, half a surrogate pair is written, and no number is too large."""
+    said = Verdict(case="a\u2028b\x85", label="wrong", score=0, error="\ud800")
+    run = Run(verdicts=(said,))
+    run.to_json_lines().encode()
+    assert Run.from_json_lines(run.to_json_lines()) == run
+    assert not close_to(1.5).accepts(10**400)
+    many = Run(verdicts=tuple(Verdict(case=str(at), label="right", score=1) for at in range(3000)))
+    none = Run(verdicts=tuple(Verdict(case=str(at), label="wrong", score=0) for at in range(3000)))
+    assert many.compare(none).chance == 0
+
+
 def test_a_list_of_another_length_is_shown_with_its_matchers():
     case = Case("x", expected=[Expect(search, query="a", tags=[matching("x"), "b"])])
     [difference] = case.compare(BOUND, response(("search", {"query": "a", "tags": ["x"]}))).differences

@@ -323,6 +323,17 @@ def test_secrets_are_never_written(path, provider, name, arguments):
     assert not replay(path, tools).changes
 
 
+def test_a_place_that_became_secret_is_no_regression(path):
+    @tool(name="login")
+    def open_login(user: str, password: str) -> str:
+        """Log in."""
+        return "in"
+
+    observed(path, open_login).dispatch(body(("login", {"user": "a", "password": "b"})))
+    found = replay(path, Registry([login]))
+    assert [one.paths for one in found.regressions] == [("pin",)]
+
+
 def test_what_is_no_secret_is_kept(path):
     tools = observed(path, pay, weather, redact=["*.number"])
     tools.dispatch(body(("pay", {"card": {"number": "4111", "holder": "Ann"}, "amount": "3"})))

@@ -79,7 +79,7 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
     """Check that the calls that are expected could be made at all.
 
     Raises:
-        UsageError: There is no such tool, or it has no argument of a name.
+        UsageError: There is no such tool, it has no argument of a name, or it refuses arguments without matchers.
     """
     by_name = {one.name: one for one in tools}
     for one in expected:
@@ -93,6 +93,11 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
             if name not in schema.get("properties", {}):
                 hint = did_you_mean(name, schema.get("properties", {}))
                 raise UsageError(f"{one!r}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
+        if not is_matched(one.arguments):
+            try:
+                record_of(by_name[one.tool]).validate_uncoerced(one.arguments)
+            except CallError as error:
+                raise UsageError(f"{one.tool} refuses what is expected of it: {error}") from error
 
 
 def is_happening(forbidden: Expect, made: Made) -> bool:

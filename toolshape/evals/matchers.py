@@ -69,7 +69,10 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
     far = abs(value) * 1e-6 if within is None else within
 
     def accepts(given: Any) -> bool:
-        return _is_number(given) and abs(given - value) <= far
+        try:
+            return _is_number(given) and abs(given - value) <= far
+        except OverflowError:  # an integer beyond all floats
+            return False
 
     return Matcher(f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})", accepts)
 

@@ -122,7 +122,7 @@ class Run:
 
     def to_json_lines(self) -> str:
         """Each verdict as a line of JSON."""
-        return "".join(f"{json.dumps(_as_json(one), ensure_ascii=False, default=str)}\n" for one in self.verdicts)
+        return "".join(_line(_as_json(one)) for one in self.verdicts)
 
     @classmethod
     def from_json_lines(cls, given: str) -> "Run":
@@ -131,7 +131,7 @@ class Run:
         Raises:
             UsageError: A line is no verdict.
         """
-        return cls(verdicts=tuple(_of_json(line) for line in given.splitlines() if line.strip()))
+        return cls(verdicts=tuple(_of_json(line) for line in given.split("\n") if line.strip()))
 
     def __str__(self) -> str:
         head = ["case", *self.models]
@@ -165,7 +165,7 @@ def _shares(run: Run, *, by_model: bool) -> dict[tuple[str, str], float]:
 def _sign_test(better: int, worse: int) -> float:
     """How often as uneven a split, or one more so, comes by chance."""
     number, least = better + worse, min(better, worse)
-    tail = sum(math.comb(number, one) for one in range(least + 1)) / 2.0**number
+    tail: float = sum(math.comb(number, one) for one in range(least + 1)) / (1 << number)
     return min(2 * tail, 1.0)
 
 
@@ -197,6 +197,15 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "error": verdict.error,
         "steps": verdict.steps,
     }
+
+
+def _line(given: dict[str, Any]) -> str:
+    text = json.dumps(given, ensure_ascii=False, default=str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        text = json.dumps(given, default=str)
+    return f"{text}\n"
 
 
 def _of_json(line: str) -> Verdict:

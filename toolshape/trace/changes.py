@@ -193,7 +193,7 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """The places where two JSON values differ; a hidden one is like any."""
-    if then == HIDDEN:
+    if HIDDEN in (then, now):
         return
     if isinstance(then, dict) and isinstance(now, dict):
         for name in dict.fromkeys((*then, *now)):
