@@ -8,13 +8,13 @@ import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr, field_validator
+from pydantic import BaseModel, Field, SecretStr, create_model, field_validator
 
 from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
@@ -332,6 +332,35 @@ def test_a_place_that_became_secret_is_no_regression(path):
     observed(path, open_login).dispatch(body(("login", {"user": "a", "password": "b"})))
     found = replay(path, Registry([login]))
     assert [one.paths for one in found.regressions] == [("pin",)]
+
+
+def test_a_mark_beside_a_union_is_a_mark(path):
+    """As pydantic writes it of an optional field; and one in a late branch of many."""
+
+    @tool
+    def optional(token: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = None) -> str:
+        """Take a token."""
+        return ""
+
+    kinds: Any = [create_model(f"M{at}", kind=(Literal[f"k{at}"], ...), value=(str, ...)) for at in range(60)]
+    kinds.append(create_model("Last", kind=(Literal["last"], ...), value=(SecretStr, ...)))
+
+    @tool
+    def late(given: Union[tuple(kinds)]) -> str:
+        """Take one of many."""
+        return ""
+
+    tools = observed(path, optional, late)
+    tools.dispatch(body(("optional", {"token": SECRET})))
+    tools.dispatch(body(("late", {"given": {"kind": "last", "value": SECRET}})))
+    assert len(lines(path)) == 2
+    assert SECRET not in path.read_text(encoding="utf-8")
+
+
+def test_a_redacted_tool_that_is_not_here_may_be_called_all_the_same(path):
+    observed(path, weather, redact=["log_in.user"]).dispatch(body(("log_in", {"user": SECRET}), text=SECRET))
+    assert len(lines(path)) == 1
+    assert SECRET not in path.read_text(encoding="utf-8")
 
 
 def test_what_is_no_secret_is_kept(path):

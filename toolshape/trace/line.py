@@ -37,7 +37,10 @@ def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
         UsageError: A redacted place is none of its tool.
     """
     hidden = {one.name: hidden_of(one, redact) for one in bound.tools}
-    some_are_hidden = any(one.is_needed for one in hidden.values())
+    is_elsewhere = any(
+        name not in ("*", *hidden) for name, _ in redact
+    )  # of a tool that is not bound here, or misspelt
+    some_are_hidden = is_elsewhere or any(one.is_needed for one in hidden.values())
     body = _named_piece(seen.response) if seen.stream else _data(seen.response)
     made: JsonObject = {
         "version": VERSION,

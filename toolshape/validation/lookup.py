@@ -43,7 +43,7 @@ def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
             continue
         branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in one.get(key, ())]
         rest = {key: value for key, value in one.items() if key not in ("anyOf", "oneOf", "allOf")}
-        if not branches or rest.keys() & _SAYS_SOMETHING:
+        if not branches or rest.keys() & _SAYS_SOMETHING or is_secret(rest):
             found.append(one)
         waiting += [(branch, left - 1) for branch in reversed(branches)]
     return found
@@ -80,6 +80,8 @@ class Secrets:
         if not self.are_there:
             return False
         nodes_along = along(self.schema, location)
+        if any(len(nodes) >= _MOST_NODES for nodes in nodes_along):  # there may be more, which were not looked at
+            return True
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
 
 
