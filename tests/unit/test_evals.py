@@ -612,7 +612,9 @@ def test_command_line(tmp_path):
     assert run("--model", "good")[0] == 0
     assert run("--least", 0.5)[0] == 0
     code, out = run("--against", tmp_path / "run.jsonl", "--record", tmp_path / "calls.jsonl", "--least", 0)
+    assert out.splitlines()[-1].startswith("bad beside ")
     assert out.splitlines()[-1].endswith("better in 0, worse in 0: no evidence of a difference (p = 1.000)")
+    assert run("--model", "good", "--against", tmp_path / "run.jsonl")[0] == 0
     assert not replay(tmp_path / "calls.jsonl", f"{file}:tools").changes
     code, out = run("--json", "--least", 0)
     assert [json.loads(line)["label"] for line in out.splitlines()] == ["right", "wrong", "right", "right"]

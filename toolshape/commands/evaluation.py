@@ -75,8 +75,9 @@ def evaluation(
         for other in others:
             say(f"{first} beside {other}: {run.of(first).compare(run.of(other))}")
         if before is not None:
-            say(f"beside {against}: {run.compare(before)}")
-    if any(run.of(name).share().right < least * len(run.of(name)) for name in run.models):
+            for name in (one for one in run.models if one in before.models):
+                say(f"{name} beside {against}: {run.of(name).compare(before.of(name))}")
+    if any(run.of(name).share().right / len(run.of(name)) < least for name in run.models):
         raise SystemExit(1)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import UsageError, did_you_mean
+from toolshape.schema.write_only import is_secret
 from toolshape.tool import Tool, record_of
 from toolshape.validation.lookup import Secrets, is_scalar, nodes_at, property_names
 
@@ -60,6 +61,15 @@ class Hidden:
             return True
         nodes = nodes_at(self.secrets.schema, place)
         return not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
+
+    def covers(self, place: Place) -> bool:
+        """Whether all that stands at a place is hidden, names of fields too."""
+        if not self.is_needed:
+            return False
+        names = [step for step in place if isinstance(step, str)]
+        if any(_leads_to(fields, names) for fields in self.fields):
+            return True
+        return any(map(is_secret, nodes_at(self.secrets.schema, place)))
 
     def hides_path(self, path: str) -> bool:
         """Whether what stands at a path, as a problem names it, is hidden."""
@@ -122,6 +132,8 @@ def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
     numbers = iter(range(1, 1_000_000))
 
     def inner(value: Any, place: Place) -> Any:
+        if isinstance(value, (dict, list)) and hidden.covers(place):
+            return HIDDEN
         if isinstance(value, dict):
             found = {}
             for name, one in value.items():
@@ -152,6 +164,8 @@ def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     """What a function got, as JSON, with ``HIDDEN`` in each hidden place."""
     if not hidden.is_needed:
         return arguments
+    if isinstance(arguments, (dict, list)) and hidden.covers(place):
+        return HIDDEN
     if isinstance(arguments, dict):
         return {name: masked(one, hidden, (*place, name)) for name, one in arguments.items()}
     if isinstance(arguments, list):
