@@ -14,7 +14,9 @@ EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
 # SDKs leave their sockets to the garbage collector, which may run in any test after theirs.
 UNCLOSED = ["-W", "ignore:unclosed:ResourceWarning"]
 LANES = ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
-LOWEST = ["pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0"]
+LOWEST = [
+    "pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
+]  # fmt: skip
 PEERS = [
     "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
     "pydantic-ai-slim", "toolschema",
@@ -182,6 +184,13 @@ def bfcl(session: nox.Session) -> None:
     parsers = ["tree_sitter==0.21.3", "tree-sitter-java==0.21.0", "tree-sitter-javascript==0.21.4"]
     session.run(str(place / "bin" / "pip"), "install", "--quiet", "--no-deps", "bfcl_eval", *parsers, external=True)
     session.run("python", "benchmarks/bfcl.py", "--python", str(place / "bin" / "python"))
+
+
+@nox.session(python="3.12")
+def controls(session: nox.Session) -> None:
+    # What approval, a ledger and spans cost, beside approval in other libraries.
+    session.install(".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim")
+    session.run("python", "benchmarks/controls.py")
 
 
 @nox.session(python="3.12")

@@ -16,10 +16,10 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 
 # A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
 ROOMS = (
-    "errors", "parts", "mcp_results", "calls", "results", "context", "messages", "message_json", "schema", "wire",
+    "errors", "parts", "mcp_results", "calls", "results", "identity", "context", "messages", "message_json", "schema", "wire",
     "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
-    "targets", "testing", "evals", "trace", "commands", "cli", "provider", "__main__",
+    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "commands", "cli", "provider", "__main__",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from toolshape.errors import (
     HistoryError,
     Problem,
     ResponseError,
+    TokenError,
     ToolError,
     ToolshapeError,
     UsageError,
@@ -22,7 +23,7 @@ from toolshape.errors import (
 from toolshape.function.annotations import Injected
 from toolshape.parts import File, Image, Text
 from toolshape.registry import Registry
-from toolshape.results import Result, Results
+from toolshape.results import PendingCall, Result, Results
 from toolshape.tool import Tool, tool
 from toolshape.validation.coercion import Coerce
 
@@ -49,6 +50,7 @@ __all__ = [
     "Image",
     "Injected",
     "Message",
+    "PendingCall",
     "Plan",
     "Problem",
     "Progress",
@@ -60,6 +62,7 @@ __all__ = [
     "Results",
     "Spec",
     "Text",
+    "TokenError",
     "Tool",
     "ToolError",
     "ToolshapeError",

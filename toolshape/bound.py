@@ -9,9 +9,10 @@ from pydantic_core import from_json
 
 from toolshape.calls import Call, Finding, JsonObject, Loss
 from toolshape.dispatch.collector import Collector
-from toolshape.dispatch.handler import Handlers
-from toolshape.dispatch.hooks import Hook
-from toolshape.dispatch.plan import OnProgress, Plan, watch
+from toolshape.dispatch.handler import Handlers, Undeclared
+from toolshape.dispatch.hook_kinds import Hook
+from toolshape.dispatch.ledger_store import LedgerStore
+from toolshape.dispatch.plan import OnProgress, Plan, plan_of, watch
 from toolshape.dispatch.receive import reading_of
 from toolshape.dispatch.resolve import call_of
 from toolshape.dispatch.shape import Shape, shapes
@@ -66,8 +67,11 @@ def _unpickle_bound(
     annotates: bool,
     hooks: Sequence[Hook],
     observers: Sequence[Observer],
+    undeclared: Undeclared,
 ) -> "Bound":
-    return Bound(tools, provider, strict, rules, annotates=annotates, hooks=hooks, observers=observers)
+    return Bound(
+        tools, provider, strict, rules, annotates=annotates, hooks=hooks, observers=observers, undeclared=undeclared
+    )
 
 
 class Bound:
@@ -85,16 +89,17 @@ class Bound:
         annotates: bool = False,
         hooks: Sequence[Hook] = (),
         observers: Sequence[Observer] = (),
+        undeclared: Undeclared = None,
     ) -> None:
         self.provider = provider
         self.strict: Strictness = strict
         tools = tuple(tools)
-        self._made_of = (tools, provider, strict, rules, annotates, hooks, observers)
+        self._made_of = (tools, provider, strict, rules, annotates, hooks, observers, undeclared)
         self._observers = (
             observers or None
         )  # compared with nothing on the path of a call, which is quicker than a length
         self._shapes: dict[str, Shape] = {}
-        self._handlers = Handlers(self._shapes, hooks)
+        self._handlers = Handlers(self._shapes, hooks, undeclared, strict)
         self._fingerprint = ""
         for one in shapes(tools, provider, strict, rules, annotates=annotates):
             if other := self._shapes.get(one.wire_name):
@@ -251,9 +256,14 @@ class Bound:
     def plan(self, response: Any) -> Plan:
         """Read a response (SDK object, dict, JSON text or bytes), validate its calls, and run nothing.
 
+        Args:
+            response: The response; or results with calls that wait for approval, whose plan is given again.
+
         Raises:
             ResponseError: It is not a response of this provider's family.
         """
+        if isinstance(response, Results):
+            return plan_of(response)
         if self._observers is None:
             return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
         try:
@@ -283,12 +293,15 @@ class Bound:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        if self._observers is not None:
-            return self.plan(response).run(inject=inject, limit=limit, on_progress=on_progress)
-        plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
-        return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
+        if ledger is None and scope is None and self._observers is None:
+            plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+            return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
+        plan = self.plan(response)
+        return plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
 
     async def adispatch(
         self,
@@ -297,10 +310,14 @@ class Bound:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
         plan = self.plan(response)
-        return await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
+        if ledger is None and scope is None and self._observers is None:
+            return await plan._arun(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+        return await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.

@@ -176,11 +176,12 @@ def diff(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) ->
     metavar="NAME=MODULE:FACTORY",
     help="An injected value: a factory is called. Repeat for more.",
 )
+@click.option("--approve", is_flag=True, help="Approve of the call, where the tool waits for that.")
 @_json
-def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) -> None:
+def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
     """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
 
-    Coercions go to standard error; a call that is refused or fails exits with 1.
+    Coercions go to standard error; a call that is refused, waits for approval or fails exits with 1.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
@@ -197,7 +198,10 @@ def call(target: str, arguments: str, inject: tuple[str, ...], as_json: bool) ->
             raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
         text = _standard_input() if arguments == "-" else arguments
         body = {"name": name, "arguments": text}
-        [result] = lenient(registry, name).dispatch(body, provider="json-schema", inject=values)
+        plan = lenient(registry, name).plan(body, provider="json-schema")
+        if approve:
+            plan.approve(plan.pending)
+        [result] = plan.run(inject=values)
     if as_json:
         _print_json(_as_data(result))
     else:

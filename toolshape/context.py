@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from toolshape.calls import Call, Effect, JsonObject
+from toolshape.identity import Identity, identity_of
 from toolshape.results import Result
 
 __all__ = ["CallContext", "CallState", "Cancellation", "Progress", "ToolFacts", "with_contexts"]
@@ -59,10 +60,10 @@ class CallState:
     """What the runs of one call share.
 
     ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of a
-    value, as if the tool had returned it.
+    value, as if the tool had returned it. ``identity`` tells the call from all others.
     """
 
-    __slots__ = ("attempts", "on_progress", "to_result")
+    __slots__ = ("_identity", "attempts", "on_progress", "to_result")
 
     def __init__(
         self,
@@ -72,6 +73,13 @@ class CallState:
         self.attempts = 0
         self.on_progress = on_progress
         self.to_result = to_result
+        self._identity: Identity | None = None
+
+    def identity(self, call: Call, scope: str | None = None, unnamed: str | None = None) -> Identity:
+        """The identity of the call, in the scope that it was first asked for in."""
+        if self._identity is None:
+            self._identity = identity_of(call, scope, unnamed)
+        return self._identity
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -96,6 +104,19 @@ class CallContext:
     def call_id(self) -> str:
         """The call's id: the provider's, or the one made from the response; ``""`` under ``Tool.call``."""
         return self.call.id
+
+    @property
+    def idempotency_key(self) -> str:
+        """A key for this call, for services that do a thing once for one key; 64 hexadecimal digits.
+
+        It is the same at every attempt, and, with the scope of a ledger or the provider's id, when the same response is
+        dispatched again; a call without an id of the provider's and without a scope has a new one each time.
+        """
+        return self.identity().key
+
+    def identity(self, scope: str | None = None, unnamed: str | None = None) -> Identity:
+        """What tells the call from all others, in the scope that it was first asked for in; see ``identity_of``."""
+        return self._state.identity(self.call, scope, unnamed)
 
     @property
     def cancelled(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolshape.bound import Bound, handlers_of
 from toolshape.calls import Call, JsonObject
 from toolshape.dispatch.collector import Collector
+from toolshape.dispatch.ledger_store import LedgerStore
 from toolshape.dispatch.messages import conversion_to, read_messages, switched_off
 from toolshape.dispatch.outbound import histories_of, result_part_of
 from toolshape.dispatch.plan import OnProgress, Plan
@@ -135,8 +136,14 @@ class Conversation:
         given: Any = results
         if not isinstance(given, Results):
             raise UsageError(f"results are appended, as plan.results, not {type(given).__name__}")
+        if results.pending:
+            results.messages  # noqa: B018 - raises
         self._add(results, None)
         return self
+
+    def _add_whole(self, results: Results, model: str | None) -> None:
+        if not results.pending:
+            self._add(results, model)
 
     def _add(self, results: Results, model: str | None) -> None:
         if id(results) in self._added:
@@ -298,6 +305,8 @@ class Conversation:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """Run every call of a response, and append the response and the results, whatever became of the calls.
 
@@ -308,6 +317,10 @@ class Conversation:
             inject: The values of injected parameters, by name.
             limit: How many async calls run at once.
             on_progress: Takes each ``Progress`` that a tool reports.
+            ledger: In which it is written down which calls have run; as for ``Plan.run``.
+            scope: Where these calls were made, for the ledger.
+
+        Where a call waits for approval, nothing is appended: append the results, by ``+=``, once its plan has run.
 
         Raises:
             ResponseError: It is not a response of the provider's family; nothing was appended.
@@ -315,13 +328,13 @@ class Conversation:
         """
         plan, model = self._read(response, provider)
         try:
-            results = plan.run(inject=inject, limit=limit, on_progress=on_progress)
+            results = plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:
             raise
         except BaseException:
-            self._add(plan.results, model)
+            self._add_whole(plan.results, model)
             raise
-        self._add(results, model)
+        self._add_whole(results, model)
         return results
 
     async def adispatch(
@@ -332,17 +345,19 @@ class Conversation:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
         plan, model = self._read(response, provider)
         try:
-            results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress)
+            results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:
             raise
         except BaseException:
-            self._add(plan.results, model)
+            self._add_whole(plan.results, model)
             raise
-        self._add(results, model)
+        self._add_whole(results, model)
         return results
 
     def trimmed(self, keep: int) -> "Conversation":

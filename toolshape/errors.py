@@ -6,6 +6,7 @@ ToolshapeError
 |- HistoryError      the developer, at a request: a conversation that this provider cannot be sent
 |- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
+|- TokenError        the integrator: a paused plan cannot be resumed by what was given for its token
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
 
 ``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
@@ -24,6 +25,8 @@ __all__ = [
     "HistoryError",
     "Problem",
     "ResponseError",
+    "TokenError",
+    "TokenRule",
     "ToolError",
     "ToolshapeError",
     "UsageError",
@@ -42,8 +45,24 @@ CallErrorCode = Literal[
     "tool_crashed",
     "tool_timeout",
     "cancelled",
+    "denied",
+    "pending",
     "not_run",
+    "duplicate_call",
+    "unknown_outcome",
     "unserialisable_result",
+]
+
+TokenRule = Literal[
+    "malformed",
+    "signature",
+    "audience",
+    "expired",
+    "not_yet",
+    "used",
+    "in_use",
+    "tools_changed",
+    "arguments_changed",
 ]
 
 _RETRYABLE: frozenset[CallErrorCode] = frozenset(
@@ -150,6 +169,17 @@ class ResponseError(ToolshapeError):
         return _unpickle_error, (type(self), self.args, {"body": self.body})
 
 
+class TokenError(ToolshapeError):
+    """A text is no token by which a paused plan is resumed here and now. Nothing has been run; ``rule`` says which way."""
+
+    def __init__(self, rule: TokenRule, message: str) -> None:
+        self.rule: TokenRule = rule
+        super().__init__(message)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.rule, str(self))
+
+
 class ToolError(Exception):
     """Raise it inside a tool to tell the model, in your own words, why the call cannot be done.
 
@@ -227,7 +257,7 @@ def for_model(error: CallError) -> str:
     return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
 
 
-def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911 - a line a code
+def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - a line a code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
@@ -251,10 +281,32 @@ def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911 - a line a cod
             return f"{error.tool} did not finish within {error.text}. It may still have had an effect."
         case "cancelled":
             return f"{error.tool} was cancelled before it finished. It may have had an effect."
+        case "denied":
+            return f"{error.tool} was not allowed and was not run" + (f": {error.text}" if error.text else ".")
+        case "pending":
+            return f"{error.tool} waits for approval and was not run."
         case "not_run":
             return f"{error.tool} was not run."
+        case "duplicate_call":
+            return (
+                f"{error.tool} was not run: another call has this id, of another tool or with other arguments. "
+                "Call it anew, with an id of its own."
+            )
+        case "unknown_outcome":
+            return _unknown_outcome(error)
         case "unserialisable_result":
             return f"{error.tool} ran, but its result cannot be sent (reference {error.reference})."
+
+
+def _unknown_outcome(error: CallError) -> str:
+    if error.text == "running":
+        return (
+            f"{error.tool} is still running elsewhere, and was not started a second time. Its outcome is not known yet."
+        )
+    return (
+        f"{error.tool} was started and broken off. It may have had its effect, or not, and was not run again. "
+        "Find out which before you call it again."
+    )
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -1,8 +1,9 @@
 """The options of ``@tool``, and the errors for values that they cannot have."""
 
+import inspect
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, cast, get_args
+from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from toolshape import providers
 from toolshape.calls import Effect, JsonObject
@@ -10,7 +11,11 @@ from toolshape.errors import DefinitionError, Problem, did_you_mean
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.provider import Strictness
 
-__all__ = ["Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
+__all__ = ["Approve", "Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
+
+
+Approve: TypeAlias = Callable[[JsonObject], bool]
+"""Takes the arguments that a function would get, as JSON, and says whether somebody has to approve of the call."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -28,6 +33,7 @@ class ToolOptions(TypedDict, total=False):
     untrusted: bool
     tags: Collection[str]
     effects: Collection[Effect]
+    approve: bool | Approve
     examples: Sequence[JsonObject]
     providers: Mapping[str, JsonObject]
 
@@ -47,6 +53,7 @@ class Options(NamedTuple):
     untrusted: bool = False
     tags: frozenset[str] = frozenset()
     effects: frozenset[Effect] = frozenset()
+    approve: bool | Approve = False
     examples: tuple[JsonObject, ...] = ()
     providers: Mapping[str, JsonObject] = {}
     verbatim: bool = False
@@ -104,6 +111,15 @@ def _are_keys(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(keys, Mapping) for keys in value.values())
 
 
+def _is_decision(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    return callable(value) and not any(
+        inspect.iscoroutinefunction(one)
+        for one in (value, getattr(value, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
+    )
+
+
 _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "title": (_is_text, "must be a string"),
     "description": (_is_text, "must be a string"),
@@ -117,6 +133,7 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
     "tags": (_are_texts, "must be a list of strings"),
     "effects": (_are_texts, "must be a list of strings"),
+    "approve": (_is_decision, "must be True, False, or a function of the arguments that is not async"),
     "examples": (_are_examples, "must be a list of JSON objects"),
     "providers": (_are_keys, "must map provider names to objects"),
 }

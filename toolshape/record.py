@@ -83,6 +83,33 @@ class Record:
         return self.compile_validation(_own_settings(self))
 
     @functools.cached_property
+    def validate_for_call(self) -> Validate:
+        """Validates as ``validate``, and refuses what would wait for approval: there is nobody to ask."""
+        if self.options.approve is False:
+            return self.validate
+
+        def validate_approved(arguments: Any) -> tuple[Any, Any]:
+            validated, coercions = self.validate(arguments)
+            if self.must_wait(validated):
+                raise CallError("pending", tool=self.name)
+            return validated, coercions
+
+        return validate_approved
+
+    def must_wait(self, validated: Any) -> bool:
+        """Whether a call waits for approval; where that cannot be told, it does."""
+        wanted = self.options.approve
+        if isinstance(wanted, bool):
+            return wanted
+        try:
+            return bool(wanted(self.source.written(validated)))
+        except Exception:  # a function of the user's may raise anything
+            import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+            logging.getLogger("toolshape").exception("approve= of %r failed: the call waits for approval", self.name)
+            return True
+
+    @functools.cached_property
     def validate_uncoerced(self) -> Validate:
         """Validates what an author wrote: in canonical form, with every coercion rule off."""
         return self.compile_validation(ValidationSettings(self.name, frozenset()))
@@ -166,7 +193,7 @@ def _compile_call(record: Record) -> Callable[..., Any]:
 
     extend = with_own if definition.layout.contexts else None
     invoke = record.invoke if record.limit is None else _in_turn(record.invoke, record.limit)
-    return compile_call(record.validate, invoke, record.name, None if never_fails else check, extend)
+    return compile_call(record.validate_for_call, invoke, record.name, None if never_fails else check, extend)
 
 
 def _in_turn(invoke: Invoke, limit: "Limit") -> Invoke:

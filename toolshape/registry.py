@@ -5,10 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from toolshape.bound import Bound, Observer, canonical_calls
+from toolshape.bound import Bound, Observer, canonical_calls, handlers_of
 from toolshape.calls import JsonObject
-from toolshape.dispatch.hooks import Hook, refuse_no_hook
-from toolshape.dispatch.plan import OnProgress
+from toolshape.dispatch.approval import Decision
+from toolshape.dispatch.handler import Handlers, Undeclared
+from toolshape.dispatch.hook_kinds import Hook, refuse_no_hook
+from toolshape.dispatch.ledger_store import LedgerStore
+from toolshape.dispatch.plan import OnProgress, Plan, plan_of
 from toolshape.errors import DefinitionError, Problem, UsageError, did_you_mean
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
@@ -42,10 +45,12 @@ class Registry:
         coerce: Coercion rules to switch on or off by name for all of them, ``False`` for none.
         feedback: How a model is told that its arguments are invalid: in ``"lines"``, one a problem, or as its own
             ``"json"`` with comments at the faults.
+        undeclared: What tools are taken for that declare no effect of ``"read"``, ``"write"`` and ``"destructive"``:
+            ``"write"`` runs their calls alone, in call order.
 
     Raises:
         DefinitionError: A function cannot be a tool, or two tools have one name.
-        ValueError: There is no such rule, or no such feedback.
+        ValueError: There is no such rule, no such feedback, or no such effect.
     """
 
     def __init__(
@@ -55,8 +60,11 @@ class Registry:
         strict: Strictness = "auto",
         coerce: Mapping[str, bool] | bool | None = None,
         feedback: Literal["lines", "json"] = "lines",
+        undeclared: Undeclared = None,
     ) -> None:
         chosen_rules(coerce)
+        if undeclared not in (None, "write"):
+            raise ValueError(f'undeclared is "write" or None, not {undeclared!r}')
         if feedback not in ("lines", "json"):
             raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
         if not (strict is True or strict is False or strict == "auto"):
@@ -65,6 +73,7 @@ class Registry:
         self._feedback: Literal["lines", "json"] = feedback
         self._tools: dict[str, Tool[..., Any]] = {}
         self._coerce = coerce
+        self._undeclared: Undeclared = undeclared
         self._strict: Strictness = strict
         self._bounds: dict[_Key, Bound] = {}
         self._used: dict[_Key, Provider] = {}
@@ -212,7 +221,9 @@ class Registry:
         return len(self._tools)
 
     def __reduce__(self) -> Any:
-        options = {"strict": self._strict, "coerce": self._coerce, "feedback": self._feedback}
+        options = {
+            "strict": self._strict, "coerce": self._coerce, "feedback": self._feedback, "undeclared": self._undeclared,
+        }  # fmt: skip
         return (
             _unpickle_registry,
             (list(self._tools.values()), options),
@@ -246,7 +257,9 @@ class Registry:
 
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""
-        made = Registry(tools, strict=self._strict, coerce=self._coerce, feedback=self._feedback)
+        made = Registry(
+            tools, strict=self._strict, coerce=self._coerce, feedback=self._feedback, undeclared=self._undeclared
+        )
         made._used, made._hooks, made._observers = dict(self._used), self._hooks, self._observers
         return made
 
@@ -278,8 +291,9 @@ class Registry:
         if bound is None or bound.provider is not found:
             annotates = self._feedback == "json"
             made = Bound(
-                tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks, observers=observers
-            )
+                tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks, observers=observers,
+                undeclared=self._undeclared,
+            )  # fmt: skip
             with self._lock:
                 bound = bounds[key] = made
                 self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
@@ -307,6 +321,23 @@ class Registry:
             self._used[key] = self._used.pop(key, bound.provider)
         return request
 
+    def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
+        """The calls of a response, validated and not run: to approve of them, deny or edit them, run or pause them.
+
+        Args:
+            response: The provider's response: SDK object, dict, JSON text or bytes; or results with calls that wait for
+                approval, whose plan is given again.
+            provider: Whose it is, where this registry was bound to several of one family.
+
+        Raises:
+            ResponseError: It is not a response of any known family.
+            UsageError: ``provider`` is needed.
+        """
+        if isinstance(response, Results):
+            return plan_of(response)
+        body = parsed_body(response)
+        return self._bound_for(body, provider).plan(response if self._observers else body)
+
     def dispatch(
         self,
         response: Any,
@@ -315,6 +346,8 @@ class Registry:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """Run every call of a response and answer each. It never raises for what a model or a tool did.
 
@@ -324,6 +357,8 @@ class Registry:
             inject: The values of injected parameters, by name.
             limit: How many calls run at once, where they do not run one after another.
             on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``.
+            ledger: A ``toolshape.ledger.Ledger``, in which it is written down which calls have run.
+            scope: Where these calls were made, for the ledger; see ``Plan.run``.
 
         Raises:
             ResponseError: It is not a response of any known family.
@@ -331,9 +366,11 @@ class Registry:
         """
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
-        return bound.dispatch(
-            response if self._observers else body, inject=inject, limit=limit, on_progress=on_progress
-        )
+        if self._observers:
+            body = response
+        if ledger is None and scope is None:
+            return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress)
+        return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
 
     async def adispatch(
         self,
@@ -343,13 +380,80 @@ class Registry:
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
         return await bound.adispatch(
-            response if self._observers else body, inject=inject, limit=limit, on_progress=on_progress
-        )
+            response if self._observers else body,
+            inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope,
+        )  # fmt: skip
+
+    def resume(
+        self,
+        token: str | bytes,
+        key: bytes | str,
+        decisions: Mapping[str, Decision] = NOTHING_INJECTED,
+        *,
+        audience: str,
+        ledger: LedgerStore | None = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
+        """Run what was decided of a plan that was paused, here or elsewhere, by these tools.
+
+        Calls that nothing was decided of, and calls that were edited and have to be approved of anew, are ``pending`` in
+        the results: take their plan by ``plan(results)``, and run it or pause it again. What ran before the pause is
+        answered by what came of it then, and marked as ``replayed``.
+
+        Args:
+            token: What ``Plan.pause`` gave.
+            key: The key that it was signed with.
+            decisions: By the ids of calls: ``True`` approves; ``False`` denies, and so does a text, which the model
+                reads; a dict of other arguments edits.
+            audience: Whom the token was given out for.
+            ledger: Where it is written down which calls have run, and that the token was used. Without one, a token can
+                be used again until it expires, and its calls run each time.
+            inject: The values of injected parameters, by name.
+            limit: How many async calls run at once.
+            on_progress: Takes each ``Progress`` that a tool reports.
+
+        Raises:
+            TokenError: It is not what was given out, for this audience, in time, for these tools, or it was used;
+                nothing was run.
+            CallError: A tool does not take the arguments that a call was edited to; nothing was run.
+            UsageError: A decision is none, or of no call that waits, or the plan cannot be run; nothing was run.
+        """
+        from toolshape.dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
+
+        given = token, key, decisions, audience, ledger, self._handlers_at, inject, limit, on_progress
+        return steps.done_here(resuming.resume(resuming.Resumption(*given), steps.HERE))
+
+    async def aresume(
+        self,
+        token: str | bytes,
+        key: bytes | str,
+        decisions: Mapping[str, Decision] = NOTHING_INJECTED,
+        *,
+        audience: str,
+        ledger: LedgerStore | None = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Results:
+        """The same from a running loop: the calls run as by ``adispatch``, the ledger is asked in threads."""
+        from toolshape.dispatch import resuming, steps  # noqa: PLC0415 - the same
+
+        given = token, key, decisions, audience, ledger, self._handlers_at, inject, limit, on_progress
+        return await resuming.resume(resuming.Resumption(*given), steps.IN_LOOP)
+
+    def _handlers_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers]:
+        own = next((one for one in self._used.values() if one.name == provider), None)
+        bound = self.bind(provider if own is None else own, strict)
+        return bound.provider, handlers_of(bound)
 
     def _bound_for(self, body: Any, provider: AnyProvider | None) -> Bound:
         """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.

@@ -2,16 +2,18 @@
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, overload
 
 from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
-from toolshape.errors import CallError
+from toolshape.errors import CallError, CallErrorCode, UsageError
 from toolshape.parts import Part, Text
 
-__all__ = ["REFUSED", "Answered", "Result", "Results", "sendable"]
+__all__ = ["REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "sendable"]
 
 _MOST_SHOWN = 20
+_NONE_HELD: Mapping[int, tuple[Any, ...]] = MappingProxyType({})
 REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
 """The codes of errors for which a tool is not run, as its arguments are not what it takes."""
 
@@ -72,6 +74,31 @@ class Result(NamedTuple):
         return self.value
 
 
+class PendingCall(NamedTuple):
+    """A call that waits until somebody approves of it.
+
+    ``arguments`` are what the function would get, as JSON: validated, coerced, defaults filled in. ``coercions`` lists
+    what was changed of what the model wrote.
+    """
+
+    call: Call
+    arguments: JsonObject
+    coercions: tuple[Coercion, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"PendingCall({self.name}, {shortened(self.arguments)}, id={shortened(self.id)})"
+
+    @property
+    def id(self) -> str:
+        """The call's id."""
+        return self.call.id
+
+    @property
+    def name(self) -> str:
+        """The tool's own name."""
+        return str(self.call.name)
+
+
 class Answered(Protocol):
     """The provider whose response is answered."""
 
@@ -91,23 +118,43 @@ class Answered(Protocol):
         ...
 
 
+class Controls:
+    """What was asked of somebody else about the calls of a response.
+
+    ``held`` has the calls that wait for approval, by position; ``plan`` is theirs, as they are run by that. ``scope`` is
+    that of the ledger that the calls were run under, if any, and ``unnamed`` that of calls whose ids were made up.
+    ``running`` counts the runs of the plan that are under way.
+    """
+
+    __slots__ = ("held", "plan", "running", "scope", "unnamed")
+
+    def __init__(self, held: dict[int, tuple[Any, ...]], plan: object = None) -> None:
+        self.held = held
+        self.plan = plan
+        self.scope: str | None = None
+        self.unnamed: str | None = None
+        self.running = 0
+
+
 class Results(Sequence[Result]):
     """The answers to every call of one response, in call order; falsy when the response called no tool.
 
-    The results are complete at any time: a call that nobody has run reads as ``not_run``, one that began and did not
-    finish as ``cancelled``. ``finish`` says why the response ended, in one word for all providers; ``finish_raw`` is the
-    provider's own word.
+    They are complete at any time: a call that nobody has run reads as ``not_run``, one that waits for approval as
+    ``pending``, one that began and did not finish as ``cancelled``. ``finish`` says why the response ended, in one word
+    for all providers; ``finish_raw`` is the provider's own word.
 
-    There is no constructor, and ``Plan.of`` sets the attributes: a constructor was measured at 2.9 % of the dispatch of
-    a scalar call. ``answers`` has ``None`` for a call without an answer yet, ``waiting`` begins with the position
-    of each call that has not been started, ``assistant`` are the response's own messages;
-    ``provider`` is whose response it was. Pickled results keep the answers that were there at that time.
+    There is no constructor, and ``Plan.of`` sets the attributes: one was measured at 2.9 % of a scalar dispatch.
+    ``answers`` has ``None`` for a call not answered yet, ``waiting`` begins with the position of each call that has
+    not been started, ``controls`` is set where a call waits for approval, or a ledger was asked. ``assistant`` are the
+    response's own messages; ``provider`` is whose response it was. Pickled results keep the answers that were there at
+    that time.
     """
 
-    __slots__ = ("answers", "assistant", "calls", "finish", "finish_raw", "provider", "waiting")
-    calls: Sequence[Call]
+    __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "provider", "waiting")
+    calls: list[Call]
     answers: list[Result | None]
     waiting: Sequence[tuple[Any, ...]]
+    controls: Controls
     assistant: Sequence[WireMessage]
     provider: Answered
     finish: Finish | None
@@ -131,13 +178,49 @@ class Results(Sequence[Result]):
     def _unanswered(self, position: int) -> Result:
         call = self.calls[position]
         waiting = next((one for one in self.waiting if one[0] == position), None)
-        error = CallError("cancelled" if waiting is None else "not_run", tool=call.wire_name)
+        code: CallErrorCode = "cancelled" if waiting is None else "not_run"
+        if (held := self._held.get(position)) is not None:
+            code, waiting = "pending", held
+        error = CallError(code, tool=call.wire_name)
         coercions = () if waiting is None or len(waiting) == 1 else waiting[-1]  # pickled, only the position is left
         return Result(call, error=error, coercions=coercions, text=str(error))
 
+    @property
+    def _held(self) -> Mapping[int, tuple[Any, ...]]:
+        controls: Controls | None = getattr(self, "controls", None)
+        return _NONE_HELD if controls is None else controls.held
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait until somebody approves of them, in call order; see ``Plan.approve``."""
+        found = []
+        for position, held in sorted(self._held.items()):
+            call = self.calls[position]
+            if len(held) == 1:  # pickled
+                arguments = None if call.reader is None else call.reader.received(call.arguments_raw)
+                found.append(PendingCall(call, arguments or {}))
+            else:
+                found.append(PendingCall(call, held[2].written(held[3]), held[4]))
+        return tuple(found)
+
+    def _refuse_half(self) -> None:
+        """Check that no call waits for approval.
+
+        Raises:
+            UsageError: One does.
+        """
+        if self._held:
+            names = ", ".join(f"{self.calls[position].name} ({self.calls[position].id})" for position in self._held)
+            raise UsageError(
+                f"{names} still wait for approval, and half an answer cannot be sent: take the plan, as by "
+                "bound.plan(results), approve or deny them, and run it; or pause it"
+            )
+
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # What waits holds functions: its positions are enough to tell what was not run.
-        slots = {name: getattr(self, name) for name in self.__slots__}
+        slots = {name: getattr(self, name) for name in self.__slots__ if name != "controls"}
+        if self._held:
+            slots["controls"] = Controls({position: (position,) for position in self._held})
         return None, {**slots, "waiting": [one[:1] for one in self.waiting]}
 
     def __repr__(self) -> str:
@@ -159,11 +242,18 @@ class Results(Sequence[Result]):
 
     @property
     def messages(self) -> list[Any]:
-        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call."""
+        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call.
+
+        Raises:
+            UsageError: A call waits for approval.
+        """
         answers: Any = self.answers
         if not answers:
             return []
-        return self.provider.encode(list(self) if None in answers else answers)
+        if None in answers:
+            self._refuse_half()
+            answers = list(self)
+        return self.provider.encode(answers)
 
     @property
     def losses(self) -> list[Loss]:
@@ -179,8 +269,19 @@ class Results(Sequence[Result]):
 
     @property
     def turn(self) -> list[Any]:
-        """What to append to the conversation: the assistant's message as it came, then ``messages``."""
+        """What to append to the conversation: the assistant's message as it came, then ``messages``.
+
+        Raises:
+            UsageError: A call waits for approval.
+        """
         return [*sendable(self.assistant), *self.messages]
+
+
+def controls_of(results: Results) -> Controls:
+    """The controls of results, which have none at first."""
+    if not hasattr(results, "controls"):
+        results.controls = Controls({})
+    return results.controls
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:

@@ -14,7 +14,7 @@ from toolshape.definitions.record import SchemaDefinition
 from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.function import output as outputs
 from toolshape.function import signature as signatures
-from toolshape.function.arguments import written_arguments
+from toolshape.function.arguments import Form, exact_arguments, written_arguments
 from toolshape.function.invoke import Invoke, Layout, compile_invoke
 from toolshape.function.model import FunctionDefinition, define_model
 from toolshape.function.output import Output
@@ -122,6 +122,22 @@ class FunctionSource:
         """Validated arguments as JSON, by the names that a model knows."""
         return written_arguments(validated, self.definition.layout.omittable)
 
+    def revealed(self, validated: Any) -> JsonObject:
+        """The same with secrets as they are."""
+        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=True))
+
+    def sparse(self, validated: Any) -> JsonObject:
+        """The same without nested fields that nobody gave: what validates to the same again."""
+        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=True, is_sparse=True))
+
+    def exact(self, validated: Any) -> Any:
+        """Validated arguments as JSON that differs where they differ.
+
+        Raises:
+            TypeError: One has no form in JSON.
+        """
+        return exact_arguments(validated, self.definition.layout.omittable)
+
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments by the model."""
         return compile_model_validation(self.traits, settings)
@@ -164,6 +180,18 @@ class DefinitionSource:
     def written(self, validated: Any) -> JsonObject:
         """Validated arguments, which are JSON."""
         return copy.deepcopy(dict(validated))
+
+    def revealed(self, validated: Any) -> JsonObject:
+        """The same: JSON masks nothing."""
+        return self.written(validated)
+
+    def sparse(self, validated: Any) -> JsonObject:
+        """The same: nothing is filled in below the top level."""
+        return self.written(validated)
+
+    def exact(self, validated: Any) -> Any:
+        """Validated arguments, which are JSON."""
+        return exact_arguments(dict(validated), frozenset())
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments by the definition's own JSON Schema."""

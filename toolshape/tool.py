@@ -314,7 +314,8 @@ class Tool(Generic[P, R]):
             inject: The values of injected parameters, by name.
 
         Raises:
-            CallError: The arguments are refused (nothing was run), or the tool failed (``__cause__`` says how).
+            CallError: The arguments are refused, or the call would wait for approval (nothing was run); or the tool failed
+                (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
         call = self._record.call
@@ -343,7 +344,7 @@ class Tool(Generic[P, R]):
         record = self._record
         require(record, inject)
         try:
-            validated, _ = record.validate(arguments)
+            validated, _ = record.validate_for_call(arguments)
         except BaseException as error:
             refused = validation_error(error, tool=self.name)
             raise refused from refused.__cause__
@@ -412,7 +413,11 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``tags``: Labels by which ``Registry.subset`` chooses.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
               ``"open_world"``, ``"closed_world"``. MCP clients are sent them as hints; where a provider limits strict
-              tools, destructive ones go first.
+              tools, destructive ones go first. A call of a ``"write"`` or ``"destructive"`` tool is run alone: after
+              all calls before it in the response, and before all after it.
+            - ``approve``: Whether a call waits until somebody approves of it: ``True``, or a function that takes the
+              arguments as JSON (a dict, validated, coerced, with defaults) and says so for this call. Where that
+              raises, the call waits. See ``Plan.approve``; ``Tool.call`` refuses what would wait.
             - ``examples``: Valid arguments, as JSON; sent in the same wire form as the tool.
             - ``providers``: Extra keys for the entry of a provider, by the provider's name, as in
               ``{"anthropic": {"defer_loading": True}}``.

@@ -5,14 +5,14 @@ import enum
 import itertools
 import json
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from click.testing import CliRunner
 from fakes import asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, SecretStr
 
 from toolshape import Registry, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
@@ -643,3 +643,102 @@ def test_the_page_holds_what_a_model_wrote_as_text():
     assert page.count("<script>") == 1
     assert "<img" not in page
     assert "<bdi>" in page
+
+
+# --- what a function would get, and not what is printed of it -----------------------------------------------------
+
+
+@tool
+def sign_in(user: str, password: SecretStr) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+@tool
+def shelve(
+    code: Annotated[str, AfterValidator(lambda code: f"#{code}" if code.isdigit() else 1 / 0)], n: int = 1
+) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+MORE = Registry([sign_in, shelve, weather]).bind("openai", False)
+
+
+def verdict(expected, *calls):
+    extra = "any" if expected.is_forbidden else "none"
+    return Case(name="x", expected=[expected], extra=extra).compare(MORE, response(*calls))
+
+
+def test_two_secrets_are_one_only_where_they_are_equal():
+    """They are compared as they are, and shown to nobody."""
+    came = ("sign_in", {"user": "ann", "password": "horse"})
+    assert verdict(Expect("sign_in", {"user": "ann", "password": "horse"}), came).label == "right"
+    wrong = verdict(Expect("sign_in", {"user": "ann", "password": "other"}), came)
+    assert wrong.label == "wrong"
+    assert [(one.path, one.expected, one.actual) for one in wrong.differences] == [("password", "[hidden]", "[hidden]")]
+    assert verdict(Expect("sign_in", {"user": "ann", "password": one_of("horse", "cow")}), came).label == "right"
+    assert verdict(never("sign_in", password="horse"), came).label == "wrong"
+    assert verdict(never("sign_in", password="cow"), came).differences == ()
+
+
+def test_what_must_never_happen_is_written_as_a_model_would_write_it():
+    came = ("weather", {"city": "Bonn", "window": {"since": "2026-11-01"}})
+    forbidden = never("weather", window={"since": "2026-11-01"})
+    assert [one.kind for one in verdict(forbidden, came).differences] == ["forbidden_call"]
+
+
+def test_a_matcher_beside_a_value_that_a_validator_changes():
+    came = ("shelve", {"code": "12", "n": 5})
+    assert verdict(Expect("shelve", {"code": "12", "n": one_of(4, 5)}), came).label == "right"
+    assert verdict(Expect("shelve", {"code": anything(), "n": 5}), came).label == "right"
+    assert verdict(Expect("shelve", {"code": "13", "n": one_of(4, 5)}), came).label == "wrong"
+
+
+def test_what_never_has_no_such_argument_is_refused():
+    cases = [Case("x", messages="Go.", expected=[never("weather", town="Bonn")])]
+    with pytest.raises(UsageError, match="it has no argument 'town'"):
+        asyncio.run(evaluate(REGISTRY, cases, {}))
+
+
+def steps_of(answers):
+    """Evaluate one case of two steps, in which the model calls `move` and then says something."""
+    answered = iter([response(("move", {"to": "left", "steps": 1})), response()])
+    expected = [Expect("move", {"to": "left", "steps": 1})]
+    cases = [Case("x", messages="Go.", expected=expected, answers=answers, most_steps=2)]
+    model = Model("openai", lambda request, messages: next(answered))
+    return asyncio.run(evaluate(REGISTRY, cases, {"m": model})).verdicts[0]
+
+
+def test_an_answer_may_be_awaited_and_may_fail():
+    """As a tool may: the model reads that it failed, and the case goes on."""
+
+    async def awaited(**_):
+        return "moved"
+
+    def failing(**_):
+        raise KeyError("no such place")
+
+    for answer in (awaited, failing):
+        made = steps_of({"move": answer})
+        assert (made.label, made.steps) == ("right", 2)
+    with pytest.raises(UsageError, match="answers 'mvoe', which is no tool"):
+        steps_of({"mvoe": "moved"})
+
+
+def test_a_listener_that_fails_ends_the_evaluation():
+    """What the application was given to call is called no more."""
+    began = []
+
+    async def ask(request, messages):
+        began.append(1)
+        await asyncio.sleep(0.01)
+        return response(("move", {"to": "left", "steps": 1}))
+
+    def listen(_):
+        raise ValueError("enough")
+
+    cases = [Case(str(n), messages="Go.", expected=[]) for n in range(50)]
+    with pytest.raises(ValueError, match="enough"):
+        asyncio.run(evaluate(REGISTRY, cases, {"m": Model("openai", ask)}, limit=2, on_verdict=listen))
+    assert len(began) < 10

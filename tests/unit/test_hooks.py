@@ -907,7 +907,19 @@ def test_only_a_context_takes_the_place_of_the_context():
     assert work.call({}, inject={"context": 5}) == ""
 
 
-@pytest.mark.parametrize("hook", ["text", None, lambda context: None, lambda: None], ids=["text", "none", "one", "no"])
+class TakesTooLittle:
+    def __call__(self, context, proceed):
+        return proceed()
+
+    async def acall(self, context):
+        """It cannot be called on."""
+
+
+@pytest.mark.parametrize(
+    "hook",
+    ["text", None, lambda context: None, lambda: None, TakesTooLittle()],
+    ids=["text", "none", "one", "no", "acall"],
+)
 def test_what_cannot_be_a_hook_is_refused_at_once(hook):
     """Not at every call."""
     with pytest.raises(UsageError, match=r"cannot be a hook|around takes"):

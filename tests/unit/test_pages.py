@@ -44,7 +44,8 @@ def clients(monkeypatch):
             for name, value in fake.env.items():
                 monkeypatch.setenv(name, value)
         yield
-        gc.collect()
+        if anthropic.exchanges or openai.exchanges:
+            gc.collect()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

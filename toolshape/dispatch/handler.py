@@ -1,11 +1,13 @@
 """``Handler``: what one tool at one provider does with a call: validate, invoke, and write the result for the model."""
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from toolshape.calls import JsonObject
+from toolshape.dispatch.hook_kinds import is_either_hook
 from toolshape.dispatch.shape import Shape
 from toolshape.dispatch.similar_names import NameIndex
 from toolshape.execution.returned import is_async
@@ -13,8 +15,12 @@ from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
 from toolshape.record import Record
 from toolshape.tool import record_of
+from toolshape.wire.provider import Strictness
 
-__all__ = ["Handler", "Handlers"]
+__all__ = ["Handler", "Handlers", "Undeclared"]
+
+Undeclared: TypeAlias = Literal["write"] | None
+"""What tools are taken for that declare neither ``read`` nor ``write`` nor ``destructive``."""
 
 
 class Handler:
@@ -24,20 +30,29 @@ class Handler:
     ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
     ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
     ``CallContext`` take part. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
-    that are neither async nor under hooks. ``is_plain``: it has no needs, and is called directly. ``check_output``
-    refuses a result that its schema does not admit.
+    that are neither async nor under hooks. ``approve``: whether a call waits for approval, or what says so. ``runs_alone``:
+    it writes or destroys, and runs after all earlier and before all later calls. ``is_plain``: it has no needs, waits for
+    nobody, and is called directly. ``check_output`` refuses a result that its schema does not admit. ``shape`` and
+    ``record`` are what it was compiled from, ``bound_strict`` is the strictness that was asked for, ``group`` are all
+    handlers of what is bound.
     """
 
     __slots__ = (
-        "back", "check_output", "contexts", "has_needs", "hooks", "invoke", "is_async", "is_awaited", "is_controlled",
-        "is_indirect", "is_looked_at", "is_plain", "is_untrusted", "kind", "limit", "longest_result", "name", "runs_last",
-        "says_text", "timeout", "tool", "validate", "wire_name", "write", "written",
+        "_canonical", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
+        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
+        "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
 
-    def __init__(self, shape: Shape, hooks: Sequence[Any]) -> None:
+    def __init__(self, shape: Shape, group: "Handlers") -> None:
         tool, record = shape.tool, record_of(shape.tool)
         definition = record.definition
+        self.shape = shape
+        self.record = record
+        self.group = group
+        self.bound_strict = group.bound_strict
+        self._canonical: Handler | None = None
         self.tool = tool
         self.name = shape.name
         self.wire_name = shape.wire_name
@@ -45,13 +60,11 @@ class Handler:
         self.kind = definition.kind
         self.timeout = tool.timeout
         self.is_async = is_async(definition.kind)
-        self.hooks = hooks
         self.limit = record.limit
         self.contexts = definition.layout.contexts
-        self.is_controlled = bool(hooks or self.contexts or self.limit)
-        self.is_indirect = self.is_async or self.is_controlled
-        self.runs_last = self.is_async or bool(hooks)
-        self.is_awaited = definition.kind == "coroutine" and tool.timeout is None and not self.is_controlled
+        self.approve = record.options.approve
+        self.runs_alone = _runs_alone(tool.effects, group.undeclared)
+        self._put_under(group.hooks)
         self.validate = record.compile_validation(shape.settings)
         self.invoke = record.invoke
         self.written = record.source.written
@@ -62,7 +75,32 @@ class Handler:
         self.is_looked_at = self.is_untrusted or self.longest_result is not None or self.check_output is not None
         self.says_text = not self.is_looked_at and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
-        self.is_plain = not (self.has_needs or self.is_indirect)
+        self.is_plain = not (self.has_needs or self.is_indirect or self.approve)
+
+    def _put_under(self, hooks: Sequence[Any]) -> None:
+        self.hooks = hooks
+        self.is_controlled = bool(hooks or self.contexts or self.limit)
+        self.is_indirect = self.is_async or self.is_controlled
+        self.runs_last = self.is_async or not all(map(is_either_hook, hooks))
+        self.is_awaited = self.kind == "coroutine" and self.timeout is None and not self.is_controlled
+
+    def under(self, hook: Any) -> "Handler":
+        """The same under a hook that is the outermost, in place of another that was put there so."""
+        made = copy.copy(self)
+        made._put_under((hook, *(one for one in self.hooks if not getattr(one, "is_guard", False))))  # noqa: SLF001 - our own
+        return made
+
+    @property
+    def canonical(self) -> "Handler":
+        """The same for arguments in canonical form, whatever the provider was sent."""
+        if self.back is None:
+            return self
+        if self._canonical is None:
+            made = copy.copy(self)
+            made.back = None
+            made.validate = self.record.compile_validation(self.shape.settings._replace(back=None, drops=None))
+            self._canonical = made
+        return self._canonical
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
@@ -151,14 +189,27 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     return output_checker.compile_output_check(record.name, schema)
 
 
+def _runs_alone(effects: frozenset[str], undeclared: Undeclared) -> bool:
+    declared = effects & {"read", "write", "destructive"}
+    return bool(declared - {"read"}) if declared else undeclared == "write"
+
+
 class Handlers:
     """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
 
-    __slots__ = ("_index", "compiled", "hooks", "shapes")
+    __slots__ = ("_index", "bound_strict", "compiled", "hooks", "shapes", "undeclared")
 
-    def __init__(self, shapes: Mapping[str, Shape], hooks: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        shapes: Mapping[str, Shape],
+        hooks: Sequence[Any] = (),
+        undeclared: Undeclared = None,
+        bound_strict: Strictness = "auto",
+    ) -> None:
         self.shapes = shapes
         self.hooks = hooks
+        self.undeclared: Undeclared = undeclared
+        self.bound_strict: Strictness = bound_strict
         self.compiled: dict[str, Handler] = {}
         self._index: tuple[tuple[str, ...], NameIndex] | None = None
 
@@ -177,5 +228,5 @@ class Handlers:
             return None
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
-            handler = self.compiled[shape.wire_name] = Handler(shape, self.hooks)
+            handler = self.compiled[shape.wire_name] = Handler(shape, self)
         return handler

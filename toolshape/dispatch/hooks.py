@@ -2,15 +2,16 @@
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
 from toolshape.calls import Call, Coercion, JsonObject
 from toolshape.context import CallContext, CallState, Cancellation, Progress, with_contexts
 from toolshape.dispatch.handler import Handler
+from toolshape.dispatch.hook_kinds import Hook, hook_name, is_async_hook, is_either_hook, is_loop_hook
 from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.errors import CallError, UsageError
 from toolshape.execution.failures import OwnCancellationError, TimedOutError, hidden, is_cancellation
@@ -22,13 +23,7 @@ from toolshape.results import Result
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["Hook", "Work", "answer", "answer_in_loop", "check_hooks", "is_async_hook", "refuse_no_hook"]
-
-Hook: TypeAlias = (
-    Callable[[CallContext, Callable[[], Result]], Result | None]
-    | Callable[[CallContext, Callable[[], Awaitable[Result]]], Awaitable[Result | None]]
-)
-"""``def hook(context, proceed)``, or ``async def``: ``proceed()`` runs the rest and gives its ``Result``."""
+__all__ = ["Work", "answer", "answer_in_loop"]
 
 
 class Work(NamedTuple):
@@ -50,49 +45,6 @@ class _Running(NamedTuple):
     arguments: JsonObject
     state: CallState
     cancellation: Cancellation
-
-
-def is_async_hook(hook: Hook) -> bool:
-    """Whether a hook is ``async def``, or an object whose call is."""
-    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
-
-
-def _name(hook: Any) -> str:
-    return str(getattr(hook, "__qualname__", type(hook).__name__))
-
-
-def refuse_no_hook(hook: Any) -> None:
-    """Check that something can be called as a hook.
-
-    Raises:
-        UsageError: It cannot.
-    """
-    name = _name(hook)
-    if not callable(hook):
-        raise UsageError(f"around takes a function of a context and proceed, not {type(hook).__name__}")
-    try:
-        inspect.signature(hook).bind(None, None)
-    except TypeError as error:
-        raise UsageError(f"{name} cannot be a hook: write def {name}(context, proceed) ({error})") from error
-    except ValueError:  # it has no signature to look at
-        return
-
-
-def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
-    """Check that these hooks can be called on.
-
-    Raises:
-        UsageError: One is ``def`` where calls are awaited, or ``async def`` where a loop runs that cannot wait for it.
-    """
-    for hook in hooks:
-        name = _name(hook)
-        if is_async and not is_async_hook(hook):
-            raise UsageError(f"the hook {name} is def, which cannot be awaited: make it async def, or call dispatch")
-        if not is_async and is_async_hook(hook):
-            from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
-
-            if aio.is_running():
-                raise UsageError(f"the hook {name} is async and an event loop is running: await adispatch or arun")
 
 
 def answer(work: Work) -> Result:
@@ -171,8 +123,8 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
     context = _context(running, attempt=running.state.attempts + 1)
     running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may give up on the rest
     try:
-        if is_async_hook(hook):
-            made: Any = await hook(context, proceed_in_loop)
+        if in_loop and is_loop_hook(hook):
+            made: Any = await (hook.acall if is_either_hook(hook) else hook)(context, proceed_in_loop)
         elif in_loop:  # an async hook is around it: what it calls on may need a loop of its own
             from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
@@ -194,7 +146,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
     started = perf_counter()
     try:
         if state.attempts > 1:  # the run before may have changed what it was given
-            work = work._replace(model=handler.validate(work.call.arguments_raw)[0])
+            work = work._replace(model=_validated_again(work, running.arguments))
         if handler.contexts:
             context = _context(running, attempt=state.attempts)
             work = work._replace(inject=with_contexts(handler.contexts, context, work.inject))
@@ -209,6 +161,25 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
     else:
         result = succeeded(work.call, handler, work.coercions, value, perf_counter() - started)
     return result._replace(received=running.arguments)
+
+
+def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
+    """The arguments once more, as they were when the first attempt got them.
+
+    Raises:
+        UsageError: They are others each time they are validated.
+    """
+    handler = work.handler
+    for way, given in ((handler, work.call.arguments_raw), (handler.canonical, copy.deepcopy(arguments))):
+        try:
+            model: BaseModel = way.validate(given)[0]
+        except CallError:
+            continue
+        if handler.written(model) == arguments:
+            return model
+    raise UsageError(
+        f"a call of {handler.name} cannot be tried again: its arguments are others once they are validated"
+    )
 
 
 def _value_here(work: Work, cancellation: Cancellation) -> Any:
@@ -258,7 +229,7 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
         return made if any(made is one for one in given) else _of_this_call(running, made)
     if made is None and given:
         return given[-1]
-    name = _name(hook)
+    name = hook_name(hook)
     returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
     way_out = "return what proceed() gives, or context.result(value)"
     if inspect.iscoroutine(made):

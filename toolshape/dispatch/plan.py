@@ -2,46 +2,51 @@
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel
-
-from toolshape.calls import EARLY, Call, Coercion, Finish, new_record
+from toolshape.calls import EARLY, Call, Finish, new_record
 from toolshape.context import Progress
-from toolshape.dispatch import hooks
-from toolshape.dispatch.handler import Handler, Handlers
+from toolshape.dispatch import approval, hooks
+from toolshape.dispatch.handler import Handlers
+from toolshape.dispatch.hook_kinds import Hook, is_loop_hook
+from toolshape.dispatch.ledger_store import LedgerStore, checked_ledger
 from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.dispatch.receive import sendable_name
 from toolshape.dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape.dispatch.waiting import (
+    Ready,
+    Stage,
+    Taken,
+    after,
+    is_mixed,
+    not_begun,
+    put_back,
+    running,
+    stages,
+    taken,
+    wait_for_ledger,
+)
 from toolshape.dispatch.watch import Watch
 from toolshape.errors import UsageError
 from toolshape.execution.failures import is_cancellation, validation_error
 from toolshape.execution.returned import SETTLED, collected
-from toolshape.execution.run import NOTHING_INJECTED, final_value, refuse_running_loop
-from toolshape.record import require
-from toolshape.results import Result, Results
-from toolshape.tool import record_of
+from toolshape.execution.run import NOTHING_INJECTED, final_value
+from toolshape.results import PendingCall, Result, Results, controls_of
 from toolshape.wire.ids import generated_id, id_seed, sendable_id
 from toolshape.wire.provider import Provider, Read
 
 if TYPE_CHECKING:
     import asyncio
+    from datetime import timedelta
 
-__all__ = ["OnProgress", "Plan", "watch"]
+__all__ = ["OnProgress", "Plan", "plan_of", "watch"]
 
-_MOST_HINTS = 10  # of a response, for names that nobody has
+_MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
 OnProgress: TypeAlias = Callable[[Progress], object]
-
-
-Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
-"""A call that may run: its position, the call, its handler, its validated arguments, and the coercions.
-
-A NamedTuple here was measured at 8 % of the dispatch of a scalar call.
-"""
+_Only: TypeAlias = Iterable[Call | PendingCall | str] | Taken | None
 
 
 class Plan:
@@ -70,8 +75,7 @@ class Plan:
         calls: list[Call] = []
         answers: list[Result | None] = []
         ready: list[Ready] = []
-        name, compiled = provider.name, handlers.compiled
-        is_plain, hints_left = True, _MOST_HINTS
+        name, compiled, is_plain = provider.name, handlers.compiled, True
         for given_id, wire_name, arguments, raw in wires:
             call_id = given_id
             if not (type(call_id) is str and call_id and call_id.isascii()):
@@ -79,8 +83,7 @@ class Plan:
             handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(wire_name)
             if handler is None:
                 call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
-                has_hint, hints_left = hints_left > 0, hints_left - 1
-                answers.append(unknown(call, handlers, has_hint=has_hint))
+                answers.append(unknown(call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS))
             else:
                 call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler))
                 try:
@@ -95,11 +98,62 @@ class Plan:
                     is_plain = is_plain and handler.is_plain
             calls.append(call)
         plan, results = Plan(), Results()
-        plan.calls, plan.results = calls, results
+        plan.calls, plan.results, plan._is_plain = calls, results, is_plain
         results.calls, results.answers, results.assistant = calls, answers, assistant
         results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-        results.waiting, plan._is_plain = ready, is_plain
+        results.waiting = ready
+        if not is_plain:
+            approval.hold(results, plan)
         return plan
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait until somebody approves of them, in call order."""
+        return self.results.pending
+
+    def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
+        """Approve of a call, or of several, with the arguments that it has: ``run`` runs it.
+
+        Args:
+            call: A call of ``pending`` or of ``calls``; one that was edited since is refused. Or an id, which stands for
+                the call, or the calls, that have it now.
+
+        Raises:
+            UsageError: It is no call of this plan, or is answered.
+        """
+        approval.approve(self.results, call)
+
+    def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
+        """Deny a call, or several: it is answered as ``denied``, and the others are not touched.
+
+        Args:
+            call: As for ``approve``.
+            why: What the model reads.
+
+        Raises:
+            UsageError: It is no call of this plan, or is answered or running.
+        """
+        approval.deny(self.results, call, why)
+        with self._during():  # there may be nothing left to run
+            pass
+
+    def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
+        """Give a call other arguments, which are validated, and for which approval is asked anew where the tool asks for it.
+
+        The model's own message stays as it came, and the model is not told: say it in a message where it matters.
+
+        Args:
+            call: As for ``approve``.
+            arguments: All of them, in canonical form.
+
+        Returns:
+            The call with these arguments, in the place of the one that was given.
+
+        Raises:
+            CallError: The tool does not take them; the call is what it was.
+            UsageError: It is no call of this plan, or is answered or running; or a secret is the mask that was shown.
+        """
+        return approval.edit(self.results, call, arguments, self)
 
     def __repr__(self) -> str:
         return f"Plan({self.results!r})"
@@ -109,51 +163,102 @@ class Plan:
             "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
         )
 
+    def pause(self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None) -> str:
+        """Give the plan away as a token, by which ``Registry.resume`` runs it, in this or in another process.
+
+        The token is JSON that is signed and not encrypted: whoever has it can read what the model wrote and what tools
+        answered. What is run is what was validated here, to the last byte. A plan is paused once; here, its calls stay
+        ``pending``.
+
+        Args:
+            key: A secret of 16 bytes or more, the same where the plan is resumed.
+            audience: Whom the token is for, as a user and a conversation; it is resumed with the same text.
+            expires: How long it may be resumed.
+            ledger: Where what the model wrote is kept, if a tool takes secrets: these never stand in a token.
+
+        Raises:
+            UsageError: A call's arguments do not survive JSON and validation, every call is answered, a tool takes
+                secrets and there is no ledger, or the key is too short; the plan is what it was.
+        """
+        from toolshape.dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
+
+        return steps.done_here(
+            pausing.pause(
+                self.results,
+                pausing.Pause(key, audience, expires, ledger, controls_of(self.results).scope),
+                steps.HERE,
+            )
+        )
+
+    async def apause(
+        self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None
+    ) -> str:
+        """The same from a running loop; the ledger is asked in a thread."""
+        from toolshape.dispatch import pausing, steps  # noqa: PLC0415 - the same
+
+        return await pausing.pause(
+            self.results,
+            pausing.Pause(key, audience, expires, ledger, controls_of(self.results).scope),
+            steps.IN_LOOP,
+        )
+
     def run(
         self,
         *,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
-        only: Iterable[Call | str] | None = None,
+        only: Iterable[Call | PendingCall | str] | None = None,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
+
+        A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
+        approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
             only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
             limit: How many async calls run at once.
             on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``, in the tool's thread.
+            ledger: Where it is written down which calls have run, so that none runs a second time.
+            scope: Where these calls were made, for the ledger, as a conversation and a turn: the ids of calls differ
+                within it. Without it, the provider's ids must differ everywhere, and a call without one is not looked up.
 
         Raises:
             UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
                 that is not here; nothing was run.
         """
-        chosen, watch = None if only is None else _listed(only), self._watched()
-        if watch is None:
-            return self._run(chosen, inject, limit, on_progress)
-        with watch.during(self.results):
-            return self._run(chosen, inject, limit, on_progress)
+        guard = self._guarded(ledger, scope)
+        ready = taken(self.results, only, inject, limit, guard, is_async=False)
+        with self._during():
+            self._run(ready, inject, limit, on_progress)
+            if guard is not None:
+                wait_for_ledger(self.results, ready)
+        return self.results
 
-    def _run(  # noqa: C901 - a frame of its own for a step would be a twentieth of a scalar dispatch
+    def _run(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
         self,
-        only: list[Call | str] | None,
+        only: _Only,
         inject: Mapping[str, Any],
         limit: int | None,
         on_progress: OnProgress | None,
     ) -> Results:
-        """The same, all by position, which saves a twentieth of a scalar dispatch."""
+        """The same, all by position, which saves a twentieth of a scalar dispatch; or of calls that were taken already."""
         results, is_plain = self.results, self._is_plain
         if is_plain and only is None and limit is None:
             ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
         else:
-            ready = self._claimed(only, inject, limit, is_async=False)
+            ready = only if isinstance(only, Taken) else taken(results, only, inject, limit, is_async=False)
+            if not isinstance(only, Stage) and is_mixed(ready):
+                return self._run_in_stages(stages(ready), inject, limit, on_progress)
         answers = results.answers
         for one in ready:
             position, call, handler, model, coercions = one
             if handler.is_indirect:
                 if not handler.runs_last:
-                    with self._put_back(_not_begun(ready, position)):
+                    with put_back(self.results, not_begun(ready, position)):
                         answers[position] = hooks.answer(self._work(one, inject, on_progress))
                 continue
             started = perf_counter()
@@ -163,7 +268,7 @@ class Plan:
                     value = final_value(value)
             except BaseException as error:
                 if not is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
-                    with self._put_back(_not_begun(ready, position)):
+                    with put_back(self.results, not_begun(ready, position)):
                         answers[position] = failed(call, handler, coercions, error, started)
             else:
                 elapsed = perf_counter() - started
@@ -177,24 +282,27 @@ class Plan:
             self._run_last(last, inject, limit, on_progress)
         return results
 
-    @contextlib.contextmanager
-    def _put_back(self, not_begun: Iterable[Ready]) -> Generator[None]:
-        """Where the run is broken off, let these calls wait again; a ``try`` around the whole of it costs more."""
-        try:
-            yield
-        except BaseException:
-            self.results.waiting = [*self.results.waiting, *not_begun]
-            raise
+    def _run_in_stages(
+        self,
+        groups: Sequence[Stage],
+        inject: Mapping[str, Any],
+        limit: int | None,
+        on_progress: OnProgress | None,
+    ) -> Results:
+        for number, stage in enumerate(groups):
+            with put_back(self.results, after(groups, number)):
+                self._run(stage, inject, limit, on_progress)
+        return self.results
 
     def _run_last(
         self, ready: Sequence[Ready], inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
     ) -> None:
-        """Run async tools, and what is under hooks: one after another where a hook is not async, else in one loop."""
+        """Run async tools, and what is under hooks: one after another where a hook cannot be awaited, else in one loop."""
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
-        if not all(hooks.is_async_hook(hook) for hook in ready[0][2].hooks):
+        if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
             for number, one in enumerate(ready):
-                with self._put_back(ready[number + 1 :]):
+                with put_back(self.results, ready[number + 1 :]):
                     self.results.answers[one[0]] = hooks.answer(self._work(one, inject, on_progress))
             return
 
@@ -210,31 +318,51 @@ class Plan:
         self,
         *,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
-        only: Iterable[Call | str] | None = None,
+        only: Iterable[Call | PendingCall | str] | None = None,
         limit: int | None = None,
         on_progress: OnProgress | None = None,
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> Results:
         """Run the calls that have not been run, all at once: async tools in this loop, others in threads.
+
+        A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
+        approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
             only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
             limit: How many calls run at once, in the loop and in threads together.
             on_progress: Takes each ``Progress`` that a tool reports, in the loop's thread or the tool's.
+            ledger: Where it is written down which calls have run; as for ``run``. It is asked in threads.
+            scope: Where these calls were made, for the ledger.
 
         Raises:
             UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not here;
                 nothing was run.
             CancelledError: We were cancelled. ``results`` is complete all the same.
         """
+        guard = self._guarded(ledger, scope)
+        ready = taken(self.results, only, inject, limit, guard, is_async=True)
+        with self._during():
+            await self._arun(ready, inject, limit, on_progress)
+            if guard is not None:
+                wait_for_ledger(self.results, ready)
+        return self.results
+
+    async def _arun(
+        self,
+        only: _Only,
+        inject: Mapping[str, Any],
+        limit: int | None,
+        on_progress: OnProgress | None,
+    ) -> Results:
+        """The same, all by position."""
         results = self.results
         if self._is_plain and only is None and limit is None:
             ready, results.waiting = results.waiting, ()  # none is run twice, however often and from where we are asked
         else:
-            if (watch := self._watched()) is not None:
-                with watch.during(results):
-                    return await self._unwatched().arun(inject=inject, only=only, limit=limit, on_progress=on_progress)
-            ready = self._claimed(None if only is None else _listed(only), inject, limit, is_async=True)
+            ready = only if isinstance(only, Taken) else taken(results, only, inject, limit, is_async=True)
         if len(ready) != 1:
             await self._drive(ready, inject, limit, on_progress)
             return results
@@ -247,54 +375,31 @@ class Plan:
             task.result()
         return results
 
+    @contextlib.contextmanager
+    def _during(self) -> Generator[None]:
+        """While some of the calls run; whoever watches is told at the end."""
+        watch = self._watched()
+        with running(self.results), contextlib.nullcontext() if watch is None else watch.during(self.results):
+            yield
+
+    def _guarded(self, ledger: LedgerStore | None, scope: str | None) -> Hook | None:
+        """What looks up calls in a ledger.
+
+        Raises:
+            UsageError: The ledger is none, or there is a scope without one.
+        """
+        if ledger is None and scope is None:
+            return None
+        from toolshape.dispatch.once import LedgerGuard  # noqa: PLC0415 - it loads logging, and few programs have a ledger
+
+        store, controls = checked_ledger(ledger, scope), controls_of(self.results)
+        if scope is not None:  # else that of a plan that was resumed is the one it was begun in
+            controls.scope = scope
+        self._is_plain = False
+        return LedgerGuard(store, controls.scope, controls.unnamed)
+
     def _watched(self) -> Watch | None:
         return None if self._is_plain else getattr(self, "_watch", None)
-
-    def _unwatched(self) -> "Plan":
-        """The same plan, of which nobody is told."""
-        plan = Plan()
-        plan.calls, plan.results, plan._is_plain = self.calls, self.results, False
-        return plan
-
-    def _claimed(
-        self, only: list[Call | str] | None, inject: Mapping[str, Any], limit: int | None, *, is_async: bool
-    ) -> list[Ready]:
-        """Take the calls to run from those that wait, in their order, once it is certain that they can be run.
-
-        Raises:
-            UsageError: One cannot; none was taken.
-        """
-        most: Any = limit
-        if most is not None and not (type(most) is int and most > 0):
-            raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
-        results = self.results
-        chosen = list(results.waiting)
-        if only is not None:
-            for one in only:
-                if not any(one is call or one == call.id for call in self.calls):
-                    message = f"only= names {one!r}, which is no call of this plan: pass calls of plan.calls, or ids"
-                    raise UsageError(message)
-            chosen = [ready for ready in chosen if any(one is ready[1] or one == ready[1].id for one in only)]
-        self._check(chosen, inject, is_async=is_async)
-        with _CLAIMING:
-            waiting = results.waiting
-            positions = {ready[0] for ready in chosen} & {ready[0] for ready in waiting}
-            results.waiting = [ready for ready in waiting if ready[0] not in positions]
-        return [ready for ready in chosen if ready[0] in positions]
-
-    def _check(self, ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
-        """Check that all of these can be run.
-
-        Raises:
-            UsageError: One cannot.
-        """
-        for _, _, handler, _, _ in ready:
-            if not is_async:
-                refuse_running_loop(handler.kind, handler.name)
-            if handler.has_needs:
-                require(record_of(handler.tool), inject)
-        if ready:
-            hooks.check_hooks(ready[0][2].hooks, is_async=is_async)
 
     def _work(
         self, ready: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None, thread_limit: Any = None
@@ -308,6 +413,23 @@ class Plan:
         from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         thread_limit = aio.thread_limit()
+        if len(ready) > 1 and any(one[2].runs_alone for one in ready):
+            for number, stage in enumerate(groups := stages(ready)):
+                with put_back(self.results, after(groups, number)):
+                    await self._drive_together(stage, inject, limit, on_progress, thread_limit)
+            return
+        await self._drive_together(ready, inject, limit, on_progress, thread_limit)
+
+    async def _drive_together(
+        self,
+        ready: Sequence[Ready],
+        inject: Mapping[str, Any],
+        limit: int | None,
+        on_progress: OnProgress | None,
+        thread_limit: "asyncio.Semaphore",
+    ) -> None:
+        from toolshape.execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
         if limit is None:
             await aio.all_of([self._answer(one, inject, thread_limit, on_progress) for one in ready])
             return
@@ -319,7 +441,7 @@ class Plan:
             not_begun.remove(one)
             await self._answer(one, inject, thread_limit, on_progress)
 
-        with self._put_back(not_begun):
+        with put_back(self.results, not_begun):
             await limited.within(limit, ready, begin)
 
     async def _answer(
@@ -357,23 +479,6 @@ class Plan:
                 self.results.answers[position] = succeeded(call, handler, coercions, value, elapsed)
 
 
-_CLAIMING = threading.Lock()  # held for a moment, by whoever takes calls to run
-
-
-def _not_begun(ready: Sequence[Ready], position: int) -> list[Ready]:
-    """The calls that come after the one at a position: those that run last do, wherever they stand."""
-    return [one for one in ready if one[0] > position or one[2].runs_last]
-
-
-def _listed(only: Iterable[Call | str]) -> list[Call | str]:
-    given: Any = only
-    if isinstance(given, (str, Call)):
-        return [given]
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, dict)):
-        raise UsageError(f"only= takes calls of plan.calls or their ids, not {type(given).__name__}")
-    return [*given]
-
-
 @functools.cache
 def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
     """``aio.start_task``, kept: importing it anew would be a thirtieth of the dispatch of an async call."""
@@ -391,3 +496,15 @@ async def _finished(value: Any) -> Any:
 def watch(plan: Plan, tell: Callable[[Results], None]) -> None:
     """Have somebody told of the results of a plan, once nothing of them waits or runs any more."""
     plan._is_plain, plan._watch = False, Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
+def plan_of(results: Results) -> Plan:
+    """The plan of results with calls that wait for approval.
+
+    Raises:
+        UsageError: None of them does, or they were pickled.
+    """
+    plan = controls_of(results).plan
+    if not isinstance(plan, Plan):
+        raise UsageError("these results have no call that waits for approval: there is nothing left to plan")
+    return plan

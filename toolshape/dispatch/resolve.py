@@ -23,17 +23,21 @@ class Received(NamedTuple):
     error: CallError | None
 
 
-def received_by(handler: Handler, arguments: Any, validate: Validate | None = None) -> Received:
+def received_by(
+    handler: Handler, arguments: Any, validate: Validate | None = None, *, reveals: bool = False
+) -> Received:
     """Validate arguments, and write what the function would get of them; nothing is run.
 
     Args:
         handler: The handler of the tool.
         arguments: They, as they came.
         validate: Validates them, where that is not the handler's own way.
+        reveals: Whether secrets are written as they are.
     """
     try:
         validated, coercions = (validate or handler.validate)(arguments)
-        return Received(handler.written(validated), coercions, None)
+        write = handler.record.source.revealed if reveals else handler.written
+        return Received(write(validated), coercions, None)
     except BaseException as error:  # a user validator may raise anything
         return Received(None, (), validation_error(error, tool=handler.wire_name))
 

@@ -12,6 +12,7 @@ from toolshape.evals.matchers import Matcher, is_same
 from toolshape.evals.verdict import Difference
 from toolshape.results import REFUSED
 from toolshape.tool import Tool, record_of
+from toolshape.validation.lookup import location_of
 
 __all__ = ["Made", "Pair", "check_expected", "is_happening", "made_of", "pair_of"]
 
@@ -19,7 +20,7 @@ _LEFT_OUT = object()
 
 
 class Made(NamedTuple):
-    """A call that a model made: ``received`` is what its function would get, ``None`` where it is refused.
+    """A call that a model made: ``received`` is what its function would get, secrets too, ``None`` where it is refused.
 
     ``given`` are the arguments as they came, in canonical form; ``error`` is why it is refused.
     """
@@ -45,7 +46,7 @@ def made_of(call: Call, error: CallError | None, handlers: Handlers) -> Made:
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
         return Made(call, None if handler is None else handler.tool, given, None, (), error)
-    return Made(call, handler.tool, given, *received_by(handler, call.arguments_raw))
+    return Made(call, handler.tool, given, *received_by(handler, call.arguments_raw, reveals=True))
 
 
 def pair_of(expected: Expect, made: Made) -> Pair:
@@ -62,8 +63,15 @@ def pair_of(expected: Expect, made: Made) -> Pair:
             0.0, (Difference(kind="refused_arguments", tool=expected.tool, expected=expected.arguments, actual=said),)
         )
     full = _as_received(expected, made.tool, made)
+    secrets = record_of(made.tool).secrets
     differences = tuple(
-        Difference(kind="value", tool=expected.tool, path=path, expected=one, actual=other)
+        Difference(
+            kind="value",
+            tool=expected.tool,
+            path=path,
+            expected=secrets.masked(one, location_of(path)),
+            actual=secrets.masked(other, location_of(path)),
+        )
         for path, one, other in _differing(expected.arguments, full, made.received, "")
     )
     asked = expected.arguments.keys() | made.given.keys() | {_root(one.path) for one in differences}
@@ -83,9 +91,9 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
     """
     by_name = {one.name: one for one in tools}
     for one in expected:
-        if one.is_forbidden:
-            continue
         if one.tool not in by_name:
+            if one.is_forbidden:  # what is not there is not called
+                continue
             hint = did_you_mean(one.tool, by_name)
             raise UsageError(f"{one!r}: there is no such tool{f' ({hint})' if hint else ''}")
         schema = record_of(by_name[one.tool]).definition.schema
@@ -93,7 +101,7 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
             if name not in schema.get("properties", {}):
                 hint = did_you_mean(name, schema.get("properties", {}))
                 raise UsageError(f"{one!r}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
-        if not is_matched(one.arguments):
+        if not (one.is_forbidden or is_matched(one.arguments)):
             try:
                 record_of(by_name[one.tool]).validate_uncoerced(one.arguments)
             except CallError as error:
@@ -106,25 +114,39 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
         return False
     received = made.given if made.received is None else made.received
     named = {name: received.get(name, _LEFT_OUT) for name in forbidden.arguments}
-    return not list(_differing(forbidden.arguments, forbidden.arguments, named, ""))
+    full = forbidden.arguments
+    if made.tool is not None and made.received is not None:
+        written = _validated(made.tool, {**made.given, **_filled(forbidden.arguments, made.given)})
+        full = forbidden.arguments if written is None else {name: written.get(name) for name in forbidden.arguments}
+    return not list(_differing(forbidden.arguments, full, named, ""))
+
+
+def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
+    """What the function would get of arguments that an author wrote; ``None`` where it refuses them."""
+    record = record_of(tool)
+    try:
+        return record.source.revealed(record.validate_uncoerced(arguments)[0])
+    except CallError:
+        return None
 
 
 def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
-    """What the function would get of the expected arguments, what was received in the place of each matcher.
+    """What the function would get of the expected arguments, with what came in the place of each matcher.
 
     Raises:
         UsageError: The tool refuses them.
     """
-    filled = _filled(expected.arguments, made.received)
-    record = record_of(tool)
+    # What came may need a coercion, and what a validator gave it may not take itself.
+    for came in (made.given, made.received):
+        if (written := _validated(tool, _filled(expected.arguments, came))) is not None:
+            return written
+    if is_matched(expected.arguments):  # what was received does not go with what is expected beside it
+        return {**(made.received or {}), **_filled(expected.arguments, made.received)}
     try:
-        validated, _ = record.validate_uncoerced(filled)
+        record_of(tool).validate_uncoerced(expected.arguments)
     except CallError as error:
-        if is_matched(expected.arguments):  # what was received does not go with what is expected beside it
-            return {**(made.received or {}), **filled}
         raise UsageError(f"{tool.name} refuses what is expected of it: {error}") from error
-    written: JsonObject = record.source.written(validated)
-    return written
+    raise AssertionError("it was refused before")
 
 
 def _filled(expected: Any, received: Any) -> Any:

@@ -14,7 +14,7 @@ from toolshape.dispatch.outbound import histories_of
 from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import reading_of
-from toolshape.errors import ResponseError, ToolError, UsageError
+from toolshape.errors import ResponseError, UsageError, did_you_mean
 from toolshape.evals.case import Case, judged
 from toolshape.evals.compare import check_expected
 from toolshape.evals.run import Run
@@ -76,17 +76,7 @@ async def evaluate(
             expected of it.
     """
     asked = list(cases)
-    names = [one.name for one in asked]
-    if silent := [one.name for one in asked if not one.messages]:
-        raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"two cases are called {twice[0]!r}")
-    for number, what in ((trials, "trials"), (limit, "limit")):
-        given: Any = number
-        if not (type(given) is int and given > 0):
-            raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
-    for one in asked:
-        check_expected(one.expected, tools)
+    _check(tools, asked, trials, limit)
     gate = asyncio.Semaphore(limit)
     others = () if record is None else (record,)
 
@@ -103,7 +93,39 @@ async def evaluate(
         return verdict
 
     work = [verdict_on(case, name, trial) for case in asked for name in models for trial in range(trials)]
-    return Run(verdicts=tuple(await asyncio.gather(*work)))
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return Run(verdicts=tuple(await asyncio.gather(*tasks)))
+    finally:  # where one raised, what the application was given to call is called no more
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _check(tools: Registry, asked: list[Case], trials: int, limit: int) -> None:
+    """Check that the cases can be asked.
+
+    Raises:
+        UsageError: One cannot.
+    """
+    names = [one.name for one in asked]
+    if silent := [one.name for one in asked if not one.messages]:
+        raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"two cases are called {twice[0]!r}")
+    for number, what in ((trials, "trials"), (limit, "limit")):
+        given: Any = number
+        if not (type(given) is int and given > 0):
+            raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
+    for one in asked:
+        check_expected(one.expected, tools)
+        for answered in one.answers:
+            name = answered if isinstance(answered, str) else answered.name
+            if name not in tools:
+                hint = did_you_mean(name, [tool.name for tool in tools])
+                raise UsageError(
+                    f"the case {one.name!r} answers {name!r}, which is no tool{f' ({hint})' if hint else ''}"
+                )
 
 
 async def _questioned(tools: Registry, case: Case, model: Model) -> tuple[Verdict, list[Seen]]:
@@ -152,6 +174,10 @@ def _unwatched(bound: Bound, response: Any) -> Plan:
     return Plan.of(bound.provider, reading_of(bound.provider, response), handlers_of(bound))
 
 
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
+
+
 def _answer(plan: Plan, case: Case) -> bool:
     """Answer the calls of a plan as a case says; whether there were any, and each has an answer."""
     answers = {one if isinstance(one, str) else one.name: value for one, value in case.answers.items()}
@@ -161,7 +187,8 @@ def _answer(plan: Plan, case: Case) -> bool:
         value = answers[handler.name]
         try:
             value = value(**handler.written(validated)) if callable(value) else value
-        except ToolError as error:
+            value = asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+        except Exception as error:  # a function of the author's may raise anything, as a tool may
             plan.results.answers[position] = failed(call, handler, coercions, error, perf_counter())
         else:
             plan.results.answers[position] = succeeded(call, handler, coercions, value, 0.0)

@@ -6,7 +6,7 @@ import contextvars
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -24,12 +24,15 @@ __all__ = [
     "is_running",
     "run",
     "run_async",
+    "sleep",
     "start_task",
     "thread_limit",
+    "to_the_end",
     "wait_until_done",
 ]
 
 _MOST_THREADS = 32
+T = TypeVar("T")
 
 
 def is_running() -> bool:
@@ -178,6 +181,37 @@ async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], N
 async def in_thread(work: Callable[[], Any]) -> Any:
     """Run it in a thread of its own, with our context variables; whatever it raises is raised here."""
     return await _in_thread(work, lambda: None)
+
+
+async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+    """Run it in a thread of the executor, to its end: where we are cancelled meanwhile, it is undone first.
+
+    Raises:
+        CancelledError: We were cancelled, once or several times.
+    """
+    task = asyncio.ensure_future(_in_thread(work, None))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _over(task)
+        if undo is not None and not task.cancelled() and task.exception() is None:
+            done = task.result()
+            await _over(asyncio.ensure_future(_in_thread(lambda: undo(done), None)))
+        raise
+
+
+async def _over(task: asyncio.Future[Any]) -> None:
+    """Wait until it is done, however often we are cancelled meanwhile."""
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # it is looked at, and asyncio does not complain
+
+
+async def sleep(seconds: float) -> None:
+    """Wait, and let others run."""
+    await asyncio.sleep(seconds)
 
 
 async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:

@@ -8,8 +8,9 @@ from toolshape.calls import JsonObject, shortened
 from toolshape.errors import ToolshapeError, UsageError
 from toolshape.evals.matchers import is_same
 from toolshape.registry import Registry
-from toolshape.trace.privacy import HIDDEN, Hidden, hidden_of, known_path, masked, split_patterns
+from toolshape.trace.privacy import Hidden, hidden_of, known_path, masked, split_patterns
 from toolshape.trace.stages import Recorded, Stages, stages
+from toolshape.validation.lookup import MASKED
 
 __all__ = ["Change", "ChangeKind", "Compared", "compared"]
 
@@ -193,7 +194,7 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """The places where two JSON values differ; a hidden one is like any."""
-    if HIDDEN in (then, now):
+    if MASKED in (then, now):
         return
     if isinstance(then, dict) and isinstance(now, dict):
         for name in dict.fromkeys((*then, *now)):

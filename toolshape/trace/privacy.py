@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,12 +10,10 @@ from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import UsageError, did_you_mean
 from toolshape.schema.write_only import is_secret
 from toolshape.tool import Tool, record_of
-from toolshape.validation.lookup import Secrets, is_scalar, nodes_at, property_names
+from toolshape.validation.lookup import MASKED, Secrets, is_scalar, location_of, nodes_at, property_names
 
-__all__ = ["HIDDEN", "Hidden", "digest_of", "hidden_of", "kept", "known_path", "masked", "split_patterns"]
+__all__ = ["Hidden", "digest_of", "hidden_of", "kept", "known_path", "masked", "split_patterns"]
 
-HIDDEN = "[hidden]"
-"""What stands for a value that may not be shown."""
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
 """The name of a tool, or ``*``, and the fields that lead to a place in its arguments; items of lists are passed over."""
@@ -56,24 +53,22 @@ class Hidden:
         """Whether a scalar at this place is hidden: marked, redacted, or where the schema knows of no scalar."""
         if not self.is_needed:
             return False
-        names = [step for step in place if isinstance(step, str)]
-        if any(_leads_to(fields, names) for fields in self.fields):
-            return True
         nodes = nodes_at(self.secrets.schema, place)
-        return not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
+        return self._is_redacted(place) or not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
 
     def covers(self, place: Place) -> bool:
         """Whether all that stands at a place is hidden, names of fields too."""
         if not self.is_needed:
             return False
+        return self._is_redacted(place) or any(map(is_secret, nodes_at(self.secrets.schema, place)))
+
+    def _is_redacted(self, place: Place) -> bool:
         names = [step for step in place if isinstance(step, str)]
-        if any(_leads_to(fields, names) for fields in self.fields):
-            return True
-        return any(map(is_secret, nodes_at(self.secrets.schema, place)))
+        return any(_leads_to(fields, names) for fields in self.fields)
 
     def hides_path(self, path: str) -> bool:
         """Whether what stands at a path, as a problem names it, is hidden."""
-        return self.hides(_steps(path))
+        return self.hides(location_of(path))
 
     def knows(self, place: Place) -> bool:
         """Whether the schema says something of a place."""
@@ -133,7 +128,7 @@ def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
 
     def inner(value: Any, place: Place) -> Any:
         if isinstance(value, (dict, list)) and hidden.covers(place):
-            return HIDDEN
+            return MASKED
         if isinstance(value, dict):
             found = {}
             for name, one in value.items():
@@ -157,33 +152,28 @@ def _stand_in(value: Any) -> Any:
         case str():
             return "*" * len(value)
         case _:
-            return HIDDEN
+            return MASKED
 
 
 def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
-    """What a function got, as JSON, with ``HIDDEN`` in each hidden place."""
+    """What a function got, as JSON, with ``MASKED`` in each hidden place."""
     if not hidden.is_needed:
         return arguments
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
-        return HIDDEN
+        return MASKED
     if isinstance(arguments, dict):
         return {name: masked(one, hidden, (*place, name)) for name, one in arguments.items()}
     if isinstance(arguments, list):
         return [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
-    return HIDDEN if hidden.hides(place) else arguments
+    return MASKED if hidden.hides(place) else arguments
 
 
 def known_path(path: str, hidden: Hidden) -> str:
     """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything."""
     if not hidden.is_needed:
         return path
-    steps = _steps(path)
+    steps = location_of(path)
     return path if all(hidden.knows(steps[: number + 1]) for number in range(len(steps))) else ""
-
-
-def _steps(path: str) -> Place:
-    found = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
-    return tuple(int(number) if number else name for number, name in found)
 
 
 def digest_of(given: Any) -> JsonObject:

@@ -1,6 +1,7 @@
 """Finds the parts of a schema that describe a place in a value: several, where a union is on the way."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,8 +10,10 @@ from toolshape.schema.references import resolver
 from toolshape.schema.write_only import is_secret
 from toolshape.validation.faults import Location
 
-__all__ = ["Secrets", "child_of", "is_scalar", "nodes_at", "property_names"]
+__all__ = ["MASKED", "Secrets", "child_of", "is_scalar", "location_of", "nodes_at", "property_names"]
 
+MASKED = "[hidden]"
+"""What stands for a value that may be a secret."""
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
 _DEEPEST = 16  # unions and references that lead to no place
@@ -62,6 +65,12 @@ def child_of(node: JsonSchema, step: int | str) -> Any:
     return node.get("additionalProperties")
 
 
+def location_of(path: str) -> Location:
+    """The location that a path names, as ``lines[1].qty``."""
+    found = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
+    return tuple(int(number) if number else name for number, name in found)
+
+
 def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
     """The fields that they name, in order."""
     return list(dict.fromkeys(name for node in nodes for name in node.get("properties", ())))
@@ -83,6 +92,18 @@ class Secrets:
         if any(len(nodes) >= _MOST_NODES for nodes in nodes_along):  # there may be more, which were not looked at
             return True
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
+
+    def masked(self, value: Any, location: Location = ()) -> Any:
+        """A value with ``MASKED`` in each place that may hold a secret."""
+        if not self.are_there:
+            return value
+        if isinstance(value, (dict, list)) and any(map(_is_marked, along(self.schema, location))):
+            return MASKED  # whatever it holds, the place is secret as a whole
+        if isinstance(value, dict):
+            return {name: self.masked(one, (*location, name)) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.masked(one, (*location, number)) for number, one in enumerate(value)]
+        return MASKED if self.may_be_at(location) else value
 
 
 def _is_marked(nodes: Iterable[JsonSchema]) -> bool:

@@ -1,0 +1,236 @@
+"""What controls cost: approval, pausing, a ledger and spans around one call, beside approval in other libraries.
+
+``python benchmarks/controls.py`` needs toolshape[ledger,otel] and opentelemetry-sdk; pydantic-ai-slim, langchain and langgraph are
+measured where they are installed. Every row is asked in turn with its floor in the same run; ours is the dispatch of the same call
+without the control, theirs a run of the same agent, with a model that answers at once, without approval.
+"""
+
+import asyncio
+import gc
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from toolshape import Registry, tool
+
+TURNS = 300
+KEY = b"a key of thirty-two bytes, secret"
+ARGUMENTS = {"amount": 5, "to": "ann", "note": "for lunch"}
+
+
+class Row(NamedTuple):
+    """What was measured: the work, and the same without the control."""
+
+    what: str
+    floor: Callable[[], Any]
+    work: Callable[[], Any]
+
+
+@tool(name="pay", effects=["write"])
+def plain(amount: int, to: str, note: str = "") -> str:
+    """Pay somebody."""
+    return f"paid {amount} to {to} {note}"
+
+
+@tool(name="pay", effects=["write"], approve=True)
+def asked(amount: int, to: str, note: str = "") -> str:
+    """Pay somebody."""
+    return f"paid {amount} to {to} {note}"
+
+
+class Bodies:
+    """Responses with one call, each with an id of its own."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self) -> Any:
+        self._count += 1
+        function = {"name": "pay", "arguments": json.dumps(ARGUMENTS)}
+        call = {"id": f"call_{self._count}", "type": "function", "function": function}
+        message = {"role": "assistant", "tool_calls": [call]}
+        return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+
+
+def ours(folder: Path) -> Iterator[Row]:
+    body = Bodies()
+    without, waiting = Registry([plain]).bind("openai"), Registry([asked])
+    bound = waiting.bind("openai")
+
+    def floor() -> Any:
+        return without.dispatch(body()).messages
+
+    def approved() -> Any:
+        plan = bound.plan(body())
+        plan.approve(plan.pending)
+        return plan.run().messages
+
+    def paused() -> Any:
+        plan = bound.plan(body())
+        token = plan.pause(KEY, audience="ann", expires=timedelta(hours=1))
+        return waiting.resume(token, KEY, {plan.calls[0].id: True}, audience="ann").messages
+
+    yield Row("approval: plan, approve, run", floor, approved)
+    yield Row("pausing: plan, pause, resume", floor, paused)
+    try:
+        from toolshape.ledger import Ledger
+    except ImportError:
+        return
+    ledger = Ledger(folder / "calls.db")
+    yield Row(
+        "a ledger in SQLite, on this disk", floor, lambda: without.dispatch(body(), ledger=ledger, scope="s").messages
+    )
+    yield from _spans(floor, body)
+
+
+def _spans(floor: Callable[[], Any], body: Bodies) -> Iterator[Row]:
+    try:
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.trace import TracerProvider
+    except ImportError:
+        return
+    from toolshape.otel import instrument
+
+    for what, providers in (
+        (
+            "spans and metrics, made and thrown away",
+            {"tracer_provider": TracerProvider(), "meter_provider": MeterProvider()},
+        ),
+        ("spans and metrics, the process not set up for them", {}),
+    ):
+        tools = Registry([plain])
+        instrument(tools, **providers)
+        bound = tools.bind("openai")
+        yield Row(what, floor, lambda bound=bound: bound.dispatch(body()).messages)
+
+
+def pydantic_ai() -> Iterator[Row]:
+    """Its agent with a function for a model: a run that ends at the deferred call, and one that goes on from it."""
+    try:
+        from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+        from pydantic_ai.models.function import FunctionModel
+    except ImportError:
+        return
+
+    def model(messages: Any, _: Any) -> Any:
+        is_answered = any(part.part_kind == "tool-return" for part in messages[-1].parts)
+        return ModelResponse([TextPart("done") if is_answered else ToolCallPart("pay", ARGUMENTS)])
+
+    def pay(amount: int, to: str, note: str = "") -> str:
+        return f"paid {amount} to {to} {note}"
+
+    direct = Agent(FunctionModel(model))
+    direct.tool_plain(pay)
+    held = Agent(FunctionModel(model), output_type=[str, DeferredToolRequests])
+    held.tool_plain(requires_approval=True)(pay)
+    loop = asyncio.new_event_loop()
+
+    async def approved() -> Any:
+        first = await held.run("Pay.")
+        calls = {one.tool_call_id: True for one in first.output.approvals}
+        results = DeferredToolResults(approvals=calls)
+        return await held.run(message_history=first.all_messages(), deferred_tool_results=results)
+
+    yield Row(
+        "pydantic-ai: requires_approval, an agent's run",
+        lambda: loop.run_until_complete(direct.run("Pay.")),
+        lambda: loop.run_until_complete(approved()),
+    )
+
+
+def langchain() -> Iterator[Row]:
+    """Its agent with a scripted model, its middleware and a checkpointer in memory."""
+    try:
+        from langchain.agents import create_agent
+        from langchain.agents.middleware import HumanInTheLoopMiddleware
+        from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage, ToolMessage
+        from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.types import Command
+    except ImportError:
+        return
+
+    class Model(GenericFakeChatModel):
+        def bind_tools(self, *_: Any, **__: Any) -> Any:
+            return self
+
+        def _generate(self, messages: Any, *_: Any, **__: Any) -> Any:
+            from langchain_core.outputs import ChatGeneration, ChatResult
+
+            is_answered = isinstance(messages[-1], ToolMessage)
+            call = {"name": "pay", "args": ARGUMENTS, "id": "call_1"}
+            made = AIMessage("done") if is_answered else AIMessage("", tool_calls=[call])
+            return ChatResult(generations=[ChatGeneration(message=made)])
+
+    def pay(amount: int, to: str, note: str = "") -> str:
+        """Pay somebody."""
+        return f"paid {amount} to {to} {note}"
+
+    model = Model(messages=iter(()))
+    direct = create_agent(model, [pay], checkpointer=InMemorySaver())
+    held = create_agent(
+        model, [pay], middleware=[HumanInTheLoopMiddleware(interrupt_on={"pay": True})], checkpointer=InMemorySaver()
+    )
+    count = iter(range(10**9))
+
+    def config() -> Any:
+        return {"configurable": {"thread_id": str(next(count))}}
+
+    def approved() -> Any:
+        thread = config()
+        held.invoke({"messages": [("user", "Pay.")]}, thread)
+        return held.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread)
+
+    yield Row(
+        "LangChain: HumanInTheLoopMiddleware, an agent's run",
+        lambda: direct.invoke({"messages": [("user", "Pay.")]}, config()),
+        approved,
+    )
+
+
+def measured(row: Row) -> tuple[float, float]:
+    """Medians of the floor and of the work, in microseconds, taken in turn."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for _ in range(3):
+        row.floor()
+        row.work()
+    gc.disable()
+    for _ in range(TURNS):
+        for times, work in zip(found, (row.floor, row.work), strict=True):
+            started = perf_counter()
+            work()
+            times.append((perf_counter() - started) * 1e6)
+    gc.enable()
+    return statistics.median(found[0]), statistics.median(found[1])
+
+
+def main() -> None:
+    """Measure every row, and print and save the table."""
+    lines = [
+        "# What controls cost",
+        "",
+        f"One call, medians of {TURNS} turns in microseconds, Python {sys.version_info[0]}.{sys.version_info[1]}. The floor of a row is",
+        "the same without the control, in the same run; of the other libraries that is a whole run of an agent, so that what approval",
+        "adds is what compares.",
+        "",
+        "| | without | with | added |",
+        "|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in (ours(Path(folder)), pydantic_ai(), langchain()):
+            for row in rows:
+                floor, work = measured(row)
+                lines.append(f"| {row.what} | {floor:,.0f} | {work:,.0f} | {work - floor:,.0f} |")
+                print(lines[-1], flush=True)
+    (Path(__file__).parent / "results" / "controls.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

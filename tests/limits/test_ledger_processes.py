@@ -1,0 +1,170 @@
+"""Processes that are killed and stopped while they share a ledger, in SQLite and in PostgreSQL: no effect comes twice."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from ledger_workers import POINTS, Fate, started
+
+from toolshape.ledger import Ledger
+
+AT_ONCE = 4 * len(POINTS)
+TIMES = 8 if os.environ.get("TOOLSHAPE_EVERY") else 1
+VALUES = ["paid 0", "mailed 1", "paid 2", "mailed 3"]
+
+
+def binaries():
+    """Where the distribution keeps PostgreSQL's programs."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    given = shutil.which("initdb")
+    return found[-1].parent if found else None if given is None else Path(given).parent
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A server of our own, which listens at a socket in a folder."""
+    where = binaries()
+    if where is None:
+        assert not os.environ.get("TOOLSHAPE_ALL_INSTALLED"), "PostgreSQL must be installed here"
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg")
+    folder = Path(f"/tmp/toolshape-{uuid.uuid4().hex[:8]}")
+    folder.mkdir(mode=0o755)
+    as_user = {}
+    if os.geteuid() == 0:  # it refuses to be run by root
+        shutil.chown(folder, "postgres", "postgres")
+        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    data = folder / "data"
+
+    def run(*command):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **as_user)
+
+    run(where / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "--no-sync")
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=50"
+    run(where / "pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
+    yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
+    run(where / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    return f"sqlite:///{tmp_path / 'calls.db'}" if request.param == "sqlite" else request.getfixturevalue("postgres")
+
+
+def effects(path):
+    lines = path.read_text().split("\n") if path.exists() else []
+    return [[lines.count(f"{what} {n}") for n in range(4)] for what in ("begin", "end")]
+
+
+def finished(process, path):
+    process.join(60)
+    assert process.exitcode == 0
+    return json.loads(path.read_text())
+
+
+def expected(point):
+    """How the call at which a process was killed is answered after the restart, and how often its effect came."""
+    return {
+        "before claim": ("value", 1, 1),
+        "after claim": ("unknown_outcome", 0, 0),
+        "before effect": ("unknown_outcome", 0, 0),
+        "during effect": ("unknown_outcome", 1, 0),
+        "after effect": ("unknown_outcome", 1, 1),
+        "before finish": ("unknown_outcome", 1, 1),
+        "after finish": ("value", 1, 1),
+    }[point]
+
+
+@pytest.mark.parametrize("part", range(TIMES))
+def test_killed_at_any_point_no_effect_comes_twice_and_none_is_lost_silently(url, tmp_path, part):
+    """Each call is answered once after the restart: by what came of it, by running it, or by saying that nobody knows."""
+    chance = random.Random(part)
+    for turn in range(AT_ONCE):
+        point, how = POINTS[turn % len(POINTS)], ("run", "arun")[turn // len(POINTS) % 2]
+        number = chance.randrange(4)
+        scope, path, answers = uuid.uuid4().hex, tmp_path / f"effects-{turn}", tmp_path / f"answers-{turn}"
+        process = started(url, str(path), scope, how, Fate(point, number), str(answers))
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+        assert not answers.exists()
+        found, _ = finished(started(url, str(path), scope, how, Fate(), str(answers)), answers)
+        begins, ends = effects(path)
+        code, began, ended = expected(point)
+        case = (turn, point, how, number, found, begins)
+        assert len(found) == 4, case
+        assert max(begins) <= 1, case
+        assert found[number] == (VALUES[number] if code == "value" else code), case
+        assert (begins[number], ends[number]) == (began, ended), case
+        for other in set(range(4)) - {number}:
+            # Others that ran at the same time may have been cut off by it.
+            assert (found[other], begins[other]) == (VALUES[other], 1) or found[other] == "unknown_outcome", case
+
+
+@pytest.mark.parametrize("part", range(TIMES))
+def test_killed_at_any_moment(url, tmp_path, part):
+    """By somebody else, at a time that nobody chose."""
+    chance = random.Random(-part)
+    for turn in range(AT_ONCE // 4):
+        scope, path, answers = uuid.uuid4().hex, tmp_path / f"effects-{turn}", tmp_path / f"answers-{turn}"
+        process = started(url, str(path), scope, chance.choice(["run", "arun"]), Fate(), str(answers))
+        time.sleep(chance.random() * 0.12)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join(60)
+        answers.unlink(missing_ok=True)
+        found, _ = finished(started(url, str(path), scope, "run", Fate(), str(answers)), answers)
+        begins, _ = effects(path)
+        assert max(begins) <= 1
+        for n in range(4):
+            assert found[n] == "unknown_outcome" or (found[n], begins[n]) == (VALUES[n], 1)
+
+
+@pytest.mark.parametrize("ways", [("run", "run"), ("run", "arun"), ("arun", "arun")])
+def test_two_workers_with_one_response_run_each_call_once(url, tmp_path, ways):
+    for turn in range(5):
+        scope, path = uuid.uuid4().hex, tmp_path / f"effects-{turn}"
+        answers = [tmp_path / f"answers-{turn}-{n}" for n in range(2)]
+        both = [started(url, str(path), scope, how, Fate(), str(one)) for how, one in zip(ways, answers, strict=True)]
+        found = [finished(*one) for one in zip(both, answers, strict=True)]
+        assert effects(path) == [[1] * 4] * 2
+        assert [values for values, _ in found] == [VALUES] * 2
+        assert [sorted(pair) for pair in zip(found[0][1], found[1][1], strict=True)] == [[False, True]] * 4
+
+
+@pytest.mark.parametrize("point", ["after claim", "before effect", "after effect", "before finish"])
+@pytest.mark.parametrize("how", ["run", "arun"])
+def test_one_that_is_stopped_beyond_its_lease_runs_nothing_twice(url, tmp_path, point, how):
+    """The other says that nobody knows; once the first goes on, what it did is known to all."""
+    scope, path = uuid.uuid4().hex, tmp_path / "effects"
+    answers = [tmp_path / f"answers-{n}" for n in range(3)]
+    first = started(url, str(path), scope, how, Fate(point, 2, signal.SIGSTOP), str(answers[0]))
+    until = time.monotonic() + 30
+    while Path(f"/proc/{first.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    found, _ = finished(started(url, str(path), scope, how, Fate(), str(answers[1])), answers[1])
+    assert found[2] == "unknown_outcome"
+    os.kill(first.pid, signal.SIGCONT)
+    mine, _ = finished(first, answers[0])
+    assert mine[2] == VALUES[2]
+    after, replayed = finished(started(url, str(path), scope, how, Fate(), str(answers[2])), answers[2])
+    assert max(effects(path)[0]) == 1
+    assert (after[2], replayed[2]) == (VALUES[2], True)
+
+
+def test_a_server_that_goes_away_runs_nothing(postgres, tmp_path):
+    """And nothing of the password is said."""
+    with Ledger(postgres.replace("postgres@", "postgres:horse@")) as ledger:
+        assert "horse" not in repr(ledger)
+    answers = tmp_path / "answers"
+    gone = postgres.replace("/tmp/", "/nowhere/")
+    found, _ = finished(started(gone, str(tmp_path / "effects"), "c", "run", Fate(), str(answers)), answers)
+    assert found == ["not_run"] * 4
+    assert not (tmp_path / "effects").exists()

@@ -1,0 +1,517 @@
+"""The ledger: what has run is answered by what came of it, and what may have run is not run again."""
+
+import asyncio
+import itertools
+import logging
+import math
+import multiprocessing
+import os
+import pickle
+import sqlite3
+import threading
+import time
+import uuid
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+from responses import outcomes, response
+from rows import ROWS
+
+from toolshape import CallContext, Image, Registry, ToolError, UsageError, tool
+from toolshape.identity import Identity, has_made_up_id, identity_of
+from toolshape.ledger import Ledger
+
+RAN = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran():
+    RAN.clear()
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger(tmp_path / "calls.db", lease=0.4, wait=5)
+    yield made
+    made.close()
+
+
+@tool(effects=["write"])
+def pay(amount: int) -> dict[str, int]:
+    """Pay."""
+    RAN.append(amount)
+    return {"paid": amount}
+
+
+@tool
+async def later(n: int) -> int:
+    """Later."""
+    await asyncio.sleep(0.01)
+    RAN.append(n)
+    return n
+
+
+@tool
+def fail(n: int) -> int:
+    """Fail."""
+    RAN.append(n)
+    if n:
+        raise ToolError("no such thing", retryable=True)
+    raise ValueError("secret")
+
+
+@tool(effects=["idempotent", "write"])
+def put(n: int) -> int:
+    """Put."""
+    RAN.append(n)
+    return n
+
+
+TOOLS = Registry([pay, later, fail, put])
+BODY = response(("pay", {"amount": 5}), ("later", {"n": 6}), ("fail", {"n": 7}), ("fail", {"n": 0}), ("put", {"n": 8}))
+
+
+def dispatch(how, body, ledger, scope=None, tools=TOOLS):
+    if how == "run":
+        return tools.dispatch(body, ledger=ledger, scope=scope)
+    return asyncio.run(tools.adispatch(body, ledger=ledger, scope=scope))
+
+
+EACH_WAY = pytest.mark.parametrize("how", ["run", "arun"])
+
+
+@EACH_WAY
+def test_what_has_run_is_answered_by_what_came_of_it(how, ledger, caplog):
+    """A value as JSON, an error with its text and its reference."""
+    caplog.set_level(logging.CRITICAL, logger="toolshape")
+    first = dispatch(how, BODY, ledger, "c:1")
+    ran = sorted(RAN)
+    other = pickle.loads(pickle.dumps(ledger))
+    again = dispatch(how, BODY, other, "c:1")
+    other.close()
+    assert sorted(RAN) == ran == [0, 5, 6, 7, 8]
+    assert outcomes(again) == outcomes(first) == [{"paid": 5}, 6, "tool_error", "tool_crashed", 8]
+    assert [one.text for one in again] == [one.text for one in first]
+    assert [one.error and (one.error.code, one.error.retryable, one.error.reference) for one in again] == [
+        one.error and (one.error.code, one.error.retryable, one.error.reference) for one in first
+    ]
+    assert all(one.replayed for one in again)
+    assert not any(one.replayed for one in first)
+    assert again.messages == first.messages
+    assert [one.arguments for one in again] == [one.arguments for one in first]
+
+
+def test_images_come_again(ledger):
+    @tool
+    def draw() -> Image:
+        """Draw."""
+        return Image(b"\x89PNG", "image/png")
+
+    tools = Registry([draw])
+    first, again = (dispatch("run", response(("draw", {})), ledger, "s", tools) for _ in range(2))
+    assert again[0].parts == first[0].parts
+    assert again.messages == first.messages
+
+
+@EACH_WAY
+def test_another_scope_is_another_call(how, ledger):
+    body = response(("pay", {"amount": 5}))
+    for scope in ("c:1", "c:2", None):
+        assert not dispatch(how, body, ledger, scope)[0].replayed
+    assert RAN == [5, 5, 5]
+    assert dispatch(how, body, ledger)[0].replayed  # the provider's own id, wherever it was made
+
+
+@EACH_WAY
+def test_the_same_id_with_other_arguments_is_refused(how, ledger):
+    """Another tool under it, too."""
+    dispatch(how, response(("pay", {"amount": 5})), ledger, "c:1")
+    for other in (("pay", {"amount": 6}), ("put", {"n": 5})):
+        [result] = dispatch(how, response(other), ledger, "c:1")
+        assert result.error.code == "duplicate_call"
+        assert "another call has this id" in result.text
+    assert RAN == [5]
+
+
+def test_an_id_that_was_made_up_is_never_looked_up(ledger):
+    """Gemini gives none: two equal calls may both be meant; with a scope they are one."""
+    body = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "pay", "args": {"amount": 5}}}]}}]}
+    for _ in range(2):
+        assert not TOOLS.dispatch(body, ledger=ledger)[0].replayed
+    assert ledger.entries() == []
+    assert [TOOLS.dispatch(body, ledger=ledger, scope="c:1")[0].replayed for _ in range(2)] == [False, True]
+    assert RAN == [5, 5, 5]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.provider)
+def test_ids_of_every_provider_are_known_from_those_that_are_made_up(row):
+    """Each row has responses with ids of the provider's own, but for those that give none."""
+    plan = Registry([pay]).bind(row.provider).plan(row.response)
+    for call, (given, _, _) in zip(plan.calls, row.calls, strict=True):
+        assert has_made_up_id(call) == (not given or given not in str(row.response))
+
+
+@EACH_WAY
+def test_equal_calls_in_one_response_run_once(how, ledger):
+    body = response(("later", {"n": 1}, "same"), ("later", {"n": 1}, "same"), ("later", {"n": 2}, "same"))
+    found = outcomes(dispatch(how, body, ledger, "c:1"))
+    assert RAN in ([1], [2])
+    assert sorted(map(str, found)) == sorted(
+        ["1", "1", "duplicate_call"] if RAN == [1] else ["2"] + ["duplicate_call"] * 2
+    )
+
+
+def broken_off(ledger, body=BODY, scope="c:1"):
+    """Begin a call as a process would that dies at once: its lease is not renewed."""
+    for call in TOOLS.bind("openai").plan(body).calls:
+        ledger.claim(identity_of(call, scope), again=False)
+    ledger._running.clear()
+
+
+@EACH_WAY
+def test_what_was_broken_off_is_not_run_again(how, ledger):
+    """The model is told in plain words; a tool that may be called twice is."""
+    broken_off(ledger)
+    results = dispatch(how, BODY, ledger, "c:1")
+    assert outcomes(results) == ["unknown_outcome"] * 4 + [8]
+    assert RAN == [8]
+    assert "It may have had its effect, or not, and was not run again" in results[0].text
+    assert {one.state for one in ledger.entries("c:1")} == {"unknown", "done"}
+    assert outcomes(dispatch(how, BODY, ledger, "c:1")) == ["unknown_outcome"] * 4 + [8]
+
+
+@EACH_WAY
+def test_what_runs_elsewhere_is_waited_for(how, ledger):
+    began, end = threading.Event(), threading.Event()
+
+    @tool
+    def slow(n: int) -> int:
+        """Slow."""
+        began.set()
+        end.wait(5)
+        RAN.append(n)
+        return n
+
+    tools, body = Registry([slow]), response(("slow", {"n": 1}))
+    first = []
+    thread = threading.Thread(target=lambda: first.extend(dispatch("run", body, ledger, "c", tools)))
+    thread.start()
+    began.wait()
+    threading.Timer(1.0, end.set).start()  # longer than the lease, which is renewed
+    [second] = dispatch(how, body, ledger, "c", tools)
+    thread.join()
+    assert (first[0].replayed, second.replayed, second.value, RAN) == (False, True, 1, [1])
+
+
+@EACH_WAY
+def test_what_runs_elsewhere_for_longer_is_not_waited_for(how, tmp_path):
+    ledger = Ledger(tmp_path / "calls.db", lease=60, wait=0.1)
+    broken_off(ledger)
+    results = dispatch(how, response(("pay", {"amount": 5})), ledger, "c:1")
+    assert results[0].error.code == "unknown_outcome"
+    assert "still running elsewhere" in results[0].text
+    assert not RAN
+    ledger.close()
+
+
+def test_cancelled_in_the_midst_the_outcome_is_unknown(ledger):
+    began = asyncio.Event()
+
+    @tool
+    async def hang(n: int) -> int:
+        """Hang."""
+        began.set()
+        await asyncio.sleep(60)
+        return n
+
+    tools, body = Registry([hang]), response(("hang", {"n": 1}))
+
+    async def main():
+        task = asyncio.ensure_future(tools.adispatch(body, ledger=ledger, scope="c"))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert [one.state for one in ledger.entries()] == ["unknown"]
+    assert outcomes(dispatch("arun", body, ledger, "c", tools)) == ["unknown_outcome"]
+
+
+def test_cancelled_before_the_tool_is_called_it_can_be_run(ledger, monkeypatch):
+    """The ledger is asked in a thread, which ends after we were cancelled: what it has begun is undone."""
+    claim = Ledger.claim
+    asked = threading.Event()
+
+    def slowly(self, identity, *, again):
+        asked.set()
+        time.sleep(0.1)
+        return claim(self, identity, again=again)
+
+    monkeypatch.setattr(Ledger, "claim", slowly)
+    body = response(("later", {"n": 1}))
+
+    async def main():
+        task = asyncio.ensure_future(TOOLS.adispatch(body, ledger=ledger, scope="c"))
+        await asyncio.to_thread(asked.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert ledger.entries() == []
+    assert outcomes(dispatch("arun", body, ledger, "c")) == [1]
+
+
+def test_an_interrupt_leaves_the_outcome_unknown(ledger):
+    @tool
+    def interrupted() -> None:
+        """Interrupt."""
+        raise KeyboardInterrupt
+
+    tools, body = Registry([interrupted]), response(("interrupted", {}))
+    with pytest.raises(KeyboardInterrupt):
+        tools.dispatch(body, ledger=ledger, scope="c")
+    assert outcomes(tools.dispatch(body, ledger=ledger, scope="c")) == ["unknown_outcome"]
+
+
+@EACH_WAY
+def test_what_cannot_be_written_down_is_not_run(how, tmp_path, caplog):
+    ledger = Ledger(tmp_path / "nowhere" / "calls.db")
+    with caplog.at_level(logging.ERROR, logger="toolshape"):
+        results = dispatch(how, response(("pay", {"amount": 5})), ledger, "c")
+    assert outcomes(results) == ["not_run"]
+    assert not RAN
+    assert "unable to open database file" in caplog.text
+    assert "unable" not in results[0].text
+
+
+@EACH_WAY
+def test_an_outcome_that_cannot_be_written_down_is_answered(how, ledger, caplog, monkeypatch):
+    """It has happened, and is unknown to everybody else."""
+
+    def broken(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Ledger, "finish", broken)
+    with caplog.at_level(logging.ERROR, logger="toolshape"):
+        results = dispatch(how, response(("pay", {"amount": 5})), ledger, "c")
+    assert outcomes(results) == [{"paid": 5}]
+    assert "the disk is full" in caplog.text
+
+
+def test_the_database_never_blocks_the_loop(ledger, monkeypatch):
+    """While it is asked, the loop goes on."""
+    claim, seen = Ledger.claim, []
+
+    def slowly(self, identity, *, again):
+        time.sleep(0.2)
+        return claim(self, identity, again=again)
+
+    monkeypatch.setattr(Ledger, "claim", slowly)
+
+    async def main():
+        task = asyncio.ensure_future(TOOLS.adispatch(BODY, ledger=ledger, scope="c"))
+        while not task.done():
+            seen.append(time.perf_counter())
+            await asyncio.sleep(0.005)
+
+    asyncio.run(main())
+    assert max(b - a for a, b in itertools.pairwise(seen)) < 0.15
+
+
+@EACH_WAY
+def test_hooks_are_inside_and_see_no_call_that_has_run(how, ledger):
+    tools, seen = Registry([pay, later]), []
+
+    class Hook:
+        def __call__(self, context, proceed):
+            seen.append(context.call_id)
+            return proceed()
+
+        async def acall(self, context, proceed):
+            seen.append(context.call_id)
+            return await proceed()
+
+    tools.around(Hook())
+    body = response(("pay", {"amount": 1}), ("later", {"n": 2}))
+    for _ in range(2):
+        assert outcomes(dispatch(how, body, ledger, "c", tools)) == [{"paid": 1}, 2]
+    assert sorted(seen) == ["call_0", "call_1"]
+
+
+# --- keys ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_gets_one_key_for_one_call(ledger):
+    """At every attempt, and when the response comes again."""
+    keys = []
+
+    @tool
+    def charge(amount: int, context: CallContext) -> int:
+        """Charge."""
+        keys.append(context.idempotency_key)
+        return amount
+
+    tools = Registry([charge])
+    tools.around(lambda _, proceed: (proceed(), proceed())[1])
+    body = response(("charge", {"amount": 1}), ("charge", {"amount": 1}))
+    tools.dispatch(body, ledger=ledger, scope="a")
+    tools.dispatch(body, ledger=ledger, scope="b")
+    tools.dispatch(body)
+    tools.dispatch(body)
+    assert [keys[n] == keys[n + 1] for n in range(0, 16, 2)] == [True] * 8
+    first, second = keys[:4:2], keys[4:8:2]
+    assert len({*first, *second, *keys[8:12:2]}) == 6
+    assert keys[8:12] == keys[12:16]  # the provider's ids
+    assert all(len(one) == 64 for one in keys)
+    keys.clear()
+    unnamed = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "charge", "args": {"amount": 1}}}]}}]}
+    for _ in range(2):
+        tools.dispatch(unnamed, provider="gemini")
+    assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
+# --- the ledger itself --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((":memory:",), "in memory"),
+        (("sqlite://",), "in memory"),
+        (("calls.db", {"lease": 0}), "lease= is a number of seconds"),
+        (("calls.db", {"wait": -1}), "wait= is a number of seconds"),
+        (("calls.db", {"wait": True}), "wait= is a number of seconds"),
+        (("calls.db", {"wait": math.inf}), "wait= is a number of seconds"),
+        (("calls.db", {"lease": math.nan}), "lease= is a number of seconds"),
+        ((sa.create_engine("sqlite://"),), "in memory"),
+        (("sqlite:///file:x?mode=memory&uri=true",), "in memory"),
+        (("mysql+nothing://host/calls",), "in SQLite or PostgreSQL, not in mysql"),
+        (("://",), "the URL of a database, or the path of a file"),
+    ],
+)
+def test_what_is_no_ledger_is_refused(given, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    url, *options = given
+    with pytest.raises(UsageError, match=said):
+        Ledger(url, **(options[0] if options else {}))
+
+
+def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
+    for wrong, said in (
+        ({"ledger": "calls.db"}, "takes a toolshape.ledger.Ledger, not str"),
+        ({"scope": "c"}, "pass ledger= too"),
+        ({"ledger": ledger, "scope": 5}, "scope= is a text"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            TOOLS.dispatch(BODY, **wrong)
+        with pytest.raises(UsageError, match=said):
+            asyncio.run(TOOLS.adispatch(BODY, **wrong))
+    assert not RAN
+
+
+def test_an_engine_is_taken_and_not_pickled(tmp_path):
+    ledger = Ledger(sa.create_engine(f"sqlite:///{tmp_path / 'calls.db'}"))
+    assert outcomes(dispatch("run", response(("pay", {"amount": 5})), ledger, "c")) == [{"paid": 5}]
+    with pytest.raises(TypeError, match="make it of a URL"):
+        pickle.dumps(ledger)
+    ledger.close()
+
+
+def test_the_repr_says_where_it_is(tmp_path):
+    with Ledger(tmp_path / "calls.db") as ledger:
+        assert repr(ledger) == f"Ledger('sqlite:///{tmp_path / 'calls.db'}')"
+    ledger = Ledger(sa.make_url("postgresql+psycopg://ann:hunter2@host/calls"))
+    assert "hunter2" not in repr(ledger)
+    assert pickle.loads(pickle.dumps(ledger))._engine.url.password == "hunter2"
+
+
+@pytest.mark.parametrize("name", ["calls.db", "what? a&b=c #1 %20.db", "sqlite:///calls.db"])
+def test_a_file_is_the_same_wherever_the_process_goes(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Ledger(name) as ledger:
+        (tmp_path / "deeper").mkdir()
+        monkeypatch.chdir(tmp_path / "deeper")
+        dispatch("run", response(("pay", {"amount": 1})), ledger, "c")
+        with pickle.loads(pickle.dumps(ledger)) as other:
+            assert len(other.entries()) == 1
+    assert (tmp_path / name.removeprefix("sqlite:///")).exists()
+
+
+def test_a_ledger_that_is_closed_in_the_midst_leaves_nothing_open(tmp_path):
+    """The thread that renews has ended then, and its connection is back."""
+    for _ in range(20):
+        ledger = Ledger(tmp_path / "calls.db", lease=0.003)
+        ledger.claim(Identity("c", uuid.uuid4().hex, "pay", "d", is_lasting=True), again=False)
+        time.sleep(0.005)
+        ledger.close()
+        assert not [one for one in threading.enumerate() if one.name == "toolshape-ledger"]
+
+
+def test_calls_that_wait_for_the_database_have_no_thread_each(ledger, monkeypatch):
+    most, claim = [0], ledger.claim
+
+    def counted(identity, *, again):
+        most[0] = max(most[0], threading.active_count())
+        return claim(identity, again=again)
+
+    monkeypatch.setattr(ledger, "claim", counted)
+    body = response(*(("later", {"n": n}) for n in range(200)))
+    assert len(asyncio.run(TOOLS.adispatch(body, ledger=ledger, scope="c"))) == 200
+    assert most[0] < 60
+
+
+def test_what_is_written_down_can_be_looked_at_and_forgotten(ledger):
+    TOOLS.dispatch(response(("pay", {"amount": 5}), ("put", {"n": 1})), ledger=ledger, scope="c:1")
+    broken_off(ledger, response(("pay", {"amount": 6})), "c:2")
+    time.sleep(0.5)
+    first, second, third = ledger.entries()
+    assert (first.scope, first.call_id, first.tool, first.state) == ("c:1", "call_0", "pay", "done")
+    assert first.started <= first.finished <= second.started
+    assert '"paid": 5' in first.outcome
+    assert (third.state, third.finished, third.outcome) == ("unknown", None, None)
+    assert ledger.entries(state="unknown") == ledger.entries("c:2") == [third]
+    with pytest.raises(UsageError, match="state= is one of running, done, unknown, not 'unkown'"):
+        ledger.entries(state="unkown")
+    assert ledger.forget(older_than=timedelta(hours=1)) == 0
+    assert ledger.forget(older_than=timedelta(seconds=0)) == 2
+    assert [one.state for one in ledger.entries()] == ["unknown"]
+
+
+def test_the_thread_that_renews_ends_with_the_calls(ledger):
+    dispatch("run", BODY, ledger, "c")
+    until = time.monotonic() + 5
+    while any(one.name == "toolshape-ledger" for one in threading.enumerate()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    dispatch("run", BODY, ledger, "d")
+    assert len(ledger.entries()) == 10
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_process_that_was_forked_has_connections_of_its_own(ledger):
+    dispatch("run", response(("pay", {"amount": 1})), ledger, "parent")
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=dispatch, args=("run", response(("pay", {"amount": 2})), ledger, "child"))
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+    assert sorted(one.scope for one in ledger.entries()) == ["child", "parent"]
+    dispatch("run", response(("pay", {"amount": 3})), ledger, "after")
+
+
+def test_it_is_kept_so_that_nothing_written_is_lost(ledger, tmp_path):
+    dispatch("run", response(("pay", {"amount": 1})), ledger, "c")
+    with sqlite3.connect(tmp_path / "calls.db") as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_very_long_scopes_and_ids_are_told_apart(ledger):
+    body = response(("pay", {"amount": 1}, "i" * 100_000), ("pay", {"amount": 1}, "i" * 99_999 + "j"))
+    for _ in range(2):
+        assert outcomes(TOOLS.dispatch(body, ledger=ledger, scope="s" * 100_000)) == [{"paid": 1}] * 2
+    assert RAN == [1, 1]

@@ -1,0 +1,186 @@
+"""Calls and responses in; spans and metrics in the words of OpenTelemetry's GenAI conventions out. Needs the extra ``otel``."""
+
+import functools
+import json
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from opentelemetry import metrics, trace
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+
+from toolshape.bound import Bound, Seen
+from toolshape.calls import JsonObject
+from toolshape.context import CallContext
+from toolshape.errors import ResponseError
+from toolshape.registry import Registry
+from toolshape.results import REFUSED, Result
+from toolshape.tool import Tool, record_of
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
+__all__ = ["NAMES", "instrument"]
+
+T = TypeVar("T")
+
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, 2026-11: in development.
+        "operation": "gen_ai.operation.name",
+        "tool": "gen_ai.tool.name",
+        "type": "gen_ai.tool.type",
+        "description": "gen_ai.tool.description",
+        "call": "gen_ai.tool.call.id",
+        "arguments": "gen_ai.tool.call.arguments",
+        "result": "gen_ai.tool.call.result",
+        "provider": "gen_ai.provider.name",
+        "error": "error.type",
+        "duration": "gen_ai.execute_tool.duration",
+        # Our own.
+        "replayed": "toolshape.call.replayed",
+        "coercions": "toolshape.coercions",
+        "refusals": "toolshape.refusals",
+        "rule": "toolshape.coercion.rule",
+    }
+)
+"""The names of all spans' attributes and of all metrics, by what they stand for."""
+_OPERATION = "execute_tool"
+_BUCKETS = [0.01 * 2**power for power in range(14)]  # 0.01 s to 81.92 s, as the conventions advise
+
+
+def instrument(
+    tools: Registry,
+    *,
+    content: bool = False,
+    tracer_provider: "TracerProvider | None" = None,
+    meter_provider: "MeterProvider | None" = None,
+) -> None:
+    """Make a span of every call that runs, and count durations, coercions and refusals.
+
+    It is a hook around every call, inside of those that were put around it before, and is shown each response. Calls of
+    plans that were bound before are not seen.
+
+    Args:
+        tools: The tools.
+        content: Whether arguments and results stand in the spans, without values that are marked as secret, and the
+            exceptions of tools with their texts.
+        tracer_provider: Where spans go; by default as the process is set up.
+        meter_provider: Where metrics go; the same.
+    """
+    tracer = trace.get_tracer("toolshape", tracer_provider=tracer_provider)
+    meter = metrics.get_meter("toolshape", meter_provider=meter_provider)
+    tools.around(_Spans(tracer, meter, content=content))
+    tools.around(_Counts(meter))
+
+
+class _Spans:
+    """The hook that makes a span of each call."""
+
+    def __init__(self, tracer: trace.Tracer, meter: metrics.Meter, *, content: bool) -> None:
+        self._tracer = tracer
+        self._content = content
+        self._duration = meter.create_histogram(
+            NAMES["duration"],
+            unit="s",
+            description="How long tools ran.",
+            explicit_bucket_boundaries_advisory=_BUCKETS,
+        )
+
+    def __call__(self, context: CallContext, proceed: Callable[[], Result]) -> Result:
+        with self._span(context) as end:
+            return end(proceed())
+
+    async def acall(self, context: CallContext, proceed: Callable[[], Awaitable[Result]]) -> Result:
+        with self._span(context) as end:
+            return end(await proceed())
+
+    @contextmanager
+    def _span(self, context: CallContext) -> Generator[Callable[[Result], Result]]:
+        labels = {NAMES["tool"]: context.tool.name, NAMES["type"]: "function"}
+        no_span: Span = INVALID_SPAN
+        span, started = _tried(lambda: self._begun(context, labels), no_span), perf_counter()
+
+        def end(result: Result) -> Result:
+            _tried(lambda: self._say(span, result), None)
+            failed = {} if result.error is None else {NAMES["error"]: result.error.code}
+            _tried(lambda: self._duration.record(perf_counter() - started, {**labels, **failed}), None)
+            return result
+
+        def end_broken(error: BaseException) -> None:
+            span.set_attribute(NAMES["error"], type(error).__name__)
+            span.set_status(StatusCode.ERROR)
+
+        try:
+            with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+                yield end
+        except BaseException as error:  # an interrupt, or a cancellation
+            _tried(functools.partial(end_broken, error), None)
+            raise
+        finally:
+            _tried(span.end, None)
+
+    def _begun(self, context: CallContext, labels: Mapping[str, str]) -> Span:
+        about: dict[str, Any] = {
+            **labels,
+            NAMES["operation"]: _OPERATION,
+            NAMES["call"]: context.call_id,
+            NAMES["description"]: context.tool.description,
+        }
+        if self._content:
+            about[NAMES["arguments"]] = json.dumps(_shown(context))
+        name = f"{_OPERATION} {context.tool.name}"
+        return self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=about)
+
+    def _say(self, span: Span, result: Result) -> None:
+        if result.replayed:
+            span.set_attribute(NAMES["replayed"], True)
+        if self._content:
+            span.set_attribute(NAMES["result"], result.text)
+        if result.error is not None:
+            span.set_attribute(NAMES["error"], result.error.code)
+            span.set_status(StatusCode.ERROR, result.text if self._content else None)
+            if self._content and result.error.__cause__ is not None:
+                span.record_exception(result.error.__cause__)
+
+
+def _tried(work: Callable[[], T], otherwise: T) -> T:
+    """Do it; whatever tracers, meters and their processors raise is logged, and is no failure of a call."""
+    try:
+        return work()
+    except Exception:
+        logging.getLogger("toolshape").exception("a call could not be told of as a span or a metric")
+        return otherwise
+
+
+def _shown(context: CallContext) -> JsonObject:
+    """The arguments, without what is marked as secret."""
+    if not isinstance(context.tool, Tool):
+        return context.arguments
+    shown: JsonObject = record_of(context.tool).secrets.masked(context.arguments)
+    return shown
+
+
+class _Counts:
+    """The observer that counts what hooks do not see."""
+
+    def __init__(self, meter: metrics.Meter) -> None:
+        self._coercions = meter.create_counter(NAMES["coercions"], unit="{coercion}", description="Coerced arguments.")
+        self._refusals = meter.create_counter(NAMES["refusals"], unit="{call}", description="Calls that were refused.")
+
+    def observe(self, bound: Bound, seen: Seen) -> None:
+        if isinstance(seen.outcome, ResponseError):
+            return
+        for one in seen.outcome:
+            # What a model calls a tool that is not there may be anything, and each would be a series of its own.
+            labels = {NAMES["provider"]: bound.provider.name}
+            if one.call.name is not None:
+                labels[NAMES["tool"]] = one.call.name
+            for coercion in one.coercions:
+                self._coercions.add(1, {**labels, NAMES["rule"]: coercion.rule})
+            if one.error is not None and one.error.code in REFUSED:
+                self._refusals.add(1, {**labels, NAMES["error"]: one.error.code})
