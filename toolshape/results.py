@@ -187,8 +187,7 @@ class Results(Sequence[Result]):
 
     @property
     def _held(self) -> Mapping[int, tuple[Any, ...]]:
-        controls: Controls | None = getattr(self, "controls", None)
-        return _NONE_HELD if controls is None else controls.held
+        return self.controls.held if hasattr(self, "controls") else _NONE_HELD
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
