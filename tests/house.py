@@ -18,8 +18,8 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 ROOMS = (
     "errors", "parts", "mcp_results", "calls", "results", "identity", "context", "messages", "message_json", "schema", "wire",
     "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
-    "execution", "definitions", "options", "source", "record", "tool", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
-    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "commands", "cli", "provider", "__main__",
+    "execution", "definitions", "options", "source", "record", "tool", "selection", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
+    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "mcp", "commands", "cli", "provider", "__main__",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import importlib
 import typing
 
 from toolshape.bound import Bound
-from toolshape.calls import Call, Coercion, Finding, Spec
+from toolshape.calls import Call, Coercion, Finding, Namespace, Spec
 from toolshape.context import CallContext, Progress
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.plan import Plan
@@ -50,6 +50,7 @@ __all__ = [
     "Image",
     "Injected",
     "Message",
+    "Namespace",
     "PendingCall",
     "Plan",
     "Problem",

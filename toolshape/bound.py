@@ -21,6 +21,7 @@ from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.report import Report
 from toolshape.results import Result, Results
 from toolshape.schema.values import copied
+from toolshape.selection import selected
 from toolshape.tool import Tool, record_of
 from toolshape.validation.settings import Validate
 from toolshape.wire.provider import Choice, Provider, Strictness
@@ -138,7 +139,14 @@ class Bound:
             ExportError: A request does not hold so many tools.
         """
         self._refuse_too_many()
-        return self._gathered(self._shapes) if self._shapes else []
+        return self._searchable(self._gathered(self._shapes), ()) if self._shapes else []
+
+    def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
+        """Tools and the provider's own search, where some are deferred and nobody has put it beside them."""
+        deferral = self.provider.deferral
+        if deferral is None or any(map(deferral.is_search, native)) or not any(map(deferral.is_marked, tools)):
+            return tools
+        return [*tools, dict(deferral.search)]
 
     def _refuse_too_many(self, native: int = 0) -> None:
         limit = self.provider.most_tools
@@ -153,6 +161,35 @@ class Bound:
     def _request_error(self, path: str, rule: str, message: str, hint: str = "") -> ExportError:
         problem = Problem(path=path, rule=rule, message=message, hint=hint)
         return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+
+    def subset(
+        self,
+        names: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        *,
+        exclude: Collection[str] = (),
+    ) -> "Bound":
+        """Some of these tools as they were bound, for one request; calls of others are calls of unknown tools.
+
+        Nothing is bound anew: it takes the time of a look at each name.
+
+        Args:
+            names: Names, or patterns as ``"gh_*"``.
+            tags: Tags.
+            exclude: Names, or patterns, of those to leave out.
+
+        Raises:
+            KeyError: A name, or a pattern, is of no tool.
+        """
+        tools, provider, strict, rules, annotates, hooks, observers, undeclared = self._made_of
+        chosen = tuple(selected(tools, names, tags, exclude))
+        given = (), provider, strict, rules
+        made = Bound(*given, annotates=annotates, hooks=hooks, observers=observers, undeclared=undeclared)
+        made._made_of = (chosen, *self._made_of[1:])
+        there = {tool.name for tool in chosen}
+        made._shapes = {key: shape for key, shape in self._shapes.items() if shape.name in there}
+        made._handlers = self._handlers.of_some(made._shapes)
+        return made
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
@@ -227,11 +264,12 @@ class Bound:
             model=None if model is None else str(model),
             mode=mode,
             names=names,
-            chosen=(*self._gathered(names), *copied(list(native))) if names else (),
+            chosen=(*self._searchable(self._gathered(names), native), *copied(list(native))) if names else (),
             parallel=parallel,
             is_strict=any(one.is_strict for one in self._shapes.values()),
         )
-        tools = [*(self._gathered(self._shapes) if self._shapes else ()), *copied(list(native))]
+        shown = self._searchable(self._gathered(self._shapes), native) if self._shapes else []
+        tools = [*shown, *copied(list(native))]
         request = self.provider.request(tools, chosen)
         # Where only some are sent, only these count.
         inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]

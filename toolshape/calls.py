@@ -1,6 +1,7 @@
 """The records of tools and calls: a tool's canonical record, the losses on its way to a provider, a call that a model made."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -15,6 +16,7 @@ __all__ = [
     "JsonObject",
     "JsonSchema",
     "Loss",
+    "Namespace",
     "Spec",
     "Verbatim",
     "WireCall",
@@ -50,12 +52,28 @@ class Verbatim(NamedTuple):
     is_strict: bool
 
 
+class Namespace(NamedTuple):
+    """What deferred tools are grouped under, where a provider has groups: the name, and what a model reads of the group."""
+
+    name: str
+    description: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether both are texts, and the name is one that can be sent."""
+        name: Any = self.name
+        description: Any = self.description
+        is_name = isinstance(name, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) is not None
+        return is_name and isinstance(description, str)
+
+
 class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
     ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` are further members of an entry, by
-    the provider's name. ``verbatim`` is an entry that is sent as it is to providers that take its form.
+    the provider's name. ``verbatim`` is an entry that is sent as it is to providers that take its form. ``deferred``:
+    it is loaded only when a model's search finds it, or so under a group.
     """
 
     name: str
@@ -67,6 +85,7 @@ class Spec(NamedTuple):
     effects: frozenset[Effect] = frozenset()
     keys: Mapping[str, JsonObject] = {}
     verbatim: Verbatim | None = None
+    deferred: bool | Namespace = False
 
 
 class Loss(NamedTuple):

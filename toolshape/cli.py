@@ -21,6 +21,7 @@ try:
     from toolshape.commands.evaluation import evaluation
     from toolshape.commands.output import say, show_error, show_table
     from toolshape.commands.replaying import replaying
+    from toolshape.commands.serving import serving
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
@@ -217,6 +218,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
 
 main.add_command(evaluation)
 main.add_command(replaying)
+main.add_command(serving)
 
 
 def _standard_input() -> str:

@@ -9,9 +9,15 @@ from typing import Any
 
 from toolshape.parts import File, Image, Part, Text, as_text
 
-__all__ = ["is_mcp_result", "is_mcp_result_type", "mcp_error", "mcp_parts", "mcp_structured"]
+__all__ = ["Structured", "is_mcp_result", "is_mcp_result_type", "mcp_error", "mcp_parts", "mcp_structured", "mcp_value"]
 
 _NAME = "CallToolResult"
+
+
+class Structured(tuple[Part, ...]):
+    """The parts of a result whose value is its structured content."""
+
+    __slots__ = ()
 
 
 def is_mcp_result_type(annotation: Any) -> bool:
@@ -39,11 +45,20 @@ def mcp_structured(value: Any) -> Any:
     return getattr(value, "structured_content", getattr(value, "structuredContent", None))
 
 
+def mcp_value(value: Any) -> Any:
+    """What the result says: the structured content, else its one text, else its parts."""
+    structured, parts = mcp_structured(value), mcp_parts(value)
+    if structured is not None:
+        return structured
+    return parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
+
+
 def mcp_parts(value: Any) -> tuple[Part, ...]:
     """The content, or the structured content as text where there is no other."""
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
     parts = tuple(_part(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
-    return parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)
+    parts = parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)
+    return parts if structured is None else Structured(parts)
 
 
 def _part(block: Any) -> Part:

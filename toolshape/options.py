@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from toolshape import providers
-from toolshape.calls import Effect, JsonObject
+from toolshape.calls import Effect, JsonObject, Namespace
 from toolshape.errors import DefinitionError, Problem, did_you_mean
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.provider import Strictness
@@ -34,6 +34,7 @@ class ToolOptions(TypedDict, total=False):
     tags: Collection[str]
     effects: Collection[Effect]
     approve: bool | Approve
+    deferred: bool | Namespace
     examples: Sequence[JsonObject]
     providers: Mapping[str, JsonObject]
 
@@ -54,6 +55,7 @@ class Options(NamedTuple):
     tags: frozenset[str] = frozenset()
     effects: frozenset[Effect] = frozenset()
     approve: bool | Approve = False
+    deferred: bool | Namespace = False
     examples: tuple[JsonObject, ...] = ()
     providers: Mapping[str, JsonObject] = {}
     verbatim: bool = False
@@ -134,6 +136,10 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "tags": (_are_texts, "must be a list of strings"),
     "effects": (_are_texts, "must be a list of strings"),
     "approve": (_is_decision, "must be True, False, or a function of the arguments that is not async"),
+    "deferred": (
+        lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
+        "must be True, False, or a Namespace of a name (1 to 64 of a-z A-Z 0-9 _ -) and what is in it",
+    ),
     "examples": (_are_examples, "must be a list of JSON objects"),
     "providers": (_are_keys, "must map provider names to objects"),
 }

@@ -6,19 +6,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from toolshape.bound import Bound, Observer, canonical_calls, handlers_of
-from toolshape.calls import JsonObject
+from toolshape.calls import JsonObject, Namespace
 from toolshape.dispatch.approval import Decision
 from toolshape.dispatch.handler import Handlers, Undeclared
 from toolshape.dispatch.hook_kinds import Hook, refuse_no_hook
 from toolshape.dispatch.ledger_store import LedgerStore
 from toolshape.dispatch.plan import OnProgress, Plan, plan_of
-from toolshape.errors import DefinitionError, Problem, UsageError, did_you_mean
+from toolshape.errors import DefinitionError, Problem, UsageError
 from toolshape.execution.run import NOTHING_INJECTED
 from toolshape.function.annotations import calling_frame
-from toolshape.options import ToolOptions, labels, options_of
+from toolshape.options import ToolOptions, options_of
 from toolshape.providers import family_of, get
 from toolshape.record import require_object
 from toolshape.results import Results
+from toolshape.selection import joined_settings, no_such_tool, selected
 from toolshape.tool import Tool, as_tool, make_from_definition, make_tool, record_of
 from toolshape.validation.coercion import chosen_rules
 from toolshape.wire.bodies import parsed_body
@@ -27,7 +28,7 @@ from toolshape.wire.provider import AnyProvider, Provider, Strictness
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Registry", "lenient"]
+__all__ = ["Registry", "lenient", "replaced"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,6 +80,7 @@ class Registry:
         self._used: dict[_Key, Provider] = {}
         self._hooks: tuple[Hook, ...] = ()
         self._observers: tuple[Observer, ...] = ()
+        self._listeners: tuple[Callable[[], object], ...] = ()
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
@@ -103,6 +105,7 @@ class Registry:
             self._refuse_taken(added)
             self._tools = {**self._tools, added.name: added}  # another thread may be reading
             self._bounds = {}
+        self._has_changed()
         return added
 
     def _refuse_taken(self, added: Tool[..., Any]) -> None:
@@ -148,6 +151,7 @@ class Registry:
             raise DefinitionError(tool=lost[0], location="add_definitions", problems=[problem])
         both = Registry([*self, *made])
         self._tools, self._bounds = both._tools, {}
+        self._has_changed()
         return made
 
     @overload
@@ -199,16 +203,13 @@ class Registry:
             self._observers = (*self._observers, given) if is_observer else self._observers
             self._hooks = self._hooks if is_observer else (*self._hooks, given)
             self._bounds = {}
+        self._has_changed()
         return hook
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
         if name not in self._tools:
-            raise self._no_such_tool(name)
+            raise no_such_tool(name, self._tools)
         return self._tools[name]
-
-    def _no_such_tool(self, name: object) -> KeyError:
-        hint = did_you_mean(str(name), self._tools)
-        return KeyError(f"there is no tool {name!r}" + (f" ({hint})" if hint else f"; there are {list(self._tools)}"))
 
     def __contains__(self, one: object) -> bool:
         """Whether a tool, or one of this name, is here."""
@@ -221,12 +222,9 @@ class Registry:
         return len(self._tools)
 
     def __reduce__(self) -> Any:
-        options = {
-            "strict": self._strict, "coerce": self._coerce, "feedback": self._feedback, "undeclared": self._undeclared,
-        }  # fmt: skip
         return (
             _unpickle_registry,
-            (list(self._tools.values()), options),
+            (list(self._tools.values()), self._settings()),
             (dict(self._used), self._hooks, self._observers),
         )
 
@@ -237,29 +235,109 @@ class Registry:
     def __repr__(self) -> str:
         return f"Registry({list(self._tools)})"
 
-    def subset(self, names: Collection[str] | None = None, tags: Collection[str] | None = None) -> "Registry":
-        """A registry of some of these tools: those with one of these names, and with one of these tags.
+    def subset(
+        self,
+        names: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        *,
+        exclude: Collection[str] = (),
+    ) -> "Registry":
+        """A registry of some of these tools, as they are now: with one of these names, and with one of these tags.
+
+        Args:
+            names: Names, or patterns as ``"gh_*"``.
+            tags: Tags.
+            exclude: Names, or patterns, of those to leave out.
+
+        Raises:
+            KeyError: A name, or a pattern, is of no tool.
+        """
+        return self._like(selected(self, names, tags, exclude))
+
+    def prefixed(self, prefix: str) -> "Registry":
+        """A registry of these tools, as they are now, each named ``{prefix}_{name}``."""
+        return self.renamed({name: f"{prefix}_{name}" for name in self._tools})
+
+    def renamed(self, names: Mapping[str, str]) -> "Registry":
+        """A registry of these tools, as they are now, some by other names.
+
+        Args:
+            names: The new names, by the names that they have here.
 
         Raises:
             KeyError: A name is not here.
+            DefinitionError: Two tools would have one name.
         """
-        names = None if names is None else labels(names)
-        tags = None if tags is None else labels(tags)
-        for name in sorted(names or ()):
-            if name not in self._tools:
-                raise self._no_such_tool(name)
-        chosen = [
-            tool
+        for name in names:
+            _ = self[name]
+        return self._like(
+            make_tool(tool, options_of({"name": names[tool.name]}), None) if tool.name in names else tool
             for tool in self
-            if (names is None or tool.name in names) and (tags is None or not tool.tags.isdisjoint(tags))
-        ]
-        return self._like(chosen)
+        )
+
+    def deferred(self, names: Collection[str] | None = None, *, namespace: Namespace | None = None) -> "Registry":
+        """A registry of these tools, as they are now, some to be loaded only when a model's search finds them.
+
+        Args:
+            names: Which, as names or patterns; ``None`` for all.
+            namespace: What they are grouped under, where a provider has groups; as ``tool(deferred=...)`` otherwise.
+
+        Raises:
+            KeyError: A name, or a pattern, is of no tool.
+        """
+        chosen = {tool.name for tool in selected(self, names)}
+        options = options_of({"deferred": namespace or True})
+        return self._like(make_tool(tool, options, None) if tool.name in chosen else tool for tool in self)
+
+    def __or__(self, other: "Registry") -> "Registry":
+        """A registry of the tools of two, as they are now.
+
+        The hooks and observers of both are around every call, those of the first outermost. A setting that one of them
+        says holds for all tools.
+
+        Raises:
+            DefinitionError: Two tools have one name: give one of the registries a prefix.
+            UsageError: Both say a setting, and not the same.
+        """
+        given: Any = other
+        if not isinstance(given, Registry):
+            return NotImplemented
+        made = Registry([*self, *given], **joined_settings(self._settings(), given._settings()))
+        made._used = {**given._used, **self._used}
+        made._hooks = (*self._hooks, *(one for one in given._hooks if one not in self._hooks))
+        made._observers = (*self._observers, *(one for one in given._observers if one not in self._observers))
+        return made
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "strict": self._strict, "coerce": self._coerce, "feedback": self._feedback, "undeclared": self._undeclared,
+        }  # fmt: skip
+
+    def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Have somebody told, in the thread that changes it, when the tools or hooks of this registry change.
+
+        Args:
+            listener: Called without arguments.
+
+        Returns:
+            What ends that.
+        """
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def end() -> None:
+            with self._lock:
+                self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return end
+
+    def _has_changed(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""
-        made = Registry(
-            tools, strict=self._strict, coerce=self._coerce, feedback=self._feedback, undeclared=self._undeclared
-        )
+        made = Registry(tools, **self._settings())
         made._used, made._hooks, made._observers = dict(self._used), self._hooks, self._observers
         return made
 
@@ -479,6 +557,14 @@ class Registry:
 def lenient(registry: Registry, name: str) -> Registry:
     """A registry of one of its tools, never strict, with the same settings and hooks; for the command line."""
     return registry._like([make_tool(registry[name], options_of({"strict": False}), None)])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
+def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
+    """Give a registry other tools, in place of all that it has."""
+    made = registry._like(tools)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    with registry._lock:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+        registry._tools, registry._bounds = made._tools, {}  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+    registry._has_changed()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:

@@ -259,6 +259,7 @@ class Tool(Generic[P, R]):
             effects=self.effects,
             keys=options.providers,
             verbatim=self._record.verbatim,
+            deferred=options.deferred,
         )
 
     @classmethod
@@ -418,9 +419,11 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``approve``: Whether a call waits until somebody approves of it: ``True``, or a function that takes the
               arguments as JSON (a dict, validated, coerced, with defaults) and says so for this call. Where that
               raises, the call waits. See ``Plan.approve``; ``Tool.call`` refuses what would wait.
+            - ``deferred``: Whether a model is shown the tool only once it searched for it, at providers that have such a
+              search; or the ``Namespace`` that it is grouped under. Elsewhere it is sent whole, and the report says so.
             - ``examples``: Valid arguments, as JSON; sent in the same wire form as the tool.
             - ``providers``: Extra keys for the entry of a provider, by the provider's name, as in
-              ``{"anthropic": {"defer_loading": True}}``.
+              ``{"anthropic": {"eager_input_streaming": True}}``.
 
     Raises:
         DefinitionError: The function cannot be a tool; every problem at once, with file and line. A name that is not

@@ -219,6 +219,7 @@ def test_content_is_texts_images_and_files():
     ]
     [result] = proxied(CallToolResult(content)).dispatch({"name": "remote", "arguments": {}})
     assert result.ok
+    assert result.value == result.parts
     assert result.text.splitlines() == [
         "Look:",
         "[image/png, 4 bytes]",
@@ -233,7 +234,10 @@ def test_structured_content_alone_is_its_json():
     """And an empty result is empty."""
     [result] = proxied(CallToolResult(structured_content={"n": 1})).dispatch({"name": "remote", "arguments": {}})
     assert result.text == '{"n": 1}'
+    assert result.value == {"n": 1}
     assert proxied(CallToolResult()).dispatch({"name": "remote", "arguments": {}})[0].text == ""
+    said = CallToolResult([Block("text", text="said")])
+    assert proxied(said).dispatch({"name": "remote", "arguments": {}})[0].value == "said"
 
 
 def listed_remotely(result: Any, **options: Any) -> Registry:

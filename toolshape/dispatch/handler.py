@@ -121,6 +121,11 @@ class Handler:
         framed = self.framed(text)
         return framed, is_text if framed is text else None
 
+    @property
+    def is_framed(self) -> bool:
+        """Whether results are cut, or marked as untrusted."""
+        return self.is_untrusted or self.longest_result is not None
+
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
         return self._marked(self._cut(text))
@@ -197,7 +202,7 @@ def _runs_alone(effects: frozenset[str], undeclared: Undeclared) -> bool:
 class Handlers:
     """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
 
-    __slots__ = ("_index", "bound_strict", "compiled", "hooks", "shapes", "undeclared")
+    __slots__ = ("_index", "_whole", "bound_strict", "compiled", "hooks", "shapes", "undeclared")
 
     def __init__(
         self,
@@ -212,6 +217,13 @@ class Handlers:
         self.bound_strict: Strictness = bound_strict
         self.compiled: dict[str, Handler] = {}
         self._index: tuple[tuple[str, ...], NameIndex] | None = None
+        self._whole: Handlers | None = None
+
+    def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
+        """The handlers of some of these shapes, compiled here."""
+        made = Handlers(shapes, self.hooks, self.undeclared, self.bound_strict)
+        made._whole = self
+        return made
 
     @property
     def index(self) -> tuple[tuple[str, ...], NameIndex]:
@@ -228,5 +240,7 @@ class Handlers:
             return None
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
-            handler = self.compiled[shape.wire_name] = Handler(shape, self)
+            handler = Handler(shape, self) if self._whole is None else self._whole.find(wire_name)
+            assert handler is not None  # noqa: S101 - the whole has what is in a part of it
+            self.compiled[shape.wire_name] = handler
         return handler

@@ -9,7 +9,7 @@ from toolshape.calls import Call, Coercion, new_record
 from toolshape.dispatch.handler import Handler
 from toolshape.errors import ToolError, UsageError
 from toolshape.execution.failures import RemoteError, as_call_error, hidden
-from toolshape.mcp_results import is_mcp_result, mcp_parts, mcp_structured
+from toolshape.mcp_results import Structured, is_mcp_result, mcp_parts, mcp_structured, mcp_value
 from toolshape.parts import Part, parts_of
 from toolshape.results import Result
 
@@ -41,8 +41,11 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
         if parts:
             if handler.check_output is not None:
                 _check_structured(handler.check_output, value)
+            is_structured = isinstance(parts, Structured) and not handler.is_framed
             text, parts = handler.framed_parts(parts)
             text.encode()  # half a surrogate pair cannot be sent
+            if is_mcp_result(value):
+                value, parts = mcp_value(value), Structured(parts) if is_structured else parts
         else:
             text, is_text = handler.write(value)
             if handler.is_looked_at:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape.calls import Finish, JsonObject, JsonSchema, Namespace, Spec, WireCall, WireMessage
 from toolshape.message_forms import anthropic as messages
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -23,6 +23,7 @@ from toolshape.wire.provider import (
     Budget,
     Choice,
     Completed,
+    Deferral,
     Facts,
     NameRule,
     OutboundCall,
@@ -77,6 +78,21 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     if strict:
         tool["strict"] = True
     return tool
+
+
+def _deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
+    """There are no groups."""
+    return {**entry, "defer_loading": True}
+
+
+DEFERRAL = Deferral(
+    mark=_deferred,
+    is_marked=lambda entry: entry.get("defer_loading") is True,
+    search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+    is_search=lambda tool: str(member(tool, "type")).startswith("tool_search_tool_"),
+    evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
+    "a request whose tools are all deferred is refused",
+)
 
 
 # ToolChoiceParam's "any" and "tool" are refused by these models (errors page, 2026).
@@ -265,6 +281,7 @@ ANTHROPIC = Provider(
     budget=Budget(
         tools=20, optional=24, unions=16, evidence="structured outputs documentation, 2026-07; recorded 400s, 2026"
     ),
+    deferral=DEFERRAL,
     examples="input_examples",
     lenient=(structure.wrapped_root, KEYS),
     strict=(structure.wrapped_root, KEYS, *STRICT),

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from toolshape.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape.mcp_results import mcp_structured
+from toolshape.mcp_results import Structured
 from toolshape.parts import File, Image, Part, Text, encoded
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -168,14 +168,19 @@ def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
         message["content"] = [_piece(one) for one in result.parts]
-        if (structured := mcp_structured(result.value)) is not None and result.error is None:
-            message["structuredContent"] = structured
+        if isinstance(result.parts, Structured) and result.error is None and _may_be(result.value, is_wrapped):
+            message["structuredContent"] = result.value
         return message
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
     if result.error is None and is_told:
         value = result_json(result)
         message["structuredContent"] = value if not is_wrapped or isinstance(value, dict) else {_RESULT: value}
     return message
+
+
+def _may_be(structured: Any, is_wrapped: bool) -> bool:
+    """Whether a client takes this as structured content: until 2026-07-28 an object alone."""
+    return not is_wrapped or isinstance(structured, dict)
 
 
 def _piece(part: Part) -> JsonObject:

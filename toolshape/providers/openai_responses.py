@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.calls import JsonObject, Spec, WireCall, WireMessage
+from toolshape.calls import JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape.message_forms import openai_responses as messages
 from toolshape.providers import openai
 from toolshape.results import Result
@@ -13,7 +13,7 @@ from toolshape.schema.values import append_text
 from toolshape.server_forms import openai_responses as server
 from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain
 from toolshape.wire.ids import with_call_ids
-from toolshape.wire.provider import Choice, Completed, Facts, OutboundCall, Reading
+from toolshape.wire.provider import Choice, Completed, Deferral, Facts, OutboundCall, Reading
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -22,6 +22,32 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     if spec.description:
         tool["description"] = spec.description
     return tool
+
+
+def _deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
+    """A deferred function, or one in a group of its own: ``gathered`` puts those of one name together."""
+    function = {**entry, "defer_loading": True}
+    if not isinstance(where, Namespace):
+        return function
+    return {"type": "namespace", "name": where.name, "description": where.description, "tools": [function]}
+
+
+def gathered(entries: list[JsonObject]) -> list[JsonObject]:
+    """The entries, with one group for each name, where the first of it stands."""
+    groups: dict[str, JsonObject] = {}
+    found: list[JsonObject] = []
+    for entry in entries:
+        group = groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
+        if group is entry:
+            found.append(entry)
+        else:
+            group["description"] = group["description"] or entry["description"]
+            group["tools"] += entry["tools"]
+    return found
+
+
+def _is_deferred(entry: JsonObject) -> bool:
+    return entry.get("defer_loading") is True or any(map(_is_deferred, entry.get("tools") or ()))
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -153,6 +179,16 @@ OPENAI_RESPONSES = replace(
     fold=fold,
     say=say,
     encode=encode,
+    gather=gathered,
+    deferral=Deferral(
+        mark=_deferred,
+        is_marked=_is_deferred,
+        search={"type": "tool_search"},
+        is_search=lambda tool: member(tool, "type") == "tool_search",
+        evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, and the guide to tool "
+        "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, and one the other way round, is "
+        "refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",
+    ),
     histories=messages.HISTORIES,
     facts=Facts(
         arguments="JSON text",

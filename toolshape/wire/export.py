@@ -86,6 +86,12 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     for key in sorted(provider.lacks & payload.keys()):
         del payload[key]
         lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
+    if spec.deferred is not False:
+        if provider.deferral is None:
+            note = "sent whole: a model has no search for tools here"
+            lost.append(Loss(path="", keyword="deferred", kind="dropped", note=note))
+        else:
+            payload = provider.deferral.mark(payload, spec.deferred)
     return lens, payload, lost
 
 

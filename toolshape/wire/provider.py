@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape.calls import Finish, JsonObject, Spec, WireCall, WireMessage
+from toolshape.calls import Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape.errors import ExportError, Problem, ResponseError
 from toolshape.results import Result
 from toolshape.schema.checks import Cited
@@ -17,6 +17,7 @@ __all__ = [
     "Budget",
     "Choice",
     "Completed",
+    "Deferral",
     "Facts",
     "Limit",
     "NameRule",
@@ -119,6 +120,20 @@ class Budget(NamedTuple):
     is_shared: bool = False
 
 
+class Deferral(NamedTuple):
+    """How a provider loads tools only when a model's search finds them, and the evidence for it.
+
+    ``mark``: the entry of a deferred tool; ``is_marked``: whether an entry is of one. ``search`` is the provider's own
+    tool that has to stand beside them, ``is_search`` tells that, in whatever version.
+    """
+
+    mark: Callable[[JsonObject, bool | Namespace], JsonObject]
+    is_marked: Callable[[JsonObject], bool]
+    search: JsonObject
+    is_search: Callable[[Any], bool]
+    evidence: str
+
+
 class Facts(NamedTuple):
     """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
 
@@ -152,6 +167,7 @@ class Provider:
             it is enough to say so in the request.
         strict_needs: What strict tools need besides, which the library cannot do; said in the report.
         budget: What it compiles of strict tools in one request.
+        deferral: How tools are sent that are loaded when a model searches for them; ``None``: they are sent whole.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
         examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
@@ -191,6 +207,7 @@ class Provider:
     is_strict_by_auto: bool = True
     strict_needs: str = ""
     budget: Budget | None = None
+    deferral: Deferral | None = None
     most_tools: Limit | None = None
     longest_description: Limit | None = None
     examples: str | None = None

@@ -1,0 +1,148 @@
+"""Arguments in; what an MCP server answers, or why it did not, in plain words, out."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import anyio
+from mcp import Client, MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+
+from toolshape.calls import JsonObject
+from toolshape.context import CallContext
+from toolshape.errors import ToolError
+from toolshape.execution.failures import RemoteError
+
+__all__ = ["Connection"]
+
+_LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError, EOFError)
+
+
+class Connection:
+    """A connection to a server, for calls from any loop; it ends with the ``connect`` that made it, or is lost before.
+
+    The SDK cancels the task that entered a client when the connection is lost: that is one of our own.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+        self._closing = asyncio.Event()
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+        self._held = asyncio.ensure_future(self._hold())
+
+    @classmethod
+    async def opened(cls, client: Client) -> "Connection":
+        """Connect.
+
+        Raises:
+            Exception: What the SDK raises where there is nobody, or no MCP server.
+        """
+        made = cls(client)
+        try:
+            await asyncio.wait({made._opened, made._held}, return_when=asyncio.FIRST_COMPLETED)
+            if made._held.done():
+                made._held.result()
+        except BaseException as error:
+            made._held.cancel()
+            await asyncio.wait({made._held})
+            raise _only(error) from error.__cause__
+        return made
+
+    async def _hold(self) -> None:
+        async with self._client:
+            self._opened.set_result(None)
+            await self._closing.wait()
+
+    async def close(self) -> None:
+        """End the connection: each call from now on is answered without asking the server."""
+        self._closing.set()
+        await asyncio.wait({self._held})
+        if not self._held.cancelled() and (error := self._held.exception()) is not None:
+            logging.getLogger("toolshape").info("an MCP connection was lost: %r", error)
+
+    @property
+    def _is_open(self) -> bool:
+        return not (self._closing.is_set() or self._held.done())
+
+    async def listed(self, most_pages: int) -> list[ListedTool]:
+        """All tools of the server, as they are now."""
+        found: list[ListedTool] = []
+        cursor: str | None = None
+        for _ in range(most_pages):  # a server may never end
+            page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
+
+    def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
+        """The function that calls a tool of the server, by the server's own name for it."""
+
+        async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
+            asked = self._asked(name, arguments, _toolshape_context)
+            if asyncio.get_running_loop() is self._loop:
+                return await asked
+            if not self._is_open:
+                asked.close()
+                raise self._lost(name)
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
+
+        return call
+
+    def _lost(self, name: str) -> ToolError:
+        return ToolError(f"the connection to the MCP server is lost, and {name} cannot be called")
+
+    async def _asked(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
+        """Ask the server.
+
+        Raises:
+            ToolError: It did not answer, or not with a result of this tool.
+        """
+        if not self._is_open:
+            raise self._lost(name)
+
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            context.progress(progress, total, message or "")
+
+        asked = asyncio.ensure_future(self._client.call_tool(name, arguments, progress_callback=tell))
+        try:
+            await asyncio.wait({asked, self._held}, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done():
+                raise _broken(name)
+            return asked.result()
+        except MCPError as error:
+            raise _said(error, name) from error
+        except _LOST as error:
+            raise _broken(name) from error
+        except ValidationError as error:
+            raise RemoteError(f"the MCP server answered {name} with what is no result") from error
+        except RuntimeError as error:
+            if not self._is_open:
+                raise _broken(name) from error
+            raise RemoteError(f"the MCP server's answer cannot be taken: {error}") from error
+        finally:
+            asked.cancel()
+
+
+def _only(error: BaseException) -> BaseException:
+    """The one error in a group of groups, as a task group raises it."""
+    inside: Any = getattr(error, "exceptions", ())
+    return _only(inside[0]) if len(inside) == 1 else error
+
+
+def _broken(name: str) -> ToolError:
+    return ToolError(f"the connection to the MCP server was lost while {name} ran: it may have had its effect or not")
+
+
+def _said(error: MCPError, name: str) -> ToolError:
+    code = error.error.code
+    if code == CONNECTION_CLOSED:
+        return _broken(name)
+    if code == REQUEST_TIMEOUT:
+        return ToolError(f"the MCP server did not answer {name} in time: it may have had its effect or not")
+    return RemoteError(f"the MCP server refused to call {name}: {error.error.message}")
