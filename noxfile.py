@@ -1,6 +1,7 @@
 """A session per intent: see CONTRIBUTING.md, which says what each takes."""
 
 import json
+import shutil
 from pathlib import Path
 
 import nox
@@ -26,6 +27,13 @@ FRAMEWORKS = {
     "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]"],
     "litellm": ["litellm", "mcp"],
 }
+# Servers from the package index; one of them needs the SDK of before.
+REAL_SERVERS = {
+    "time": ["mcp-server-time"],
+    "git": ["mcp-server-git"],
+    "sqlite": ["mcp-server-sqlite", "mcp<2"],
+}
+CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
     "Babel",
@@ -124,6 +132,24 @@ def browser(session: nox.Session) -> None:
     # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
     session.install("--editable", ".[test]", "playwright", "openai", "anthropic", "google-genai")
     session.run("python", "-m", "pytest", "tests/browser", "-n0", *session.posargs)
+
+
+@nox.session(python="3.11")
+def servers(session: nox.Session) -> None:
+    # MCP both ways: clients and servers of others, three real servers, and the official conformance tests where npm is.
+    session.install("--editable", ".[test,mcp]", "fastmcp>=4.1")
+    env = dict(ALL_INSTALLED)
+    place = Path(session.create_tmp()).resolve()
+    for name, packages in REAL_SERVERS.items():
+        session.run("python", "-m", "venv", str(place / name))
+        session.run(str(place / name / "bin" / "pip"), "install", "--quiet", *packages, external=True)
+    env["TOOLSHAPE_SERVERS"] = str(place)
+    if shutil.which("npm"):
+        (place / "package.json").write_text("{}", encoding="utf-8")
+        with session.chdir(place):
+            session.run("npm", "install", "--no-audit", "--no-fund", "--silent", *CONFORMANCE, external=True)
+        env["TOOLSHAPE_CONFORMANCE"] = str(place)
+    session.run("python", "-m", "pytest", *UNCLOSED, *(session.posargs or ["tests/servers"]), env=env)
 
 
 @nox.session(python="3.11")

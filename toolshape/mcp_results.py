@@ -30,19 +30,23 @@ def is_mcp_result(value: Any) -> bool:
     return is_mcp_result_type(type(value))
 
 
+def _either(value: Any, name: str, name_until_1: str) -> Any:
+    """A field under its name, or under the one of 1.x, which is not looked at where the other is: fastmcp warns of that."""
+    return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
+
+
 def mcp_error(value: Any) -> str | None:
     """What the server said of a failed call; ``None`` for anything else."""
     if not is_mcp_result(value):
         return None
-    is_error = getattr(value, "is_error", False) or getattr(value, "isError", False)
-    return as_text(mcp_parts(value)) if is_error is True else None
+    return as_text(mcp_parts(value)) if _either(value, "is_error", "isError") is True else None
 
 
 def mcp_structured(value: Any) -> Any:
     """The structured content; ``None`` where there is none, and for anything else."""
     if not is_mcp_result(value):
         return None
-    return getattr(value, "structured_content", getattr(value, "structuredContent", None))
+    return _either(value, "structured_content", "structuredContent")
 
 
 def mcp_value(value: Any) -> Any:
@@ -64,7 +68,7 @@ def mcp_parts(value: Any) -> tuple[Part, ...]:
 def _part(block: Any) -> Part:
     """A block of content: text, image, audio, a resource or a link to one (specification 2026-07-28, ContentBlock)."""
     inner = getattr(block, "resource", None) or block
-    media_type = str(getattr(inner, "mime_type", getattr(inner, "mimeType", None)) or "application/octet-stream")
+    media_type = str(_either(inner, "mime_type", "mimeType") or "application/octet-stream")
     text, data = getattr(inner, "text", None), getattr(inner, "data", getattr(inner, "blob", None))
     url = str(getattr(inner, "uri", None) or "")
     name = str(getattr(inner, "name", None) or url.rpartition("/")[2] or "file")

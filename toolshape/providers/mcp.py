@@ -191,6 +191,8 @@ def _piece(part: Part) -> JsonObject:
         return {"type": "resource_link", "uri": part.url, "name": name, "mimeType": part.media_type}
     if isinstance(part, Image):
         return {"type": "image", "data": encoded(part), "mimeType": part.media_type}
+    if part.media_type.startswith("audio/"):  # AudioContent, all revisions since 2025-03-26
+        return {"type": "audio", "data": encoded(part), "mimeType": part.media_type}
     resource = {"uri": f"file:///{quote(part.name)}", "blob": encoded(part), "mimeType": part.media_type}
     return {"type": "resource", "resource": resource}
 

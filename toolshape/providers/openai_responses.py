@@ -14,6 +14,7 @@ from toolshape.server_forms import openai_responses as server
 from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Deferral, Facts, OutboundCall, Reading
+from toolshape.wire.server import request_rules
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -198,7 +199,9 @@ OPENAI_RESPONSES = replace(
     ),
     endpoint=server.ENDPOINT,
     read_request=server.read_request,
-    refuses_request=(),
+    refuses_request=request_rules(
+        "justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23", server.deferral_and_search
+    ),
     request_fields=server.REQUEST_FIELDS,
     respond=server.respond,
     unfold=server.unfold,

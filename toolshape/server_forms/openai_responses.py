@@ -6,9 +6,9 @@ from typing import Any
 from toolshape.calls import JsonObject
 from toolshape.server_forms import openai
 from toolshape.server_forms.common import arguments_text, listed, mapping, pieces, texts
-from toolshape.wire.server import Completion, Endpoint, RequestRead, Wording
+from toolshape.wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording
 
-__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "read_request", "respond", "unfold"]
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "deferral_and_search", "read_request", "respond", "unfold"]
 
 
 ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
@@ -17,11 +17,7 @@ ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 def read_request(body: JsonObject) -> RequestRead:
     """The tools and the choice of a request. Where ``strict`` is left out the server decides: only ``true`` is strict."""
     given = listed(body.get("tools"))
-    tools = [
-        openai.sent_function(one, f"tools[{at}]", at, one)
-        for at, one in enumerate(given)
-        if isinstance(one, dict) and one.get("type") == "function"
-    ]
+    tools = list(_functions(given, "tools"))
     items = body.get("input")
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else listed(items)
     chat = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
@@ -29,10 +25,30 @@ def read_request(body: JsonObject) -> RequestRead:
         body=body,
         tools=tuple(tools),
         messages=tuple(one for one in messages if isinstance(one, dict)),
-        native=len(given) - len(tools),
+        native=sum(mapping(one).get("type") not in ("function", "namespace") for one in given),
         is_strict=any(one.is_strict for one in tools),
         wants_usage=True,
     )
+
+
+def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
+    """The functions among tools, and in the groups of them."""
+    for at, one in enumerate(given):
+        if isinstance(one, dict) and one.get("type") == "function":
+            yield openai.sent_function(one, f"{path}[{at}]", at, one)
+        elif isinstance(one, dict) and one.get("type") == "namespace":
+            yield from _functions(listed(one.get("tools")), f"{path}[{at}].tools")
+
+
+def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
+    """Deferred tools and the search that finds them are sent together."""
+    has_search = any(mapping(one).get("type") == "tool_search" for one in listed(request.body.get("tools")))
+    deferred = [one for one in request.tools if one.entry.get("defer_loading") is True]
+    if deferred and not has_search:
+        message = "a deferred tool needs tool_search beside it"
+        yield RequestFault(f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name))
+    elif has_search and not deferred:
+        yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool beside it")
 
 
 def _as_chat(choice: Any) -> Any:
@@ -156,6 +172,12 @@ WORDINGS: dict[str, Wording] = {
     **openai.WORDINGS,
     **dict.fromkeys(
         ("unanswered_call", "open_turn"), Wording("No tool output found for function call {subject}.", param="input")
+    ),
+    "deferral": Wording(
+        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools"
+    ),
+    "tool_search": Wording(
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.", param="tools"
     ),
     "orphan_result": Wording("No tool call found for function call output with call_id {subject}.", param="input"),
     "call_id": Wording(

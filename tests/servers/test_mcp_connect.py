@@ -1,0 +1,497 @@
+"""The tools of servers that we did not write, taken in: called as ours are, and each call answered whatever the server does."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from typing import Any
+
+import mcp_types as types
+import pytest
+import shop
+from fastmcp import FastMCP
+from mcp import Client, MCPError
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+from responses import outcomes, response
+from test_mcp_server import COMMAND, HERE, over_http, run
+
+from toolshape import Registry, UsageError, tool
+from toolshape.ledger import Ledger
+from toolshape.mcp import connect, server
+from toolshape.providers import available
+
+MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+def codes(results: Any) -> list[Any]:
+    return [one.error.code if one.error else one.value for one in results]
+
+
+@pytest.fixture
+def fast():
+    """A server of fastmcp."""
+    made = FastMCP("fast")
+
+    @made.tool(annotations={"readOnlyHint": True, "idempotentHint": True})
+    def add(a: int, b: int = 1) -> int:
+        """Add."""
+        return a + b
+
+    @made.tool
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("no such thing")
+
+    @made.tool
+    def order(lines: list[dict[str, int]]) -> dict[str, int]:
+        """Order."""
+        return {"lines": len(lines)}
+
+    return made
+
+
+def served_by_hand(tools, answers, **options):
+    """A server that lists and answers whatever it is told."""
+
+    async def listed(context, params):
+        return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in tools])
+
+    async def called(context, params):
+        answer = answers[params.name]
+        return await answer() if callable(answer) else answer
+
+    return Server("by hand", on_list_tools=listed, on_call_tool=called, **options)
+
+
+def content(text: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": False, **more}
+
+
+ANY = {"type": "object"}
+
+
+@MODES
+def test_its_tools_are_tools_like_any_other(mode):
+    """Exported to every provider; validated, coerced and answered in the same words; values and parts, not SDK objects."""
+
+    async def main():
+        async with connect(server(shop.tools, "shop"), prefix="s", client={"mode": mode}) as remote:
+            assert [one.name for one in remote] == [f"s_{one.name}" for one in shop.ALL]
+            for provider in available():
+                assert remote.export(provider)
+            body = response(
+                ("s_weather", '{"city": "x", "days": "3"}'),
+                ("s_shout", {"text": "a"}),
+                ("s_picture", {}),
+                ("s_weather", {"town": "x"}),
+                ("shout", {"text": "a"}),
+            )
+            said = []
+            results = await remote.adispatch(body)
+            await remote.adispatch(response(("s_count", {"to": 3})), on_progress=lambda one: said.append(one.done))
+            return results, said
+
+    results, said = run(main())
+    wrapped = {"result": "A"} if mode == "legacy" else "A"
+    assert codes(results)[:2] == [{"degrees": 3, "sky": "clear"}, wrapped]
+    assert results[0].text == '{"degrees":3.0,"sky":"clear"}'
+    assert [type(one).__name__ for one in results[2].parts] == ["Text", "Image"]
+    assert results[2].value == results[2].parts
+    assert codes(results)[3:] == ["invalid_arguments", "unknown_tool"]
+    assert results[0].coercions
+    assert said == [0, 1, 2]
+
+
+@MODES
+def test_failure_reads_as_failure(mode):
+    """The 17 lines that are obvious read it as success."""
+
+    async def main():
+        async with connect(server(shop.tools, "shop"), client={"mode": mode}) as remote:
+            return await remote.adispatch(response(("fail", {"how": "told"}), ("fail", {"how": "crash"}), ("lie", {})))
+
+    results = run(main())
+    assert codes(results) == ["tool_error"] * 3
+    assert results[0].text == "there is no such thing"
+    assert results.messages[0]["content"].startswith("Error [tool_error]: there is no such thing")
+
+
+LYING = [
+    ({"name": "lie", "inputSchema": ANY, "outputSchema": {"type": "object", "required": ["n"]}}, content("{}")),
+    (
+        {"name": "lie", "inputSchema": ANY, "outputSchema": {"type": "object", "required": ["n"]}},
+        content("{}", structuredContent={"m": 1}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("listed", "answer"), LYING, ids=["nothing", "other"])
+@MODES
+def test_an_answer_that_does_not_fit_its_own_schema_is_a_failure(mode, listed, answer):
+    async def main():
+        made = served_by_hand([listed], {"lie": types.CallToolResult.model_validate(answer)})
+        async with connect(made, client={"mode": mode}) as remote:
+            return await remote.adispatch(response(("lie", {})))
+
+    [result] = run(main())
+    assert result.error.code == "tool_error"
+    assert "the MCP server's answer cannot be taken" in result.text
+
+
+def test_an_error_may_leave_its_schema_aside():
+    async def main():
+        failed = types.CallToolResult.model_validate({**content("gone"), "isError": True})
+        async with connect(served_by_hand([LYING[0][0]], {"lie": failed})) as remote:
+            return await remote.adispatch(response(("lie", {})))
+
+    [result] = run(main())
+    assert (result.error.code, result.text) == ("tool_error", "gone")
+
+
+def test_annotations_license_nothing_unless_the_server_is_trusted(fast, tmp_path):
+    """With them, a call whose outcome is unknown would be made again."""
+
+    async def main(trust):
+        async with connect(fast_server(fast), trust=trust) as remote:
+            return remote["add"].effects, remote.export("mcp")[0].get("annotations")
+
+    effects, annotations = run(main(False))
+    assert not effects & {"read", "idempotent", "closed_world"}
+    assert not (annotations or {}).get("readOnlyHint")
+    effects, annotations = run(main(True))
+    assert effects >= {"read", "idempotent"}
+    assert annotations["readOnlyHint"] is True
+
+
+def fast_server(made: FastMCP) -> Any:
+    return made._mcp_server if hasattr(made, "_mcp_server") else made
+
+
+@pytest.mark.parametrize(
+    ("hints", "effects"),
+    [
+        ({"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}, set()),
+        ({"destructiveHint": True}, {"destructive"}),
+        ({"readOnlyHint": False, "destructiveHint": False}, {"write"}),
+        ({"openWorldHint": True, "title": "A title"}, {"open_world"}),
+        (None, set()),
+    ],
+)
+def test_of_a_server_that_is_not_trusted_only_what_restricts_is_kept(hints, effects):
+    listed = {"name": "x", "inputSchema": ANY, **({} if hints is None else {"annotations": hints})}
+
+    async def main():
+        async with connect(served_by_hand([listed], {})) as remote:
+            return remote["x"].effects, remote["x"].title
+
+    found, title = run(main())
+    assert found == effects
+    assert title == ("A title" if hints and "title" in hints else None)
+
+
+def test_options_hold_for_all_of_its_tools(tmp_path):
+    """An approval, say: in a plan of ours, before the server is asked."""
+
+    async def main():
+        shop.PAID.clear()
+        async with connect(server(shop.tools, "shop"), approve=True, untrusted=True) as remote:
+            results = await remote.adispatch(response(("pay", {"amount": 5})))
+            assert codes(results) == ["pending"]
+            assert not shop.PAID
+            plan = remote.plan(results)
+            plan.approve(plan.pending)
+            with Ledger(tmp_path / "calls.db") as ledger:
+                await plan.arun(ledger=ledger, scope="c")
+            return results
+
+    [result] = run(main())
+    assert result.text == '<untrusted source="pay">\npaid 5 to bob\n</untrusted>'
+
+
+def test_fastmcp_is_taken_in(fast):
+    async def main():
+        with over_http(_Served(fast)) as url:
+            async with connect(url, prefix="fast") as remote:
+                return await remote.adispatch(
+                    response(("fast_add", {"a": "2"}), ("fast_fail", {}), ("fast_order", {"lines": [{"n": 1}]}))
+                )
+
+    results = run(main())
+    assert codes(results) == [{"result": 3}, "tool_error", {"lines": 1}]
+
+
+class _Served:
+    def __init__(self, made: FastMCP) -> None:
+        self.made = made
+
+    def streamable_http_app(self) -> Any:
+        return self.made.http_app()
+
+
+def test_the_sdks_own_server_is_taken_in():
+    made = MCPServer("own")
+
+    @made.tool()
+    def add(a: int, b: int = 1) -> int:
+        """Add."""
+        return a + b
+
+    async def main():
+        async with connect(made) as remote, connect(Client(made)) as same:
+            return await remote.adispatch(response(("add", {"a": 2}))), await same.adispatch(
+                response(("add", {"a": 3}))
+            )
+
+    assert [codes(one)[0] for one in run(main())] == [{"result": 3}, {"result": 4}]
+
+
+@MODES
+def test_its_list_is_followed(mode):
+    async def main():
+        tools = Registry([shop.shout])
+        async with connect(server(tools, "shop"), prefix="s", client={"mode": mode}) as remote:
+            changed = asyncio.Event()
+            remote.on_change(changed.set)
+            union = remote | Registry([shop.weather])
+            await asyncio.sleep(0.05)  # the subscription stands
+            tools.add(shop.count)
+            await asyncio.wait_for(changed.wait(), 5)
+            results = await remote.adispatch(response(("s_count", {"to": 2})))
+            return [one.name for one in remote], [one.name for one in union], codes(results)
+
+    names, union, found = run(main())
+    assert names == ["s_shout", "s_count"]
+    assert union == ["s_shout", "weather"]
+    assert found in ([[0, 1]], [{"result": [0, 1]}])
+
+
+def test_a_list_of_many_pages_is_taken_in_whole_and_an_endless_one_ends():
+    async def listed(context, params):
+        number = int((params and params.cursor) or 0)
+        entry = types.Tool.model_validate({"name": f"t{number}", "inputSchema": ANY})
+        return types.ListToolsResult(tools=[entry], next_cursor=str(number + 1))
+
+    async def main():
+        async with connect(Server("endless", on_list_tools=listed)) as remote:
+            return len(remote)
+
+    assert run(main()) == 100
+
+
+def test_a_definition_that_cannot_be_read_is_left_out_and_said(caplog):
+    tools = [
+        {"name": "broken", "inputSchema": {"type": "object", "properties": {"a": {"type": "nonsense"}}}},
+        {"name": "right", "inputSchema": ANY},
+        {"name": "right", "inputSchema": ANY, "description": "again"},
+    ]
+
+    async def main():
+        async with connect(served_by_hand(tools, {})) as remote:
+            return [(one.name, one.description) for one in remote]
+
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        assert run(main()) == [("right", "")]
+    assert "broken" in caplog.text
+    assert "lists 'right' twice" in caplog.text
+
+
+def test_names_of_arguments_are_its_own():
+    """Whatever we call what we give our own functions."""
+    schema = {"type": "object", "properties": {"name": {}, "self": {}, "context": {}, "arguments": {}}}
+    got = []
+
+    async def called(context, params):
+        got.append(params.arguments)
+        return types.CallToolResult.model_validate(content("ok"))
+
+    async def listed(context, params):
+        return types.ListToolsResult(tools=[types.Tool(name="x", input_schema=schema)])
+
+    async def main():
+        given = {"name": 1, "self": 2, "context": 3, "arguments": 4}
+        async with connect(Server("odd", on_list_tools=listed, on_call_tool=called)) as remote:
+            assert codes(await remote.adispatch(response(("x", given)))) == ["ok"]
+        return got == [given]
+
+    assert run(main())
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+@MODES
+def test_a_server_that_is_killed_in_the_midst_answers_once(mode, kind):
+    """And what is asked of it later is answered, too."""
+
+    async def killed(where, pid):
+        async with connect(where, client={"mode": mode}) as remote:
+            [first] = await remote.adispatch(response(("wait", {"seconds": 0})))
+            asked = asyncio.ensure_future(
+                remote.adispatch(response(("wait", {"seconds": 30}), ("shout", {"text": "a"})))
+            )
+            await asyncio.sleep(0.5)
+            os.kill(pid or _value(first), signal.SIGKILL)
+            return await asked, await remote.adispatch(response(("shout", {"text": "b"})))
+
+    async def main():
+        if kind == "stdio":
+            return await killed(COMMAND, None)
+        command = [sys.executable, "-m", "toolshape", "mcp", "shop:tools", "--http", "--port", "0"]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, env=COMMAND.env, cwd=HERE, stderr=pipe, stdout=pipe)
+        try:
+            while b"running on" not in (line := await process.stderr.readline()):
+                assert line
+            url = line.split(b"running on ")[1].split()[0].decode()
+            return await killed(f"{url}/mcp", process.pid)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+
+    first, later = run(main())
+    assert first[0].error.code == "tool_error"
+    assert "lost" in first[0].text
+    assert first[1].ok
+    assert later[0].error.code == "tool_error"
+    assert "the connection to the MCP server" in later[0].text
+
+
+def _value(result: Any) -> int:
+    return int(result.value["result"] if isinstance(result.value, dict) else result.value)
+
+
+@MODES
+def test_a_call_that_takes_too_long_or_is_cancelled_is_answered_once(mode):
+    async def main():
+        async with connect(server(shop.tools, "shop"), timeout=0.2, client={"mode": mode}) as remote:
+            late = await remote.adispatch(response(("wait", {"seconds": 20})))
+            plan = remote.plan(response(("wait", {"seconds": 20})), provider="openai")
+            running = asyncio.ensure_future(plan.arun())
+            await asyncio.sleep(0.05)
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+            after = await remote.adispatch(response(("shout", {"text": "a"})))
+            return late, plan.results, after
+
+    shop.CANCELLED.clear()
+    late, cancelled, after = run(main())
+    assert codes(late) == ["tool_timeout"]
+    assert codes(cancelled) == ["cancelled"]
+    assert after[0].ok
+
+
+def test_a_server_that_does_not_answer_in_time_is_said_so():
+    async def never():
+        await asyncio.sleep(20)
+
+    async def main():
+        made = served_by_hand([{"name": "x", "inputSchema": ANY}], {"x": never})
+        async with connect(made, client={"read_timeout_seconds": 0.2}) as remote:
+            return await remote.adispatch(response(("x", {})))
+
+    [result] = run(main())
+    assert result.error.code == "tool_error"
+    assert "did not answer x in time" in result.text
+
+
+def test_an_error_of_the_protocol_is_an_error_of_the_call():
+    async def refuse():
+        raise MCPError(-32602, "no such thing here")
+
+    async def main():
+        async with connect(served_by_hand([{"name": "x", "inputSchema": ANY}], {"x": refuse})) as remote:
+            return await remote.adispatch(response(("x", {})))
+
+    [result] = run(main())
+    assert result.text == "the MCP server refused to call x: no such thing here"
+
+
+def test_a_connection_that_has_ended_is_said_so():
+    async def main():
+        async with connect(server(shop.tools, "shop")) as remote:
+            pass
+        return await remote.adispatch(response(("shout", {"text": "a"})))
+
+    [result] = run(main())
+    assert result.text == "the connection to the MCP server is lost, and shout cannot be called"
+
+
+def test_calls_from_other_loops_and_threads_are_made_in_the_loop_that_connected():
+    async def main():
+        async with connect(server(shop.tools, "shop")) as remote:
+            body = response(("shout", {"text": "a"}), ("shout", {"text": "b"}))
+            return await asyncio.to_thread(remote.dispatch, body)
+
+    assert outcomes(run(main())) == ["A", "B"]
+
+
+def test_what_is_no_server_is_refused_and_nobody_there_is_said():
+    for wrong in (5, [], [1], None):
+        with pytest.raises(UsageError, match=r"connect takes a server|a command is"):
+            connect(wrong)
+
+    async def main():
+        for nobody, error in (
+            ("/nonexistent/command --x", FileNotFoundError),
+            ("http://127.0.0.1:9/mcp", Exception),
+            ([sys.executable, "-c", ""], MCPError),
+        ):
+            with pytest.raises(error) as caught:
+                async with connect(nobody):
+                    pass
+            assert not hasattr(caught.value, "exceptions")
+
+    run(main())
+
+
+def test_what_the_caller_raises_comes_out_as_it_is():
+    async def main():
+        async with connect(server(shop.tools, "shop")):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        run(main())
+
+
+def test_ten_thousand_calls_and_their_answers():
+    @tool
+    async def echo(n: int) -> int:
+        """Echo."""
+        return n
+
+    async def main():
+        async with connect(server(Registry([echo]), "shop")) as remote:
+            found = []
+            for begin in range(0, 10_000, 500):
+                body = response(*(("echo", {"n": n}) for n in range(begin, begin + 500)))
+                found += codes(await remote.adispatch(body))
+            return found
+
+    assert run(main()) == list(range(10_000))
+
+
+def test_what_was_taken_in_is_served_again():
+    """With its output schemas, its structured content and its parts."""
+
+    async def main():
+        async with connect(server(shop.tools, "shop")) as remote, Client(server(remote, "proxy")) as client:
+            listed = {one.name: one for one in (await client.list_tools()).tools}
+            return listed, [
+                await client.call_tool("weather", {"city": "x", "days": "2"}),
+                await client.call_tool("shout", {"text": "a"}),
+                await client.call_tool("picture", {}),
+                await client.call_tool("fail", {"how": "told"}),
+            ]
+
+    listed, (weather, shout, picture, failed) = run(main())
+    assert listed["weather"].output_schema["properties"]["degrees"]
+    assert weather.structured_content == {"degrees": 2, "sky": "clear"}
+    assert shout.structured_content == "A"
+    assert [one.type for one in picture.content] == ["text", "image"]
+    assert failed.is_error

@@ -1,0 +1,491 @@
+"""Our server, and clients that we did not write: the official SDK's and fastmcp's, of three revisions, over three transports."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import anyio
+import fastmcp
+import mcp_types as types
+import pytest
+import shop
+import uvicorn
+from jsonschema import Draft202012Validator
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client._memory import InMemoryTransport
+from mcp.server import Server
+from mcp_types._v2025_11_25 import CallToolResult as ResultUntil2025
+
+import toolshape
+from toolshape import Registry, UsageError, tool
+from toolshape.ledger import Ledger
+from toolshape.mcp import server
+
+REVISIONS = ["2025-06-18", "2025-11-25", "2026-07-28"]
+EVERY_REVISION = pytest.mark.parametrize("revision", REVISIONS)
+KEY = b"a secret of thirty-two bytes, or more"
+
+
+@pytest.fixture(autouse=True)
+def nothing_done():
+    shop.PAID.clear()
+    shop.CANCELLED.clear()
+
+
+@contextlib.asynccontextmanager
+async def connected(served, revision, **options):
+    """A client of the official SDK that speaks a revision, in this process."""
+    if revision == "2026-07-28":
+        async with Client(served, **options) as client:
+            assert client.protocol_version == revision
+            yield client
+        return
+    asked = types.LATEST_PROTOCOL_VERSION if hasattr(types, "LATEST_PROTOCOL_VERSION") else ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision)
+        async with Client(served, mode="legacy", **options) as client:
+            assert client.protocol_version == revision, asked
+            yield client
+
+
+def run(work):
+    return asyncio.run(asyncio.wait_for(work, 60))
+
+
+def text(result):
+    return result.content[0].text
+
+
+@EVERY_REVISION
+def test_each_tool_is_listed_and_called(revision):
+    """What is structured fits the schema that was listed; what fails says so."""
+
+    async def main():
+        async with connected(server(shop.tools, "shop", version="1"), revision) as client:
+            listed = {one.name: one for one in (await client.list_tools()).tools}
+            results = {
+                "weather": await client.call_tool("weather", {"city": "x", "days": "3"}),
+                "shout": await client.call_tool("shout", {"text": "a"}),
+                "count": await client.call_tool("count", {"to": 2}),
+                "picture": await client.call_tool("picture", {}),
+            }
+            failed = [
+                await client.call_tool("fail", {"how": "told"}),
+                await client.call_tool("fail", {"how": "crash"}),
+                await client.call_tool("weather", {"town": "x"}),
+                await client.call_tool("nothing_of_this_name", {}),
+                await client.call_tool("lie", {}),
+                await client.call_tool("too_slow", {}),
+            ]
+            return listed, results, failed
+
+    listed, results, failed = run(main())
+    assert list(listed) == [one.name for one in shop.ALL]
+    assert not any(one.is_error for one in results.values())
+    assert text(results["weather"]) == '{"degrees":3.0,"sky":"clear"}'
+    for name in ("weather", "shout", "count"):
+        Draft202012Validator(listed[name].output_schema).validate(results[name].structured_content)
+    wrapped = revision != "2026-07-28"
+    assert results["weather"].structured_content == {"degrees": 3, "sky": "clear"}
+    assert results["shout"].structured_content == ({"result": "A"} if wrapped else "A")
+    assert [one.type for one in results["picture"].content] == ["text", "image"]
+    assert listed["weather"].annotations.read_only_hint is True
+    assert listed["pay"].annotations.destructive_hint is True
+    assert all(one.is_error and one.structured_content is None for one in failed)
+    said = [text(one) for one in failed]
+    assert said[0] == "there is no such thing"
+    assert "secret details" not in said[1]
+    assert 'did you mean "city"' not in said[2]
+    assert "city: required" in said[2]
+    assert 'no tool named "nothing_of_this_name"' in said[3]
+    assert "not a number" not in said[4]
+    assert "0.05 s" in said[5]
+
+
+@pytest.mark.parametrize("name", ["count", "count_in_a_thread"])
+@EVERY_REVISION
+def test_progress_comes_before_the_answer_and_in_order(revision, name):
+    said = []
+
+    async def heard(progress, total, message):
+        said.append((progress, total, message))
+
+    async def main():
+        async with connected(server(shop.tools, "shop"), revision) as client:
+            await client.call_tool(name, {"to": 50}, progress_callback=heard)
+            return list(said)
+
+    assert run(main()) == [(number, 50, "counting") for number in range(50)]
+
+
+@EVERY_REVISION
+def test_a_call_that_is_cancelled_knows_it(revision):
+    async def main():
+        async with connected(server(shop.tools, "shop"), revision) as client:
+            with anyio.move_on_after(0.3):
+                await client.call_tool("wait", {"seconds": 20})
+            async with asyncio.timeout(5):
+                while not shop.CANCELLED:  # noqa: ASYNC110 - a thread says so
+                    await asyncio.sleep(0.01)
+            return await client.call_tool("shout", {"text": "on"})
+
+    assert text(run(main())) == "ON"
+    assert shop.CANCELLED == [True]
+
+
+# --- approval -----------------------------------------------------------------------------------------------------
+
+
+def asking(answer, questions):
+    async def asked(_, params):
+        questions.append(params.message)
+        return answer
+
+    return asked
+
+
+ACCEPTED = types.ElicitResult(action="accept", content={"approve": True})
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ACCEPTED, "paid 500 to ann"),
+        (types.ElicitResult(action="accept", content={"approve": False, "why": "too much"}), "was not run: too much"),
+        (types.ElicitResult(action="accept", content={"approve": False}), "the user did not approve of it"),
+        (types.ElicitResult(action="decline"), "the user did not approve of it"),
+        (types.ElicitResult(action="cancel"), "the user did not approve of it"),
+    ],
+)
+def test_the_user_of_a_client_is_asked(answer, said):
+    """By a request for input, where the revision has it; the state of it is sealed."""
+    questions = []
+
+    async def main():
+        served = server(shop.tools, "shop", key=KEY)
+        async with connected(served, "2026-07-28", elicitation_callback=asking(answer, questions)) as client:
+            return await client.call_tool("pay", {"amount": "500", "to": "ann"})
+
+    result = run(main())
+    assert said in text(result)
+    assert result.is_error is (not shop.PAID)
+    assert ([(500, "ann")] if answer is ACCEPTED else []) == shop.PAID
+    assert questions == ['pay is about to be called with {"amount": 500, "to": "ann"}. Is it to be run?']
+
+
+def test_what_needs_no_approval_is_not_asked_of():
+    async def main():
+        async with connected(server(shop.tools, "shop"), "2026-07-28") as client:
+            return await client.call_tool("pay", {"amount": 5})
+
+    assert text(run(main())) == "paid 5 to bob"
+
+
+@EVERY_REVISION
+def test_where_nobody_can_be_asked_it_is_refused_with_the_reason(revision):
+    async def main():
+        async with connected(server(shop.tools, "shop"), revision) as client:
+            return await client.call_tool("pay", {"amount": 500})
+
+    result = run(main())
+    assert result.is_error
+    assert "somebody has to approve of it, and this client cannot be asked" in text(result)
+    assert not shop.PAID
+
+
+async def asked_by_hand(client, name, arguments):
+    """The request for input, as a client gets it that answers another day."""
+    result = await client.session.call_tool(name, arguments, allow_input_required=True)
+    assert isinstance(result, types.InputRequiredResult)
+    [(key, _)] = result.input_requests.items()
+    return result.request_state, {key: ACCEPTED}
+
+
+def elicits(served, **more):
+    return connected(served, "2026-07-28", elicitation_callback=asking(ACCEPTED, []), **more)
+
+
+async def answered(client, name, arguments, state, responses):
+    return await client.session.call_tool(
+        name, arguments, input_responses=responses, request_state=state, allow_input_required=True
+    )
+
+
+def test_an_approval_is_for_this_call_alone():
+    """Not for other arguments, another tool or another server; and the state says nothing."""
+
+    async def main():
+        async with elicits(server(shop.tools, "shop", key=KEY)) as client:
+            state, responses = await asked_by_hand(client, "pay", {"amount": 500})
+            assert "500" not in state
+            assert "bob" not in state
+            for name, arguments, given in (
+                ("pay", {"amount": 501}, state),
+                ("log_in", {"password": "x"}, state),
+                ("pay", {"amount": 500}, state[:-2] + ("AA" if state[-2:] != "AA" else "BB")),
+                ("pay", {"amount": 500}, "nonsense"),
+            ):
+                with pytest.raises(MCPError, match="requestState"):
+                    await answered(client, name, arguments, given, responses)
+            assert not shop.PAID
+            right = await answered(client, "pay", {"amount": 500}, state, responses)
+        async with elicits(server(shop.tools, "another", key=KEY)) as client:
+            with pytest.raises(MCPError, match="requestState"):
+                await answered(client, "pay", {"amount": 500}, state, responses)
+        async with elicits(server(shop.tools, "shop", key=KEY)) as client:  # another process with the same key
+            again = await answered(client, "pay", {"amount": 500}, state, responses)
+        return right, again
+
+    right, again = run(main())
+    assert text(right) == text(again) == "paid 500 to bob"
+
+
+def test_with_a_ledger_an_approval_is_used_once_and_secrets_are_asked_of(tmp_path):
+    async def main():
+        with Ledger(tmp_path / "calls.db") as ledger:
+            async with elicits(server(shop.tools, "shop", key=KEY, ledger=ledger)) as client:
+                state, responses = await asked_by_hand(client, "pay", {"amount": 500})
+                first = await answered(client, "pay", {"amount": 500}, state, responses)
+                second = await answered(client, "pay", {"amount": 500}, state, responses)
+                other = await client.call_tool("pay", {"amount": 500})
+                secret = await client.call_tool("log_in", {"password": "hunter2"})
+        async with elicits(server(shop.tools, "shop", key=KEY)) as client:
+            without = await client.call_tool("log_in", {"password": "hunter2"})
+        return first, second, other, secret, without
+
+    first, second, other, secret, without = run(main())
+    assert text(first) == text(other) == "paid 500 to bob"
+    assert second.is_error
+    assert "its approval cannot be used: the token was used" in text(second)
+    assert len(shop.PAID) == 2
+    assert text(secret) == "in with 7 characters"
+    assert "takes secrets" in text(without)
+
+
+def test_a_tool_that_changed_meanwhile_is_not_run():
+    async def main():
+        tools = Registry(shop.ALL)
+        async with elicits(server(tools, "shop", key=KEY)) as client:
+            state, responses = await asked_by_hand(client, "pay", {"amount": 500})
+
+        @tool(name="pay", approve=True)
+        def pay_in_dollars(amount: int, to: str = "bob") -> str:
+            """Pay, in dollars."""
+            raise AssertionError
+
+        async with elicits(server(Registry([pay_in_dollars]), "shop", key=KEY)) as client:
+            return await answered(client, "pay", {"amount": 500}, state, responses)
+
+    result = run(main())
+    assert result.is_error
+    assert "is not the tool that it was" in text(result)
+
+
+# --- what the application gives -----------------------------------------------------------------------------------
+
+
+def test_values_are_injected_for_each_request():
+    tools = Registry([shop.whoami])
+
+    async def main():
+        said = []
+        for inject in ({"user": "ann"}, lambda context: {"user": context.method}):
+            async with connected(server(tools, "shop", inject=inject), "2026-07-28") as client:
+                said.append(text(await client.call_tool("whoami", {})))
+        async with connected(server(tools, "shop"), "2026-07-28") as client:
+            said.append(text(await client.call_tool("whoami", {})))
+        return said
+
+    first, second, third = run(main())
+    assert (first, second) == ("ann", "tools/call")
+    assert "reference" in third
+    assert "user" not in third
+
+
+@EVERY_REVISION
+def test_hooks_are_around_calls_whether_they_are_async_or_not(revision):
+    said = []
+    plain, awaited = Registry([shop.shout, shop.count]), Registry([shop.shout, shop.count])
+    plain.around(lambda context, proceed: (said.append(context.tool.name), proceed())[1])
+
+    @awaited.around
+    async def hook(context, proceed):
+        said.append(context.tool.name)
+        return await proceed()
+
+    async def main():
+        for tools in (plain, awaited):
+            async with connected(server(tools, "shop"), revision) as client:
+                assert text(await client.call_tool("shout", {"text": "a"})) == "A"
+                assert text(await client.call_tool("count", {"to": 2})) == "[0,1]"
+
+    run(main())
+    assert said == ["shout", "count"] * 2
+
+
+@EVERY_REVISION
+def test_clients_hear_of_changes(revision):
+    """From whatever thread; and list what is there now."""
+
+    async def main():
+        tools = Registry([shop.shout])
+        heard = asyncio.Event()
+
+        async def message(one):
+            if isinstance(one, types.ToolListChangedNotification):
+                heard.set()
+
+        async with connected(server(tools, "shop"), revision, message_handler=message) as client:
+            assert client.server_capabilities.tools.list_changed
+            before = [one.name for one in (await client.list_tools()).tools]
+            async with contextlib.AsyncExitStack() as stack:
+                if revision == "2026-07-28":
+                    changes = await stack.enter_async_context(client.listen(tools_list_changed=True))
+                threading.Thread(target=tools.add, args=(shop.weather,)).start()
+                if revision == "2026-07-28":
+                    await anext(aiter(changes))
+                else:
+                    await asyncio.wait_for(heard.wait(), 5)
+            return before, [one.name for one in (await client.list_tools()).tools]
+
+    assert run(main()) == (["shout"], ["shout", "weather"])
+
+
+def test_what_is_no_key_and_no_ledger_is_refused():
+    with pytest.raises(UsageError, match="32 bytes"):
+        server(shop.tools, "shop", key="sixteen bytes...")
+    with pytest.raises(UsageError, match=r"takes a toolshape\.ledger\.Ledger"):
+        server(shop.tools, "shop", ledger="calls.db")
+    assert isinstance(server(shop.tools, "shop", instructions="Buy."), Server)
+
+
+# --- transports ---------------------------------------------------------------------------------------------------
+
+
+HERE = str(Path(__file__).parent)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(toolshape.__file__).parents[1]), HERE])}
+COMMAND = StdioServerParameters(
+    command=sys.executable, args=["-m", "toolshape", "mcp", "shop:tools"], env=ENVIRONMENT, cwd=HERE
+)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_standard_streams(mode):
+    """Started by one line; what tools print stands in nobody's way."""
+
+    async def main():
+        async with Client(COMMAND, mode=mode) as client:
+            names = [one.name for one in (await client.list_tools()).tools]
+            return names, [text(await client.call_tool("shout", {"text": str(n)})) for n in range(20)]
+
+    names, said = run(main())
+    assert names == [one.name for one in shop.ALL]
+    assert said == [str(n) for n in range(20)]
+
+
+@contextlib.contextmanager
+def over_http(made):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    running = uvicorn.Server(uvicorn.Config(made.streamable_http_app(), port=port, log_level="error", ws="none"))
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    until = time.monotonic() + 20
+    while not running.started and time.monotonic() < until:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_http(mode):
+    said = []
+
+    async def heard(progress, total, message):
+        said.append(progress)
+
+    async def main(url):
+        asked = asking(ACCEPTED, [])
+        async with Client(url, mode=mode, elicitation_callback=asked) as client:
+            assert len((await client.list_tools()).tools) == len(shop.ALL)
+            await client.call_tool("count", {"to": 3}, progress_callback=heard)
+            return await client.call_tool("pay", {"amount": 500})
+
+    with over_http(server(shop.tools, "shop")) as url:
+        result = run(main(url))
+    assert said == [0, 1, 2]
+    assert result.is_error is (mode == "legacy")
+
+
+def test_fastmcp_is_a_client_of_it():
+    async def main(url):
+        async with fastmcp.Client(url) as client:
+            listed = await client.list_tools()
+            right = await client.call_tool("weather", {"city": "x", "days": 2})
+            wrong = await client.call_tool("fail", {"how": "told"}, raise_on_error=False)
+            return listed, right, wrong
+
+    with over_http(server(shop.tools, "shop")) as url:
+        listed, right, wrong = run(main(url))
+    assert [one.name for one in listed] == [one.name for one in shop.ALL]
+    assert right.structured_content == {"degrees": 2, "sky": "clear"}
+    assert wrong.is_error
+
+
+def test_ten_thousand_calls_through_one_connection():
+    """None is lost, none is run twice, and each gets its own answer."""
+    ran = []
+
+    @tool
+    async def echo(n: int) -> int:
+        """Echo."""
+        ran.append(n)
+        await asyncio.sleep(0)
+        return n
+
+    async def main():
+        async with connected(server(Registry([echo]), "shop"), "2025-11-25") as client:
+            found = []
+            for begin in range(0, 10_000, 500):
+                calls = [client.call_tool("echo", {"n": n}) for n in range(begin, begin + 500)]
+                found += [one.structured_content["result"] for one in await asyncio.gather(*calls)]
+            return found
+
+    assert run(main()) == list(range(10_000))
+    assert sorted(ran) == list(range(10_000))
+
+
+def test_a_server_that_nobody_holds_is_not_held_by_its_tools():
+    tools = Registry([shop.shout])
+    for _ in range(3):
+        server(tools, "shop")
+    gc.collect()
+    tools.add(shop.weather)
+    assert not tools._listeners
+
+
+def test_messages_fit_the_types_of_the_old_revision():
+    [message] = (
+        shop.tools.bind("mcp:2025-11-25")
+        .dispatch({"method": "tools/call", "id": 1, "params": {"name": "picture", "arguments": {}}})
+        .messages
+    )
+    assert ResultUntil2025.model_validate(json.loads(json.dumps(message)))
+
+
+def test_the_transport_in_memory_is_served_too():
+    async def main():
+        async with Client(InMemoryTransport(server(shop.tools, "shop")), mode="legacy") as client:
+            return text(await client.call_tool("shout", {"text": "a"}))
+
+    assert run(main()) == "A"
