@@ -140,6 +140,27 @@ def test_a_call_that_is_cancelled_knows_it(revision):
     assert shop.CANCELLED == [True]
 
 
+@EVERY_REVISION
+def test_a_tool_that_cancels_itself_has_an_answer(revision):
+    """Somebody waits for it."""
+
+    @tool
+    async def gives_up() -> str:
+        """Give up."""
+        asyncio.current_task().cancel()
+        await asyncio.sleep(5)
+        return "never"
+
+    async def main():
+        async with connected(server(Registry([gives_up, shop.shout]), "shop"), revision) as client:
+            return await client.call_tool("gives_up", {}), await client.call_tool("shout", {"text": "a"})
+
+    given_up, after = run(main())
+    assert given_up.is_error
+    assert "cancelled" in text(given_up)
+    assert text(after) == "A"
+
+
 # --- approval -----------------------------------------------------------------------------------------------------
 
 

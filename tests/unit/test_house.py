@@ -25,7 +25,7 @@ LIBRARIES = {
     "toolshape.mcp.calling": {"anyio", "mcp", "mcp_types"},
     "toolshape.mcp.changes": {"mcp"},
     "toolshape.mcp.connecting": {"mcp", "mcp_types", "typing_extensions"},
-    "toolshape.mcp.serving": {"mcp", "mcp_types"},
+    "toolshape.mcp.serving": {"anyio", "mcp", "mcp_types"},
     "toolshape.commands.output": {"click", "rich"},
     "toolshape.commands.serving": {"click", "mcp", "uvicorn"},
     "toolshape.commands.evaluation": {"click"},
@@ -97,7 +97,7 @@ LONG_MODULES = {
     "toolshape.bound": 470,
     "toolshape.conversation": 475,
     "toolshape.errors": 370,
-    "toolshape.dispatch.plan": 515,
+    "toolshape.dispatch.plan": 530,
     "toolshape.function.model": 335,
     "toolshape.validation.apply_coercions": 310,
 }

@@ -7,6 +7,7 @@ from pydantic_core import from_json
 
 from toolshape.calls import JsonSchema
 from toolshape.definitions.jsonschema_keywords import Validator, references_checked_once
+from toolshape.definitions.quick_check import compile_quick_check
 from toolshape.schema.values import is_finite
 from toolshape.validation.faults import path_of
 
@@ -30,10 +31,12 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         A function of the text that is sent, and of whether it is the value itself rather than JSON. It raises
         ``WrongResultError``.
     """
-    validator = Validator(schema)
+    validator, quick = Validator(schema), compile_quick_check(schema)
 
     def check(text: str, is_text: bool) -> None:
         value = text if is_text else from_json(text)
+        if quick is not None and quick(value):
+            return
         with references_checked_once():
             errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))
         if errors or not is_finite(value):

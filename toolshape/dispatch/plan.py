@@ -21,6 +21,7 @@ from toolshape.dispatch.waiting import (
     Stage,
     Taken,
     after,
+    check,
     is_mixed,
     not_begun,
     put_back,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import asyncio
     from datetime import timedelta
 
-__all__ = ["OnProgress", "Plan", "plan_of", "watch"]
+__all__ = ["OnProgress", "Plan", "plan_of", "run_in_this_task", "watch"]
 
 _MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
 OnProgress: TypeAlias = Callable[[Progress], object]
@@ -496,6 +497,23 @@ async def _finished(value: Any) -> Any:
 def watch(plan: Plan, tell: Callable[[Results], None]) -> None:
     """Have somebody told of the results of a plan, once nothing of them waits or runs any more."""
     plan._is_plain, plan._watch = False, Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
+async def run_in_this_task(plan: Plan, inject: Mapping[str, Any], on_progress: OnProgress | None) -> Results:
+    """Run the one call of a plan that nobody else has in this task, which is its own: another costs a turn of the loop.
+
+    Raises:
+        CancelledError: The task was cancelled, by the tool or by somebody else. ``results`` is complete all the same.
+    """
+    results = plan.results
+    check(results.waiting, inject, is_async=True)
+    ready, results.waiting = results.waiting, ()
+    if ready and (hasattr(results, "controls") or plan._watched() is not None):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        with plan._during():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+            await plan._answer(ready[0], inject, None, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+    elif ready:
+        await plan._answer(ready[0], inject, None, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+    return results
 
 
 def plan_of(results: Results) -> Plan:

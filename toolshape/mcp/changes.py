@@ -5,7 +5,7 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ServerEvent, ToolsListChanged
@@ -76,15 +76,22 @@ async def _told(session: ServerSession) -> None:
         await session.send_tool_list_changed()
 
 
-def tell_of_changes(tools: Registry, changes: Changes) -> None:
-    """Tell of each change of a registry, as long as somebody holds the server."""
-    reference = weakref.ref(changes)
+class Changing(Protocol):
+    """Who is told of a change."""
+
+    def changed(self) -> None:
+        """Take note of it."""
+
+
+def tell_of_changes(tools: Registry, whom: Changing) -> None:
+    """Tell somebody of each change of a registry, as long as anybody else holds them."""
+    reference = weakref.ref(whom)
 
     def told() -> None:
         found = reference()
         if found is None:
             end()
         else:
-            found.tell()
+            found.changed()
 
     end = tools.on_change(told)

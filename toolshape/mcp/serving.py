@@ -3,11 +3,14 @@
 import asyncio
 import contextlib
 import functools
+import math
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, TypeAlias
 
+import anyio
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions
@@ -30,7 +33,7 @@ from toolshape.calls import JsonObject
 from toolshape.context import Progress
 from toolshape.dispatch.hook_kinds import is_loop_hook
 from toolshape.dispatch.ledger_store import LedgerStore, checked_ledger
-from toolshape.dispatch.plan import Plan
+from toolshape.dispatch.plan import Plan, run_in_this_task
 from toolshape.dispatch.token import checked_key
 from toolshape.errors import TokenError, UsageError
 from toolshape.execution.failures import hidden
@@ -103,7 +106,7 @@ def server(
     )
     made.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
     made.create_initialization_options = functools.partial(_with_changes, made.create_initialization_options)  # type: ignore[method-assign]  # what a transport asks for says nothing of changes
-    tell_of_changes(tools, changes)
+    tell_of_changes(tools, serving)
     return made
 
 
@@ -126,14 +129,16 @@ def _with_changes(
 class _Progress:
     """Sends a client what a tool says of its progress, in order, from whatever thread it is said in."""
 
-    __slots__ = ("_loop", "_sending", "_session")
+    __slots__ = ("_loop", "_sending", "_session", "has_begun")
 
     def __init__(self, session: ServerSession) -> None:
         self._loop = asyncio.get_running_loop()
         self._session = session
         self._sending: asyncio.Task[None] | None = None
+        self.has_begun = False
 
     def __call__(self, said: Progress) -> None:
+        self.has_begun = True
         self._loop.call_soon_threadsafe(self._begin, said)
 
     def _begin(self, said: Progress) -> None:
@@ -147,7 +152,7 @@ class _Progress:
 
     async def all_sent(self) -> None:
         """Wait until all of it is sent: the answer comes after it."""
-        await asyncio.sleep(0)  # what was said in this loop is begun by now
+        await asyncio.sleep(0)  # what was said in this loop is sent from now on
         if self._sending is not None:
             await asyncio.wait({self._sending})
 
@@ -161,9 +166,20 @@ class _Serving:
         self._sealing = sealing
         self._changes = changes
         self._listed: dict[str, tuple[Bound, ListToolsResult]] = {}
+        self._bounds: dict[str, Bound] = {}
+        self._last: tuple[Bound | None, bool] = None, True
+
+    def changed(self) -> None:
+        """Take note that the registry has changed, and tell the clients."""
+        self._bounds = {}
+        self._changes.tell()
 
     def _bound(self, revision: str) -> Bound:
-        return self._tools.bind(_FORMS.get(revision, _OLDEST_FORM))
+        bounds = self._bounds
+        found = bounds.get(revision)
+        if found is None:  # where the registry changes meanwhile, others are looked at by then
+            found = bounds[revision] = self._tools.bind(_FORMS.get(revision, _OLDEST_FORM))
+        return found
 
     def input_schema(self, name: str) -> JsonObject | None:
         """The input schema of a tool in the newest revision, whose headers are checked against it."""
@@ -220,14 +236,28 @@ class _Serving:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
-        progress = _Progress(context.session)
-        given: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
-        if _is_awaited(bound):
-            results = await plan.arun(**given)
+        progress, inject = _Progress(context.session), self._injected(context)
+        if not self._is_awaited(bound):
+            results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
-            results = await asyncio.to_thread(plan.run, **given)
-        await progress.all_sent()
+            try:
+                results = await run_in_this_task(plan, inject, progress)
+            except asyncio.CancelledError:
+                if anyio.current_effective_deadline() == -math.inf:  # the request is cancelled, not the tool by itself
+                    raise
+                task: Any = asyncio.current_task()
+                if sys.version_info >= (3, 11):
+                    task.uncancel()
+                results = plan.results
+        if progress.has_begun:
+            await progress.all_sent()
         return results
+
+    def _is_awaited(self, bound: Bound) -> bool:
+        """Whether a loop can wait for the hooks of these tools."""
+        if self._last[0] is not bound:
+            self._last = bound, all(map(is_loop_hook, handlers_of(bound).hooks))
+        return self._last[1]
 
     async def _resumed(
         self, context: ServerRequestContext[Any, Any], bound: Bound, params: CallToolRequestParams
@@ -237,17 +267,12 @@ class _Serving:
         given: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
         given |= {"audience": sealing.audience, "ledger": sealing.ledger}
         decided = params.request_state or "", sealing.key, approving.decisions(params)
-        if _is_awaited(bound):
+        if self._is_awaited(bound):
             results = await self._tools.aresume(*decided, **given)
         else:
             results = await asyncio.to_thread(self._tools.resume, *decided, **given)
         await progress.all_sent()
         return results
-
-
-def _is_awaited(bound: Bound) -> bool:
-    """Whether a loop can wait for the hooks of these tools."""
-    return all(map(is_loop_hook, handlers_of(bound).hooks))
 
 
 def _crashed(name: str, error: Exception) -> CallToolResult:

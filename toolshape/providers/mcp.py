@@ -120,8 +120,9 @@ _PARAMS = frozenset(
 
 
 def read(body: Any) -> Reading | None:
-    is_plain = _is_plain_params(body)
-    if not (is_plain or recognises(body)):
+    is_request = type(body) is dict and body.get("method") == "tools/call" and body.get("params") is not None
+    is_plain = not is_request and _is_plain_params(body)
+    if not (is_request or is_plain or recognises(body)):
         return None
     params = body if is_plain or _is_params(body) else member(body, "params")
     number = member(body, "id")

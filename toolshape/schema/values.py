@@ -109,16 +109,14 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
 def as_json(text: str) -> Any:
     """The value that a text says; a text that is no JSON, or says NaN or an infinity, is itself."""
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_float=_finite,
-            parse_int=_integer,
-            parse_constant=_no_json,
-        )
-    except (ValueError, RecursionError):
-        return text
+    for decoder in (_FINITE_JSON, _FINITE_JSON_WITH_LONG_INTEGERS):
+        try:
+            return decoder.decode(text)
+        except ValueError:
+            continue
+        except RecursionError:
+            break
+    return text
 
 
 def write_json(value: Any) -> str:
@@ -233,8 +231,14 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
-    says_more = len(value) < len(pairs) or any(map(_is_marked, value.values()))
+    says_more = len(value) < len(pairs)
+    for one in value.values():
+        if type(one) in _MAY_SAY_MORE:
+            says_more = says_more or _is_marked(one)
     return WrittenObject(pairs) if says_more else value
+
+
+_MAY_SAY_MORE = frozenset({list, WrittenObject, WrittenFloat})
 
 
 def _is_marked(value: Any) -> bool:
@@ -254,8 +258,18 @@ def _integer(text: str) -> int | float:
 
 
 def _finite(text: str) -> float:
-    return _float(text) if math.isfinite(float(text)) else _no_json(text)
+    number = float(text)
+    if repr(number) == text:  # never of an infinity
+        return number
+    return WrittenFloat(text) if math.isfinite(number) else _no_json(text)
 
 
 def _no_json(word: str) -> Any:
     raise ValueError(word)
+
+
+_FINITE_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_no_json)
+_FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_finite, parse_int=_integer, parse_constant=_no_json
+)
+"""Made once: ``json.loads`` makes a decoder for each text, which takes as long as reading a short one."""

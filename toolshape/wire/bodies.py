@@ -77,7 +77,10 @@ def plain(node: Any) -> Any:
 def result_json(result: Result) -> Any:
     """The value of a result as JSON, where a provider takes more than its text."""
     is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
-    return result.text if is_text else as_json(result.text)
+    if is_text:
+        return result.text
+    is_said = type(result.value) is int and result.text == str(result.value)  # a hook may have put in another text
+    return result.value if is_said else as_json(result.text)
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:

@@ -1,0 +1,165 @@
+"""What a server costs per call: ours, fastmcp's and the official SDK's, over a floor of the SDK's lowlevel server in the same run.
+
+``python benchmarks/mcp_servers.py`` needs toolshape[mcp] and fastmcp. Fifty calls of each in turn with those of the others,
+through the official client in the same process (2025-11-25, over streams in memory). The floor's handler takes the arguments as they are, calls the
+function and returns its text; what a server adds is its overhead.
+"""
+
+import asyncio
+import contextlib
+import gc
+import importlib.metadata
+import statistics
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import mcp_types as types
+from fastmcp import FastMCP
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+from pydantic import BaseModel
+
+from toolshape import Registry
+from toolshape.mcp import server
+
+TURNS, IN_A_ROW = 40, 50
+
+
+class Line(BaseModel):
+    """A line of an order."""
+
+    sku: str
+    quantity: int = 1
+
+
+class Receipt(BaseModel):
+    """What is to be paid."""
+
+    total: float
+    lines: int
+
+
+async def order(customer: str, lines: list[Line], note: str = "") -> Receipt:  # noqa: ARG001 - what is validated
+    """Order goods."""
+    return Receipt(total=sum(one.quantity for one in lines), lines=len(lines))
+
+
+async def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def shout(text: str) -> str:
+    """Say it louder: a plain function, which each server runs in a thread."""
+    return text.upper()
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "add": {"a": 1, "b": 2},
+    "order": {"customer": "ann", "lines": [{"sku": "a", "quantity": 2}, {"sku": "b"}]},
+    "shout": {"text": "hello"},
+}
+
+
+async def _floor_add(a: int, b: int) -> tuple[str, Any]:
+    return str(a + b), {"result": a + b}
+
+
+async def _floor_order(customer: str, lines: list[dict[str, Any]]) -> tuple[str, Any]:  # noqa: ARG001 - the same
+    total = float(sum(one.get("quantity", 1) for one in lines))
+    return f'{{"total":{total},"lines":{len(lines)}}}', {"total": total, "lines": len(lines)}
+
+
+async def _floor_shout(text: str) -> tuple[str, Any]:
+    said = await asyncio.to_thread(text.upper)
+    return said, {"result": said}
+
+
+FLOORS: dict[str, Any] = {"add": _floor_add, "order": _floor_order, "shout": _floor_shout}
+
+
+def floor() -> "Server[Any]":
+    """The least that answers, on the SDK's lowlevel server."""
+    listed = server(Registry([add, order, shout]), "listed")
+
+    async def called(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        text, structured = await FLOORS[params.name](**(params.arguments or {}))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
+        )
+
+    entry = listed.get_request_handler("tools/list")
+    assert entry is not None
+    return Server("floor", on_list_tools=entry.handler, on_call_tool=called)
+
+
+def servers() -> dict[str, Any]:
+    """Each server, with the same three tools."""
+    fast, own = FastMCP("fast"), MCPServer("own")
+    for function in (add, order, shout):
+        fast.tool(function)
+        own.tool()(function)
+    return {
+        "floor": InMemoryTransport(floor()),
+        "toolshape": InMemoryTransport(server(Registry([add, order, shout]), "ours")),
+        f"fastmcp {importlib.metadata.version('fastmcp')}": _fast(fast),
+        f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(own._lowlevel_server),
+    }
+
+
+def _fast(made: FastMCP) -> Any:
+    lowlevel = made._mcp_server
+    return InMemoryTransport(lowlevel)
+
+
+async def measured() -> dict[str, dict[str, float]]:
+    """The median of a call in microseconds, by server and tool."""
+    times: dict[str, dict[str, list[float]]] = {}
+    async with contextlib.AsyncExitStack() as stack:
+        clients = {name: await stack.enter_async_context(Client(one, mode="legacy")) for name, one in servers().items()}
+        for client in clients.values():
+            await client.list_tools()
+        gc.disable()
+        for tool, arguments in CALLS.items():
+            for turn in range(TURNS + 1):
+                for name, client in clients.items():
+                    for _ in range(IN_A_ROW):  # as one process serves one server: its code is in the caches
+                        began = perf_counter()
+                        result = await client.call_tool(tool, arguments)
+                        elapsed = perf_counter() - began
+                        assert not result.is_error, (name, result)
+                        if turn:
+                            times.setdefault(name, {}).setdefault(tool, []).append(elapsed * 1e6)
+        gc.enable()
+    return {name: {tool: statistics.median(one) for tool, one in rows.items()} for name, rows in times.items()}
+
+
+def main() -> None:
+    """Measure, print the table, and save it."""
+    found = asyncio.run(measured())
+    below = found["floor"]
+    lines = [
+        "# What a server of MCP costs per call",
+        "",
+        f"Medians of {TURNS * IN_A_ROW:,} calls in microseconds through the official client, Python {sys.version_info[0]}.{sys.version_info[1]};",
+        "in brackets what the server adds to the floor, which takes the arguments as they are (`benchmarks/mcp_servers.py`).",
+        "",
+        "| | " + " | ".join(CALLS) + " |",
+        "|---|" + "---|" * len(CALLS),
+    ]
+    for name, row in found.items():
+        cells = [
+            f"{row[tool]:,.0f}" + (f" ({row[tool] - below[tool]:+,.0f})" if name != "floor" else "") for tool in CALLS
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    Path(__file__).parent.joinpath("results", "mcp_servers.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
