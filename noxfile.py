@@ -213,6 +213,13 @@ def bfcl(session: nox.Session) -> None:
 
 
 @nox.session(python="3.12")
+def mcp_servers(session: nox.Session) -> None:
+    # What a call to a server costs, beside servers of others.
+    session.install(".[mcp]", "fastmcp>=4.1")
+    session.run("python", "benchmarks/mcp_servers.py")
+
+
+@nox.session(python="3.12")
 def controls(session: nox.Session) -> None:
     # What approval, a ledger and spans cost, beside approval in other libraries.
     session.install(".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, computed_field
 from typing_extensions import TypedDict
 
-from toolshape import CallError, DefinitionError, Image, Registry, Text, Tool, tool
+from toolshape import CallError, DefinitionError, File, Image, Registry, Text, Tool, tool
 
 
 class Order(BaseModel):
@@ -227,6 +227,13 @@ def test_content_is_texts_images_and_files():
         "inside",
         "[b.pdf, application/pdf, https://example.com/b.pdf]",
         "[file, image/png, not readable]",
+    ]
+
+
+def test_audio_is_audio_to_mcp():
+    [message] = returning(File, File(b"RIFF", "audio/wav", "a.wav")).bind("mcp").dispatch(mcp_call("give")).messages
+    assert message["content"] == [
+        {"type": "audio", "data": base64.b64encode(b"RIFF").decode(), "mimeType": "audio/wav"}
     ]
 
 
