@@ -1,5 +1,6 @@
 """A plugin of pytest: the fixture ``fake_provider``, and ``--toolshape-replay``. It imports pytest alone until it is used."""
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
     from toolshape.wire.provider import AnyProvider
 
 __all__ = [
-    "FakeProvider", "ReplayItem", "fake_provider", "pytest_addoption", "pytest_collection_modifyitems", "pytest_runtest_call",
+    "FakeProvider",
+    "ReplayItem",
+    "fake_provider",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_runtest_call",
 ]  # fmt: skip
 
 _FAKES = pytest.StashKey["list[Fake]"]()
@@ -70,8 +77,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--toolshape-replay", action="append", default=[], metavar="TRACE", help="Replay a trace as one more test."
     )
+    group.addoption(
+        "--toolshape-update", action="store_true", help="Write the lock files anew that assert_contract compares with."
+    )
     group.addoption("--toolshape-tools", metavar="MODULE:NAME", help="The tools that traces are replayed with.")
     parser.addini("toolshape_tools", "The tools that traces are replayed with, as MODULE:NAME.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say to ``assert_contract``, in workers too, that lock files are to be written anew."""
+    if config.getoption("toolshape_update"):
+        os.environ["TOOLSHAPE_UPDATE"] = "1"
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,7 +19,7 @@ ROOMS = (
     "errors", "parts", "mcp_results", "calls", "results", "identity", "context", "messages", "message_json", "schema", "wire",
     "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
     "execution", "definitions", "options", "source", "record", "tool", "selection", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
-    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "mcp", "commands", "cli", "provider", "__main__",
+    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "mcp", "contract", "commands", "cli", "provider", "__main__",
 )  # fmt: skip
 
 

@@ -9,7 +9,14 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-MODULES = ("toolshape", "toolshape.testing", "toolshape.evals", "toolshape.trace", "toolshape.provider")
+MODULES = (
+    "toolshape",
+    "toolshape.testing",
+    "toolshape.evals",
+    "toolshape.trace",
+    "toolshape.contract",
+    "toolshape.provider",
+)
 
 
 def lines() -> Iterator[str]:

@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from toolshape import compatibility
@@ -18,6 +19,7 @@ from toolshape.wire.provider import Strictness
 try:
     import click
 
+    from toolshape.commands.contracting import against, billing, locking
     from toolshape.commands.evaluation import evaluation
     from toolshape.commands.output import say, show_error, show_table
     from toolshape.commands.replaying import replaying
@@ -149,14 +151,38 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
 
 @main.command()
 @click.argument("target")
-@_to
+@click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
 @_strict
 @_json
-def diff(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Compare how providers are sent one tool: the whole of it, and each parameter that differs.
+@click.option(
+    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to compare with."
+)
+@click.option("--calls", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A trace, with --against.")
+@click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write SARIF there, with --against.")
+def diff(
+    target: str,
+    *,
+    to: tuple[str, ...],
+    strict: str | None,
+    as_json: bool,
+    lock: Path | None,
+    calls: Path | None,
+    sarif: Path | None,
+) -> None:
+    """Compare how providers are sent one tool, or what tools are with what they were (--against).
 
-    JSON: a list of objects with `path` (empty for the whole) and `sent`, an object from provider to what is different.
+    With --to: the whole of the tool, and each parameter that differs. JSON: a list of objects with `path` (empty for the
+    whole) and `sent`, an object from provider to what is different.
+
+    With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a call
+    that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level` (breaking, unknown,
+    behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`.
     """
+    if lock is not None:
+        against(target, lock, calls, as_json, sarif)
+        return
+    if not to:
+        raise click.UsageError("say --to PROVIDER, or --against a lock file")
     tool = tool_of(target)
     found = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
     if as_json:
@@ -216,7 +242,9 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         raise SystemExit(1)
 
 
+main.add_command(billing)
 main.add_command(evaluation)
+main.add_command(locking)
 main.add_command(replaying)
 main.add_command(serving)
 

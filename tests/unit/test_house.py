@@ -28,6 +28,8 @@ LIBRARIES = {
     "toolshape.mcp.serving": {"anyio", "mcp", "mcp_types"},
     "toolshape.commands.output": {"click", "rich"},
     "toolshape.commands.serving": {"click", "mcp", "uvicorn"},
+    "toolshape.contract.compare": {"referencing"},
+    "toolshape.commands.contracting": {"click"},
     "toolshape.commands.evaluation": {"click"},
     "toolshape.commands.replaying": {"click"},
     # For the type checker only.
@@ -70,6 +72,7 @@ LAZY = {
     ("toolshape.dispatch.plan", "toolshape.dispatch.pausing"),
     ("toolshape.dispatch.plan", "toolshape.dispatch.steps"),
     ("toolshape.registry", "toolshape.dispatch.resuming"),
+    ("toolshape.commands.contracting", "toolshape.contract"),
     ("toolshape.commands.serving", "mcp.server.stdio"),
     ("toolshape.commands.serving", "toolshape.mcp"),
     ("toolshape.commands.serving", "uvicorn"),

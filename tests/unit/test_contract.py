@@ -1,0 +1,531 @@
+"""What has changed of tools: each keyword narrowed, widened and rewritten, at three depths; with a call that shows what breaks."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field
+from test_quick_check import SCHEMAS, VALUES
+
+from toolshape import Registry, Tool, UsageError, tool
+from toolshape.contract import (
+    Change,
+    Contract,
+    assert_contract,
+    bill,
+    compared,
+    contract_of,
+    diff,
+    read_lock,
+    written_lock,
+)
+from toolshape.contract.inclusion import Proof
+
+LOCK = Path(__file__).parent / "tools.lock.json"
+
+STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+OBJECT: dict[str, Any] = {"type": "object", "properties": {"a": STRING, "b": INTEGER}, "required": ["a"]}
+CLOSED = {**OBJECT, "additionalProperties": False}
+ARRAY = {"type": "array", "items": INTEGER}
+# A narrow form and a wide one, by the keyword that differs.
+NARROWER = {
+    "type: integer of number": (INTEGER, NUMBER),
+    "type: one of two": (STRING, {"type": ["string", "null"]}),
+    "type: string of anything": (STRING, {}),
+    "type: integer of text": ({"type": "integer"}, {"anyOf": [INTEGER, STRING]}),
+    "enum": ({"enum": ["a", "b"]}, {"enum": ["a", "b", "c"]}),
+    "enum of text": ({"type": "string", "enum": ["a"]}, STRING),
+    "const": ({"const": 1}, {"enum": [1, 2]}),
+    "const of numbers": ({"const": 1}, INTEGER),
+    "minimum": ({**INTEGER, "minimum": 3}, {**INTEGER, "minimum": 1}),
+    "minimum of none": ({**NUMBER, "minimum": 0}, NUMBER),
+    "maximum": ({**NUMBER, "maximum": 5}, {**NUMBER, "maximum": 5.5}),
+    "exclusiveMinimum": ({**NUMBER, "exclusiveMinimum": 1}, {**NUMBER, "minimum": 1}),
+    "exclusiveMaximum": ({**INTEGER, "exclusiveMaximum": 5}, {**INTEGER, "maximum": 5}),
+    "multipleOf": ({**INTEGER, "multipleOf": 4}, {**INTEGER, "multipleOf": 2}),
+    "multipleOf of none": ({**NUMBER, "multipleOf": 0.5}, NUMBER),
+    "minLength": ({**STRING, "minLength": 3}, {**STRING, "minLength": 2}),
+    "maxLength": ({**STRING, "maxLength": 4}, {**STRING, "maxLength": 9}),
+    "pattern": ({**STRING, "pattern": "^[a-c]+$"}, STRING),
+    "minItems": ({**ARRAY, "minItems": 2}, {**ARRAY, "minItems": 1}),
+    "maxItems": ({**ARRAY, "maxItems": 2}, {**ARRAY, "maxItems": 5}),
+    "uniqueItems": ({**ARRAY, "uniqueItems": True}, ARRAY),
+    "items": (ARRAY, {"type": "array", "items": NUMBER}),
+    "items of anything": (ARRAY, {"type": "array"}),
+    "prefixItems": (
+        {"type": "array", "prefixItems": [INTEGER, STRING]}, {"type": "array", "prefixItems": [NUMBER, STRING]}
+    ),
+    "prefixItems of none": ({"type": "array", "prefixItems": [INTEGER]}, {"type": "array"}),
+    "contains": ({"type": "array", "contains": {"const": 5}}, {"type": "array"}),
+    "required": ({**OBJECT, "required": ["a", "b"]}, OBJECT),
+    "additionalProperties": (CLOSED, OBJECT),
+    "additionalProperties of a kind": ({**OBJECT, "additionalProperties": INTEGER}, {**OBJECT, "additionalProperties": NUMBER}),
+    "properties": ({**OBJECT, "properties": {"a": STRING, "b": {**INTEGER, "minimum": 0}}}, OBJECT),
+    "properties: one less": ({**CLOSED, "properties": {"a": STRING}}, CLOSED),
+    "minProperties": ({**OBJECT, "minProperties": 2}, OBJECT),
+    "maxProperties": ({**OBJECT, "maxProperties": 2}, {**OBJECT, "maxProperties": 3}),
+    "propertyNames": ({"type": "object", "propertyNames": {"pattern": "^[a-z]+$"}}, {"type": "object"}),
+    "patternProperties": (
+        {"type": "object", "patternProperties": {"^x": INTEGER}}, {"type": "object", "patternProperties": {"^x": NUMBER}}
+    ),
+    "dependentRequired": ({**OBJECT, "dependentRequired": {"a": ["b"]}}, OBJECT),
+    "anyOf": ({"anyOf": [STRING, INTEGER]}, {"anyOf": [STRING, INTEGER, {"type": "null"}]}),
+    "anyOf within": ({"anyOf": [{**STRING, "maxLength": 3}, INTEGER]}, {"anyOf": [STRING, INTEGER]}),
+    "oneOf": ({"oneOf": [STRING, INTEGER]}, {"oneOf": [STRING, INTEGER, ARRAY]}),
+    "allOf": ({"allOf": [INTEGER, {"minimum": 5}]}, {"allOf": [INTEGER, {"minimum": 3}]}),
+    "not": ({**STRING, "not": {"const": "amber"}}, STRING),
+    "if": ({**INTEGER, "if": {"minimum": 5}, "then": {"maximum": 7}}, INTEGER),
+    "nothing": ({"not": {}}, STRING),
+}  # fmt: skip
+EQUAL = {
+    "order of an enum": ({"enum": ["a", "b"]}, {"enum": ["b", "a"]}),
+    "order of required": ({**OBJECT, "required": ["a", "b"]}, {**OBJECT, "required": ["b", "a"]}),
+    "one type in a list": (STRING, {"type": ["string"]}),
+    "a const and an enum of one": ({"const": "a"}, {"enum": ["a"]}),
+    "types and a union": ({"type": ["string", "null"]}, {"anyOf": [STRING, {"type": "null"}]}),
+    "the order of a union": ({"anyOf": [STRING, INTEGER]}, {"anyOf": [INTEGER, STRING]}),
+    "bounds of integers": ({**INTEGER, "exclusiveMinimum": 0}, {**INTEGER, "minimum": 1}),
+    "open, and said so": (OBJECT, {**OBJECT, "additionalProperties": True}),
+    "a limit that limits nothing": (STRING, {**STRING, "minLength": 0}),
+    "no items, and any items": ({"type": "array"}, {"type": "array", "items": {}}),
+    "all of one": ({"allOf": [INTEGER]}, INTEGER),
+    "words": (STRING, {**STRING, "description": "said", "title": "T"}),
+}  # fmt: skip
+PLACES = {
+    "a parameter": lambda node: {"p": node},
+    "in a list in a record": lambda node: {
+        "p": {"type": "object", "properties": {"q": {"type": "array", "items": node}}, "required": ["q"]}
+    },
+    "in a map in a union in a list": lambda node: {
+        "p": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": node}]},
+        }
+    },
+}
+
+
+def a_tool(properties: dict[str, Any], definitions: Any = None, **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": ["p"], "additionalProperties": False}
+    if definitions:
+        schema["$defs"] = definitions
+    return {"name": "work", "description": "Work.", "inputSchema": schema, **more}
+
+
+def tools_of(*definitions: dict[str, Any]) -> Registry:
+    return Registry([Tool.from_definition(one, coerce=False) for one in definitions])
+
+
+def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
+    """By the live tools, and by the two contracts alone: with one outcome."""
+    old, new = contract_of(tools_of(before)), tools_of(after)
+    live, dead = diff(new, old), compared(old, contract_of(new))
+    assert [(one.kind, one.level, one.path) for one in live.changes] == [
+        (one.kind, one.level, one.path) for one in dead.changes
+    ]
+    return list(live.changes)
+
+
+def check_witness(change: Change, before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert change.witness is not None
+    assert Draft202012Validator(before["inputSchema"]).is_valid(change.witness)
+    assert not Draft202012Validator(after["inputSchema"]).is_valid(change.witness)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("keyword", NARROWER)
+def test_what_is_narrower_breaks_and_what_is_wider_does_not(keyword, place):
+    narrow, wide = (a_tool(PLACES[place](node)) for node in NARROWER[keyword])
+    found = changes(wide, narrow)
+    assert {one.level for one in found} == {"breaking"}, found
+    for one in found:
+        check_witness(one, wide, narrow)
+    wider = changes(narrow, wide)
+    assert not [one for one in wider if one.level == "breaking"]
+    if keyword not in ("not", "if", "contains", "nothing", "dependentRequired", "pattern", "patternProperties"):
+        assert {one.level for one in wider} == {"compatible"}, wider
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", EQUAL)
+def test_an_equal_rewriting_breaks_nothing(name, place):
+    one, other = (a_tool(PLACES[place](node)) for node in EQUAL[name])
+    for found in (changes(one, other), changes(other, one)):
+        assert {each.level for each in found} <= {"compatible", "behaviour"}, found
+        assert not [each for each in found if each.level == "behaviour" and each.kind not in ("description", "title")]
+
+
+@settings(max_examples=400, deadline=None)
+@given(wide=SCHEMAS, narrow=SCHEMAS, value=VALUES)
+def test_what_is_proved_to_be_included_is(wide, narrow, value):
+    def admits(schema: Any, one: Any) -> bool:
+        return Draft202012Validator(schema).is_valid(one)
+
+    roots = [{"$defs": {"x": STRING, "y": {"type": "array", "items": {"$ref": "#/$defs/y"}}}}] * 2
+    if Proof(*roots, admits).includes(wide, narrow) and isinstance(narrow, dict) and isinstance(wide, dict):
+        whole_narrow, whole_wide = {**narrow, **roots[0]}, {**wide, **roots[0]}
+        if Draft202012Validator(whole_narrow).is_valid(value):
+            assert Draft202012Validator(whole_wide).is_valid(value)
+
+
+# --- tools --------------------------------------------------------------------------------------------------------
+
+
+class Line(BaseModel):
+    sku: str
+    quantity: Annotated[int, Field(ge=1, le=10)] = 1
+
+
+def before() -> Registry:
+    @tool(effects=["write"])
+    def order(customer: str, lines: list[Line], how: Literal["post", "van"] = "post", days: int = 1) -> str:
+        """Order goods."""
+        return customer
+
+    @tool
+    def fetch_page(url: str) -> str:
+        """Fetch a page."""
+        return url
+
+    return Registry([order, fetch_page])
+
+
+def levels(found: Any) -> dict[tuple[str, str, str], str]:
+    return {(one.tool, one.path, one.kind): one.level for one in found.changes}
+
+
+def test_the_same_tools_have_not_changed():
+    found = diff(before(), contract_of(before(), ["openai", "anthropic"]))
+    assert not found
+    assert str(found) == "nothing has changed"
+
+
+def test_what_happens_to_tools_and_parameters():
+    @tool(effects=["destructive"])
+    def order(
+        customer: str, lines: list[Line], how: Literal["post"] = "post", num_days: int = 1, note: str = "none"
+    ) -> int:
+        """Order some goods."""
+        return 1
+
+    @tool
+    def fetch_pages(url: str) -> str:
+        """Fetch a page."""
+        return url
+
+    @tool
+    def ping() -> str:
+        """Ping."""
+        return ""
+
+    found = diff(Registry([ping, fetch_pages, order]), contract_of(before(), ["openai", "anthropic"]))
+    assert levels(found) == {
+        ("order", "how", "enum"): "breaking",
+        ("order", "days", "parameter_renamed"): "breaking",
+        ("order", "note", "parameter_added"): "compatible",
+        ("order", "", "description"): "behaviour",
+        ("order", "", "effects"): "behaviour",
+        ("order", "", "output"): "behaviour",
+        ("fetch_page", "", "tool_renamed"): "breaking",
+        ("ping", "", "tool_added"): "compatible",
+    }
+    [renamed] = [one for one in found.changes if one.kind == "parameter_renamed"]
+    assert (renamed.before, renamed.after) == ("days", "num_days")
+    assert "days" in renamed.witness
+    assert all(one.providers == ("openai", "anthropic") for one in found.changes if one.tool == "order")
+    for one in found.changes:
+        if one.level == "breaking" and one.tool == "order":
+            assert before()["order"].call(one.witness) == one.witness["customer"]
+            with pytest.raises(Exception, match="invalid"):
+                Registry([order])["order"].call(one.witness)
+
+
+def test_order_is_behaviour():
+    @tool
+    def order(lines: list[Line], customer: str, days: int = 1, how: Literal["van", "post"] = "post") -> str:
+        """Order goods."""
+        return customer
+
+    old = before()
+    found = diff(Registry([old["fetch_page"], tool(effects=["write"])(order)]), contract_of(old))
+    assert {one.level for one in found.changes} == {"behaviour"}
+    assert {(one.tool, one.kind) for one in found.changes} == {("", "order"), ("order", "order")}
+
+
+def test_what_is_coerced_now_is_no_breaking():
+    """The function gets something else."""
+
+    def then(amount: int, note: str | None = None) -> str:
+        """Pay."""
+
+    def now(amount: int, note: str = "none") -> str:
+        """Pay."""
+
+    found = diff(
+        Registry([tool(now, name="pay") if False else tool(name="pay")(now)]),
+        contract_of(Registry([tool(name="pay")(then)])),
+    )
+    assert levels(found)[("pay", "note", "type")] == "behaviour"
+    [changed] = [one for one in found.changes if one.kind == "type"]
+    assert changed.witness["note"] is None
+
+
+def test_a_tool_that_is_gone_breaks_its_calls():
+    found = diff(Registry([before()["order"]]), contract_of(before()))
+    assert levels(found) == {("fetch_page", "", "tool_removed"): "breaking"}
+    assert set(found.changes[0].witness) == {"url"}
+    assert found.is_breaking
+
+
+def test_what_only_a_provider_is_sent_otherwise_is_said():
+    old = contract_of(before(), ["openai"])
+    other = {name: one._replace(fingerprints={"openai": "another"}) for name, one in old.tools.items()}
+    found = compared(Contract(other, old.providers), old)
+    assert [(one.kind, one.level, one.providers) for one in found.changes] == [("sent", "behaviour", ("openai",))] * 2
+
+
+def test_a_parameter_that_is_called_as_a_keyword_is_one():
+    """Its changes are not taken for words."""
+    narrow, wide = a_tool({"p": STRING, "title": {**STRING, "maxLength": 2}}), a_tool({"p": STRING, "title": STRING})
+    [found] = changes(wide, narrow)
+    assert (found.path, found.kind, found.level) == ("title", "maxLength", "breaking")
+    [found] = changes(a_tool({"p": STRING, "description": STRING}), a_tool({"p": STRING, "description": INTEGER}))
+    assert (found.path, found.level) == ("description", "breaking")
+
+
+def test_definitions_that_contain_themselves():
+    def node(value: Any) -> dict[str, Any]:
+        inner = {"type": "object", "properties": {"v": value, "next": {"$ref": "#/$defs/N"}}, "required": ["v"]}
+        return a_tool({"p": {"$ref": "#/$defs/N"}}, {"N": inner})
+
+    [found] = changes(node(INTEGER), node({**INTEGER, "maximum": 3}))
+    assert (found.kind, found.level, found.path) == ("maximum", "breaking", "p.v")
+    check_witness(found, node(INTEGER), node({**INTEGER, "maximum": 3}))
+    assert [one.level for one in changes(node({**INTEGER, "maximum": 3}), node(INTEGER))] == ["compatible"]
+    renamed = json.loads(json.dumps(node(INTEGER)).replace("$defs/N", "$defs/M").replace('"N"', '"M"'))
+    assert changes(node(INTEGER), renamed) == []
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_comes_again_as_it_was(tmp_path):
+    contract = contract_of(before(), ["openai", "mcp"])
+    path = tmp_path / "tools.lock.json"
+    path.write_text(written_lock(contract), encoding="utf-8")
+    assert read_lock(path) == contract
+    assert written_lock(read_lock(path)) == written_lock(contract)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "toolshape lock writes it"),
+        ("{", "is no lock file"),
+        ('{"version": 2}', "is of version 2"),
+        ('{"version": 1, "tools": {"a": {}}, "providers": []}', "is no lock file"),
+        ("[]", "is no lock file"),
+    ],
+)
+def test_what_is_no_lock_is_refused(content, said, tmp_path):
+    path = tmp_path / "tools.lock.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        read_lock(path)
+
+
+def test_a_hundred_tools_take_less_than_a_second_and_time_grows_with_them():
+    """Twice as many take about twice as long."""
+
+    def many(count: int, most: int) -> Registry:
+        def made(number: int) -> Any:
+            def work(a: Annotated[int, Field(le=most)], b: list[Line], c: Literal["x", "y"] = "x") -> str:
+                """Work."""
+
+            return tool(name=f"work_{number}")(work)
+
+        return Registry([made(number) for number in range(count)])
+
+    old, new = contract_of(many(100, 10)), many(100, 5)
+    began = time.perf_counter()
+    found = diff(new, old)
+    assert time.perf_counter() - began < 5  # a second, on a machine that does nothing else
+    assert [one.level for one in found.changes] == ["breaking"] * 100
+
+
+def test_a_lock_is_the_same_on_every_python():
+    """Its bytes stand in a file; ``TOOLSHAPE_UPDATE=1 pytest`` writes them, where a change is meant."""
+    assert_contract(before(), LOCK, providers=["openai", "anthropic", "gemini", "mcp"])
+    assert LOCK.read_text(encoding="utf-8") == written_lock(contract_of(before(), read_lock(LOCK).providers))
+
+
+# --- in tests, at the command line, for code hosts ----------------------------------------------------------------
+
+SHOP = """
+from typing import Literal
+from toolshape import Registry, tool
+
+@tool
+def order(customer: str, how: Literal["post", "van"] = "post") -> str:
+    "Order."
+    return customer
+
+tools = Registry([order])
+"""
+TEST = """
+from pathlib import Path
+from shop import tools
+from toolshape.contract import assert_contract
+
+def test_contract():
+    assert_contract(tools, Path(__file__).parent / "tools.lock.json", providers=["openai"])
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    return tmp_path
+
+
+def narrowed(place):
+    (place / "shop.py").write_text(
+        SHOP.replace('"post", "van"', '"post"').replace("Order.", "Order it."), encoding="utf-8"
+    )
+
+
+def run(place, *arguments):
+    given = [sys.executable, "-m", *arguments]
+    return subprocess.run(given, cwd=place, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_in_a_test(shop):
+    """The first time it is written; a change fails with what breaks, until it is written anew."""
+    (shop / "test_shop.py").write_text(TEST, encoding="utf-8")
+    options = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(shop)]
+    assert run(shop, *options).returncode == 0
+    assert read_lock(shop / "tools.lock.json").providers == ("openai",)
+    narrowed(shop)
+    failed = run(shop, *options)
+    assert failed.returncode == 1
+    assert "breaking: order.how: enum" in failed.stdout
+    assert "refused now" in failed.stdout
+    assert run(shop, *options, "--toolshape-update").returncode == 0
+    assert run(shop, *options).returncode == 0
+
+
+def test_at_the_command_line(shop):
+    locked = run(shop, "toolshape", "lock", "shop:tools", "--to", "openai", "--to", "mcp")
+    assert (locked.returncode, locked.stdout) == (0, "tools.lock.json: 1 tool\n")
+    same = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json")
+    assert (same.returncode, same.stdout) == (0, "nothing has changed\n")
+    recorded = (
+        "from shop import tools\nfrom toolshape.trace import record\ntools.around(record('calls.jsonl', keep='all'))\n"
+    )
+    for how in ("post", "van", "van"):
+        function = {"name": "order", "arguments": json.dumps({"customer": "a", "how": how})}
+        call = {"id": "1", "type": "function", "function": function}
+        body = {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
+        recorded += f"tools.dispatch({body!r}, provider='openai')\n"
+    (shop / "record.py").write_text(recorded, encoding="utf-8")
+    assert run(shop, "record").returncode == 0
+    narrowed(shop)
+    found = run(
+        shop,
+        "toolshape",
+        "diff",
+        "shop:tools",
+        "--against",
+        "tools.lock.json",
+        "--sarif",
+        "o.sarif",
+        "--calls",
+        "calls.jsonl",
+    )
+    assert found.returncode == 1, found.stderr
+    assert found.stdout.splitlines()[-2:] == ["1 breaking, 1 behaviour", "2 of 3 recorded calls break: 2 of order"]
+    [first, second] = json.loads(
+        run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
+    )
+    assert (first["kind"], first["level"], first["witness"]["how"]) == ("enum", "breaking", "van")
+    assert (second["kind"], second["providers"]) == ("description", ["openai", "mcp"])
+    sarif = json.loads((shop / "o.sarif").read_text(encoding="utf-8"))
+    [result, _] = sarif["runs"][0]["results"]
+    assert (sarif["version"], result["level"], result["ruleId"]) == ("2.1.0", "error", "enum")
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("shop.py", 5)
+    rules = sarif["runs"][0]["tool"]["driver"]["rules"]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in sarif["runs"][0]["results"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["diff", "shop:tools"], "say --to PROVIDER, or --against"),
+        (["diff", "shop:tools", "--against", "nothing.json"], "toolshape lock writes it"),
+        (["lock", "shop:tools", "--to", "opneai"], "openai"),
+    ],
+)
+def test_a_wrong_command_is_said(shop, arguments, said):
+    done = run(shop, "toolshape", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+# --- what tools cost ----------------------------------------------------------------------------------------------
+
+
+class Counting:
+    """Counts characters, as a client of each SDK would count tokens."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.messages = self.responses = self.input_tokens = self
+
+    def __call__(self, **request: Any) -> Any:
+        self.asked.append(request)
+        return type("Counted", (), {"input_tokens": 10 + sum(len(json.dumps(one)) for one in request.get("tools", ()))})
+
+
+def test_the_parts_of_a_bill_add_up():
+    found = bill(before().bind("openai"), "gpt-5.5")
+    assert [one.tool for one in found.costs] == ["order", "fetch_page"]
+    for one in found.costs:
+        assert sum(one.parts.values()) == one.characters
+        assert one.tokens is None
+    assert sum(one.share for one in found.costs) == pytest.approx(1)
+    assert found.characters == sum(one.characters for one in found.costs)
+    assert str(found).splitlines()[0].split() == ["tool", "tokens", "characters", "share"]
+
+
+@pytest.mark.parametrize("provider", ["openai-responses", "anthropic"])
+def test_a_client_counts_with_and_without_each_tool(provider):
+    counting = Counting()
+    client = type("Client", (), {})()
+    if provider == "anthropic":
+        client.messages = type("Messages", (), {"count_tokens": staticmethod(counting)})
+    else:
+        inner = type("Tokens", (), {"count": staticmethod(counting)})
+        client.responses = type("Responses", (), {"input_tokens": inner})
+    bound = before().bind(provider)
+    found = bill(bound, "a-model", client)
+    sizes = {entry["name"]: len(json.dumps(entry)) for entry in bound.export()}
+    assert {one.tool: one.tokens for one in found.costs} == sizes
+    assert found.tokens == sum(sizes.values())
+    assert len(counting.asked) == 4
+    assert all(one["model"] == "a-model" for one in counting.asked)
+
+
+def test_a_function_counts_too_and_nothing_else_does():
+    found = bill(before().bind("openai"), "m", lambda request: 7 * len(request.get("tools", ())))
+    assert [one.tokens for one in found.costs] == [7, 7]
+    with pytest.raises(UsageError, match="count= is a client"):
+        bill(before().bind("openai"), "m", 5)

@@ -1,0 +1,75 @@
+"""``toolshape lock`` and ``toolshape bill``; and ``toolshape diff --against``, which ``toolshape.cli`` passes on."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolshape.commands.output import say
+from toolshape.targets import load, registry_of
+from toolshape.trace import replay
+
+__all__ = ["against", "billing", "locking"]
+
+_to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
+
+
+@click.command("lock")
+@click.argument("target")
+@_to
+@click.option(
+    "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
+)
+def locking(target: str, to: tuple[str, ...], output: Path) -> None:
+    """Write what the tools of TARGET are into a lock file, with fingerprints of what each provider is sent."""
+    from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
+
+    tools = registry_of(target)
+    output.write_text(written_lock(contract_of(tools, to)), encoding="utf-8")
+    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+
+
+@click.command("bill")
+@click.argument("target")
+@click.option("--to", "to", required=True, metavar="PROVIDER", help="The provider.")
+@click.option("--model", default="", help="The model, for who counts.")
+@click.option("--count", "counter", metavar="MODULE:NAME", help="A client that counts, or a function that makes one.")
+def billing(target: str, to: str, model: str, counter: str | None) -> None:
+    """Print what each tool of TARGET costs in each request: characters, and tokens where a client counts them."""
+    from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
+
+    given: Any = None if counter is None else load(counter)
+    code = getattr(given, "__code__", None)
+    count = given() if code is not None and not code.co_argcount else given
+    click.echo(str(bill_of(registry_of(target).bind(to), model, count)))
+
+
+def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
+    """Compare the tools of a target with a lock file; exits with 1 where a call breaks, or may."""
+    from toolshape.contract import diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
+
+    tools = registry_of(target)
+    found = diff(tools, read_lock(lock))
+    if sarif is not None:
+        sarif.write_text(to_sarif(found, tools, str(lock)), encoding="utf-8")
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        for change in found.changes:
+            say(str(change), style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
+        say(str(found).splitlines()[-1], style="red" if found.is_breaking else "green")
+        if calls is not None:
+            say(_broken(calls, target))
+    if found.is_breaking:
+        raise SystemExit(1)
+
+
+def _broken(calls: Path, target: str) -> str:
+    """How many recorded calls break, by tool."""
+    replayed = replay(calls, target)
+    by_tool: dict[str, int] = {}
+    for one in replayed.regressions:
+        by_tool[one.tool] = by_tool.get(one.tool, 0) + 1
+    named = ", ".join(f"{count} of {tool}" for tool, count in sorted(by_tool.items()) if tool)
+    total = sum(by_tool.values())
+    return f"{total} of {replayed.calls} recorded calls break{f': {named}' if named else ''}"

@@ -1,0 +1,25 @@
+"""The contract of tools: what a model may call, locked in a file, and what of it has changed. Needs the extra ``schema``."""
+
+from toolshape.contract.asserting import ContractError, assert_contract
+from toolshape.contract.compare import Change, Diff, compared, diff
+from toolshape.contract.costs import Bill, Cost, bill
+from toolshape.contract.lock import Contract, Locked, contract_of, read_lock, written_lock
+from toolshape.contract.sarif import to_sarif
+
+__all__ = [
+    "Bill",
+    "Change",
+    "Contract",
+    "ContractError",
+    "Cost",
+    "Diff",
+    "Locked",
+    "assert_contract",
+    "bill",
+    "compared",
+    "contract_of",
+    "diff",
+    "read_lock",
+    "to_sarif",
+    "written_lock",
+]

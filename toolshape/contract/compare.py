@@ -1,0 +1,254 @@
+"""Two contracts in; what has changed between them, and what each change breaks, with a call that shows it, out."""
+
+import functools
+import itertools
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from referencing.exceptions import Unresolvable
+
+from toolshape.bound import handlers_of
+from toolshape.calls import JsonObject, JsonSchema, shortened
+from toolshape.contract.differences import Step, differences
+from toolshape.contract.inclusion import Proof
+from toolshape.contract.lock import Contract, Locked, contract_of
+from toolshape.contract.renaming import Renaming, renamed_tools, with_renamings
+from toolshape.contract.witness import candidates
+from toolshape.definitions.jsonschema_keywords import Validator, references_checked_once
+from toolshape.errors import CallError
+from toolshape.registry import Registry
+from toolshape.testing.fake.generate import generated
+from toolshape.validation.faults import path_of
+
+__all__ = ["Change", "Diff", "Level", "Refuses", "compared", "diff"]
+
+Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
+LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
+Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
+"""The paths at which arguments are refused; none where they are taken."""
+_WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
+_MOST_TRIED, _SEEDS = 4_000, 4
+
+
+class Change(NamedTuple):
+    """One thing that has changed of a tool.
+
+    ``kind`` is the keyword of JSON Schema, or what happened: ``tool_added``, ``tool_removed``, ``tool_renamed``,
+    ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``title``, ``order``,
+    ``examples``, ``effects``, ``output``, ``sent``. ``level``: ``breaking``, where a call that was taken is refused, as
+    ``witness`` is; ``unknown``, where neither that nor the contrary is certain; ``behaviour``, where a model reads
+    something else, or a function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are those that are sent something else.
+    """
+
+    kind: str
+    level: Level
+    tool: str
+    path: str
+    before: Any
+    after: Any
+    witness: JsonObject | None = None
+    providers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
+        said = f"{shortened(self.before, is_json=True)} -> {shortened(self.after, is_json=True)}"
+        what = "refused now" if self.level == "breaking" else "coerced now"
+        shown = "" if self.witness is None else f"; {what}: {shortened(self.witness, is_json=True)}"
+        return f"{self.level}: {place}: {self.kind.replace('_', ' ')}: {said}{shown}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diff:
+    """What has changed of tools, in the order of levels: what breaks calls first. ``str()`` is a line for each change."""
+
+    changes: tuple[Change, ...]
+
+    def of(self, level: Level) -> tuple[Change, ...]:
+        """The changes of a level."""
+        return tuple(one for one in self.changes if one.level == level)
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether a call that was taken is refused, or may be."""
+        return bool(self.of("breaking") or self.of("unknown"))
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{len(self.of(level))} {level}" for level in LEVELS if self.of(level))
+        return "\n".join([*map(str, self.changes), counts or "nothing has changed"])
+
+    def to_json(self) -> str:
+        """The changes as JSON: a list of objects."""
+        return json.dumps([one._asdict() for one in self.changes], indent=2, default=str)
+
+
+def diff(tools: Registry, old: Contract) -> Diff:
+    """Compare tools with what they were.
+
+    Args:
+        tools: The tools now. They are asked whether they refuse a call, coercions included.
+        old: What they were, as by ``read_lock``.
+
+    Raises:
+        ExportError: A provider that they were locked for is not there, or cannot be sent one of them now.
+    """
+    bound = tools.bind("json-schema", strict=False)
+    handlers = handlers_of(bound)
+
+    def refuses(name: str) -> Refuses:
+        def asked(arguments: JsonObject) -> Collection[str]:
+            handler = handlers.find(wire[name])
+            try:
+                if handler is not None:
+                    handler.validate(arguments)
+            except CallError as error:
+                return [one.path for one in error.problems] or [""]
+            except Exception:  # a user validator may raise anything, which refuses the call
+                return [""]
+            return ()
+
+        return asked
+
+    wire = {name: sent for sent, name in bound.names_by_wire_name().items()}
+    return compared(old, contract_of(tools, old.providers), {name: refuses(name) for name in wire})
+
+
+def compared(old: Contract, new: Contract, refuses: Mapping[str, Refuses] | None = None) -> Diff:
+    """Compare two contracts.
+
+    Args:
+        old: What tools were.
+        new: What they are.
+        refuses: By the name of a tool that is there now, where it refuses arguments; by default its schema says.
+    """
+    asked = refuses or {}
+    renamed = renamed_tools([one for one in old.tools.values() if one.name not in new.tools],
+                       [one for one in new.tools.values() if one.name not in old.tools])  # fmt: skip
+    found: list[Change] = []
+    for before in old.tools.values():
+        after = new.tools.get(renamed.get(before.name, before.name))
+        if after is None:
+            found.append(Change("tool_removed", "breaking", before.name, "", before.name, None, _some_call(before)))
+            continue
+        providers = _other_providers(before, after)
+        if after.name != before.name:
+            names = before.name, after.name
+            found.append(Change("tool_renamed", "breaking", before.name, "", *names, _some_call(before), providers))
+        found += _of_tool(before, after, providers, asked.get(after.name))
+    added = [name for name in new.tools if name not in old.tools and name not in renamed.values()]
+    found += [Change("tool_added", "compatible", name, "", None, name) for name in added]
+    kept = [name for name in old.tools if name in new.tools]
+    if kept != [name for name in new.tools if name in old.tools]:
+        found.append(Change("order", "behaviour", "", "", list(old.tools), list(new.tools)))
+    return Diff(changes=tuple(sorted(found, key=lambda one: LEVELS.index(one.level))))
+
+
+def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:
+    return tuple(name for name, sent in before.fingerprints.items() if after.fingerprints.get(name, sent) != sent)
+
+
+def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None) -> Iterator[Change]:
+    name = before.name
+    count = 0
+    for kind in ("title", "description", "effects", "examples", "output"):
+        values = getattr(before, kind), getattr(after, kind)
+        if values[0] != values[1]:
+            count += 1
+            yield Change(kind, "behaviour", name, "", *values, None, providers)
+    if before.parameters != after.parameters:
+        steps = with_renamings(differences(before.parameters, after.parameters))
+        for step in steps:
+            count += 1
+            yield _change(step, before, after, providers, refuses)
+    if providers and not count and before.name == after.name:
+        yield Change(
+            "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
+        )
+
+
+_KINDS = {"removed": "parameter_removed", "added": "parameter_added"}
+
+
+def _change(
+    step: Step | Renaming, before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+) -> Change:
+    if isinstance(step, Renaming):
+        level, witness = _judged(step.removed, before.parameters, after.parameters, refuses)
+        names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
+        return Change("parameter_renamed", level, before.name, step.removed.path, *names, witness, providers)
+    kind = _KINDS.get(step.keyword, step.keyword)
+    if step.alone is None or step.keyword in _WORDS:
+        return Change(kind, "behaviour", before.name, step.path, step.before, step.after, None, providers)
+    level, witness = _judged(step, before.parameters, after.parameters, refuses)
+    return Change(kind, level, before.name, step.path, step.before, step.after, witness, providers)
+
+
+def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
+    """Whether a difference breaks calls: a call that the old schema takes, and that with this difference alone does not."""
+    alone = step.alone or {}
+    if Proof(alone, old, _admits).includes(alone, old):
+        return "compatible", None
+    admits_old, admits_alone = _checker(json.dumps(old, sort_keys=True)), _checker(json.dumps(alone, sort_keys=True))
+    refused_at = refuses or functools.partial(_refused_by, json.dumps(new, sort_keys=True))
+    taken = None
+    tried = (candidates(old, alone, old, alone, random.Random(seed)) for seed in range(_SEEDS))  # noqa: S311 - no secret
+    for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
+        if not isinstance(value, dict) or admits_alone(value) or not admits_old(value):
+            continue
+        paths = refused_at(value)
+        if any(_is_about(path, step.path) for path in paths):
+            return "breaking", value
+        taken = taken if paths else value
+    return ("unknown", None) if taken is None else ("behaviour", taken)  # coerced: the function gets something else
+
+
+def _is_about(path: str, place: str) -> bool:
+    """Whether what is wrong at a path may be so for what has changed at a place."""
+    steps = zip(_steps(path), _steps(place), strict=False)
+    return all(there in (one, "{}") for one, there in steps)
+
+
+def _steps(path: str) -> list[str]:
+    """The names and numbers on a path: ``[]`` for any item, ``{}`` for any name."""
+    found = re.findall(r"\[\d*\]|\{\}|[^.\[\]{}]+", path.partition(" (")[0])
+    return ["[]" if step.startswith("[") else step for step in found]
+
+
+def _refused_by(text: str, value: JsonObject) -> list[str]:
+    with references_checked_once():
+        return [path_of(tuple(error.absolute_path)) for error in _validator(text).iter_errors(value)]
+
+
+@cache
+def _validator(text: str) -> Any:
+    return Validator(json.loads(text))
+
+
+def _checker(text: str) -> Callable[[Any], bool]:
+    validator = _validator(text)
+
+    def admits(value: Any) -> bool:
+        try:
+            with references_checked_once():
+                return bool(validator.is_valid(value))
+        except (RecursionError, Unresolvable):  # it cannot be followed to its end
+            return False
+
+    return admits
+
+
+def _admits(schema: Any, value: Any) -> bool:
+    return _checker(json.dumps(schema, sort_keys=True))(value)
+
+
+def _some_call(tool: Locked) -> JsonObject:
+    made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
+    return made if isinstance(made, dict) else {}

@@ -1,0 +1,253 @@
+"""Two schemas in; whether it is certain that one admits every value that the other does, out.
+
+Sound, and not complete: ``False`` says that it was not proved.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from toolshape.calls import JsonSchema
+from toolshape.schema.references import at_pointer
+from toolshape.schema.union_branches import are_disjoint
+
+__all__ = ["ANNOTATIONS", "Admits", "Proof"]
+
+Admits: TypeAlias = Callable[[Any, Any], bool]
+"""Whether a schema admits a value."""
+ANNOTATIONS = frozenset(
+    {"$comment", "$defs", "$id", "$schema", "default", "definitions", "deprecated", "description", "examples", "readOnly",
+     "title", "writeOnly"}
+)  # fmt: skip
+"""Keywords that admit and refuse nothing."""
+_DEEPEST = 60
+_TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+_APPLY: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType", "contentSchema"}),
+    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"}),
+    "array": frozenset(
+        {"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"}
+    ),
+    "object": frozenset(
+        {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
+         "maxProperties", "dependentRequired", "dependentSchemas"}
+    ),
+}  # fmt: skip
+_OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "enum", "type"})
+_KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
+
+
+class Proof:
+    """Proves that schemas under one root admit what schemas under another do."""
+
+    def __init__(self, wide_root: Any, narrow_root: Any, admits: Admits) -> None:
+        self._wide_root = wide_root
+        self._narrow_root = narrow_root
+        self._admits = admits
+        self._assumed: frozenset[tuple[str, str]] = frozenset()
+        self._depth = 0
+
+    def includes(self, wide: Any, narrow: Any) -> bool:
+        """Whether every value that ``narrow`` admits is one that ``wide`` does."""
+        if wide is True or wide == {} or narrow is False:
+            return True
+        if not (isinstance(wide, dict) and isinstance(narrow, (dict, bool))) or self._depth > _DEEPEST:
+            return False
+        wide, narrow = _stripped(wide), _stripped(narrow if isinstance(narrow, dict) else {})
+        pair = str(wide.get("$ref", "")), str(narrow.get("$ref", ""))
+        is_pair = len(wide) == len(narrow) == 1 and all(pair)
+        if is_pair and pair in self._assumed:
+            return True  # a value is finite: what holds at each step holds for all of it
+        self._assumed |= {pair} if is_pair else frozenset()
+        self._depth += 1
+        try:
+            return not wide or self._followed(wide, narrow)
+        finally:
+            self._depth -= 1
+            self._assumed -= {pair} if is_pair else frozenset()
+
+    def _followed(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        if "$ref" in wide:
+            return self._includes_all(wide, [at_pointer(self._wide_root, wide["$ref"])], "$ref", narrow)
+        if "$ref" in narrow:
+            return self._by_parts(wide, narrow, "$ref", [at_pointer(self._narrow_root, narrow["$ref"])])
+        return self._of_values(wide, narrow)
+
+    def _includes_all(self, wide: JsonSchema, parts: list[Any], keyword: str, narrow: JsonSchema) -> bool:
+        rest = {key: value for key, value in wide.items() if key != keyword}
+        return all(self.includes(part, narrow) for part in (rest, *parts))
+
+    def _by_parts(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
+        """What all of some parts admit is in ``wide`` if what one of them admits is."""
+        rest = {key: value for key, value in narrow.items() if key != keyword}
+        if any(self.includes(wide, part) for part in (rest, *parts)):
+            return True
+        merged = rest
+        for part in parts:
+            if not isinstance(part, dict) or (merged.keys() & part.keys() - ANNOTATIONS):
+                return False
+            merged = {**part, **merged}
+        return merged != narrow and self.includes(wide, merged)
+
+    def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - a line a keyword
+        listed = _listed(narrow)
+        if listed is not None:
+            whole = {**wide, "$defs": self._wide_root.get("$defs", {})} if isinstance(self._wide_root, dict) else wide
+            return all(self._admits(whole, value) for value in listed)
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in narrow:
+                return all(self._by_parts(wide, narrow, keyword, [branch]) for branch in narrow[keyword])
+        if "allOf" in narrow:
+            return self._by_parts(wide, narrow, "allOf", narrow["allOf"])
+        if "allOf" in wide:
+            return self._includes_all(wide, wide["allOf"], "allOf", narrow)
+        kinds = _kinds(narrow)
+        if len(kinds) > 1:
+            return all(self.includes(wide, {**narrow, "type": kind}) for kind in kinds)
+        if "anyOf" in wide or "oneOf" in wide:
+            return self._one_branch(wide, narrow)
+        if "enum" in wide or "const" in wide:
+            return False
+        return kinds[0] in _wider(wide) and self._of_kind(kinds[0], wide, narrow)
+
+    def _one_branch(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        keyword = "anyOf" if "anyOf" in wide else "oneOf"
+        rest = {key: value for key, value in wide.items() if key != keyword}
+        branches = wide[keyword]
+        for at, branch in enumerate(branches):
+            if self.includes(branch, narrow) and self.includes(rest, narrow):
+                others = [*branches[:at], *branches[at + 1 :]] if keyword == "oneOf" else []
+                if all(are_disjoint(self._open(one), narrow, lambda node: node) for one in others):
+                    return True
+        return False
+
+    def _open(self, node: Any) -> Any:
+        return at_pointer(self._wide_root, node["$ref"]) if isinstance(node, dict) and "$ref" in node else node
+
+    def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        said = "number" if kind == "integer" else kind
+        for keyword in wide.keys() - _OF_ANY:
+            if keyword not in _KNOWN and (keyword not in narrow or wide[keyword] != narrow[keyword]):
+                return False
+        match said:
+            case "string":
+                return _strings(wide, narrow)
+            case "number":
+                return _numbers(wide, narrow, is_integer=kind == "integer")
+            case "array":
+                return self._arrays(wide, narrow)
+            case "object":
+                return self._objects(wide, narrow)
+            case _:
+                return True
+
+    def _arrays(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        most = narrow.get("maxItems", math.inf)
+        if wide.get("minItems", 0) > narrow.get("minItems", 0) or wide.get("maxItems", math.inf) < most:
+            return False
+        if wide.get("uniqueItems") and not narrow.get("uniqueItems"):
+            return False
+        if any(wide.get(key) != narrow.get(key) for key in ("contains", "minContains", "maxContains") if key in wide):
+            return False
+        first_wide, first_narrow = wide.get("prefixItems", []), narrow.get("prefixItems", [])
+        for at in range(max(len(first_wide), len(first_narrow))):
+            if at >= most:
+                break
+            if not self.includes(_at(first_wide, at, wide), _at(first_narrow, at, narrow)):
+                return False
+        return most <= len(first_narrow) or self.includes(wide.get("items", True), narrow.get("items", True))
+
+    def _objects(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        required = set(narrow.get("required", ()))
+        if not set(wide.get("required", ())) <= required:
+            return False
+        least, most = max(narrow.get("minProperties", 0), len(required)), narrow.get("maxProperties", math.inf)
+        own = narrow.get("properties", {})
+        if narrow.get("additionalProperties") is False and not narrow.get("patternProperties"):
+            most = min(most, len(own))
+        if wide.get("minProperties", 0) > least or wide.get("maxProperties", math.inf) < most:
+            return False
+        exact = ("dependentRequired", "dependentSchemas", "patternProperties")
+        if any(wide.get(key, {}) != narrow.get(key, {}) for key in exact if key in wide or key == "patternProperties"):
+            return False
+        return self._names(wide, narrow) and self._fields(wide, narrow, own)
+
+    def _names(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        if "propertyNames" not in wide:
+            return True
+        if "propertyNames" in narrow:
+            return self.includes(wide["propertyNames"], narrow["propertyNames"])
+        only = list(narrow.get("properties", {})) if narrow.get("additionalProperties") is False else None
+        return only is not None and self.includes(wide["propertyNames"], {"enum": only})
+
+    def _fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
+        others_wide, others_narrow = wide.get("additionalProperties", True), narrow.get("additionalProperties", True)
+        for name in {**wide.get("properties", {}), **own}:
+            here = own.get(name, others_narrow)
+            if here is not False and not self.includes(wide.get("properties", {}).get(name, others_wide), here):
+                return False
+        return others_narrow is False or self.includes(others_wide, others_narrow)
+
+
+def _stripped(node: JsonSchema) -> JsonSchema:
+    return {key: value for key, value in node.items() if key not in ANNOTATIONS}
+
+
+def _listed(node: JsonSchema) -> list[Any] | None:
+    """The values of a schema that has few, one by one."""
+    if "const" in node:
+        return [node["const"]]
+    if "enum" in node:
+        return list(node["enum"])
+    few: dict[str, list[Any]] = {"boolean": [True, False], "null": [None]}
+    return few.get(node["type"]) if isinstance(node.get("type"), str) else None
+
+
+def _kinds(node: JsonSchema) -> list[str]:
+    given = node.get("type", [kind for kind in _TYPES if kind != "integer"])
+    return given if isinstance(given, list) else [given]
+
+
+def _wider(node: JsonSchema) -> set[str]:
+    kinds = set(_kinds(node))
+    return kinds | {"integer"} if "number" in kinds else kinds
+
+
+def _at(first: list[Any], number: int, node: JsonSchema) -> Any:
+    return first[number] if number < len(first) else node.get("items", True)
+
+
+def _same(wide: JsonSchema, narrow: JsonSchema, keywords: Iterator[str] | tuple[str, ...]) -> bool:
+    return all(wide[key] == narrow.get(key) for key in keywords if key in wide)
+
+
+def _strings(wide: JsonSchema, narrow: JsonSchema) -> bool:
+    lengths = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get("maxLength", math.inf) >= narrow.get(
+        "maxLength", math.inf
+    )
+    return lengths and _same(
+        wide, narrow, ("pattern", "format", "contentEncoding", "contentMediaType", "contentSchema")
+    )
+
+
+def _numbers(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
+    low, high = _range(narrow, is_integer=is_integer)
+    low_wide, high_wide = _range(wide, is_integer=is_integer)
+    step = wide.get("multipleOf")
+    own = narrow.get("multipleOf", 1 if is_integer else None)
+    divides = step is None or (own is not None and (own / step).is_integer() if step else False)
+    return low_wide <= low and high_wide >= high and divides and _same(wide, narrow, ("format",))
+
+
+def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tuple[float, int]]:
+    """The bounds, each with a place beside it for whether it is itself admitted."""
+    low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
+    high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
+    if is_integer:
+        low = (math.floor(low[0]) + 1, 0) if low[1] and math.isfinite(low[0]) else (_whole(low[0], math.ceil), 0)
+        high = (math.ceil(high[0]) - 1, 0) if high[1] and math.isfinite(high[0]) else (_whole(high[0], math.floor), 0)
+    return low, high
+
+
+def _whole(number: float, rounded: Callable[[float], int]) -> float:
+    return rounded(number) if math.isfinite(number) else number

@@ -1,0 +1,250 @@
+"""Two schemas in; values that the one admits, chosen so that the other refuses one of them if it refuses any, out."""
+
+import math
+import random
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from toolshape.calls import JsonObject, JsonSchema
+from toolshape.schema.references import at_pointer
+from toolshape.testing.fake.generate import generated
+
+__all__ = ["candidates"]
+
+_DEEPEST = 6
+_MOST_BELOW = 60  # values of one place
+_LONGEST = 2_000  # characters, or items, of a value that a limit asks for
+_TEXTS = ("", "a", "zz", "A b", "0", "-", "é", "x" * 300)
+_NUMBERS = (0, 1, -1, 2, 7, 10**6, -(10**6))
+_FRACTIONS = (0.5, -0.5, 1e-9)
+_OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
+
+
+def candidates(narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random) -> Iterator[Any]:
+    """Values of the schema that may be narrower, or may not be, for the ones of the other to be tried with.
+
+    Args:
+        narrow: The schema whose values are wanted; one in some is not admitted by it, and is to be left out.
+        wide: The schema that may refuse them.
+        narrow_root: Where the references of the first lead.
+        wide_root: Where those of the second do.
+        chance: What decides.
+    """
+    yield from _Candidates(narrow_root, wide_root, chance).of(narrow, wide, 0)
+
+
+class _Candidates:
+    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random) -> None:
+        self._narrow_root = narrow_root
+        self._wide_root = wide_root
+        self._chance = chance
+
+    def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
+        """Values of a node, the most telling first."""
+        if depth > _DEEPEST or narrow == wide:  # nothing differs here
+            yield self._any(narrow)
+            return
+        for one in self._branches(narrow, self._narrow_root):
+            if "const" in one:
+                yield one["const"]
+                continue
+            if "enum" in one:
+                yield from one["enum"]
+                continue
+            others = self._branches(wide, self._wide_root)
+            if one in others:
+                yield self._any(one)  # it is admitted as it is
+                continue
+            yield from _constants(one, wide)
+            for other in [each for each in others if {*_kinds(each)} & _wider(one)] or others:
+                for kind in _kinds(one):
+                    yield from islice(self._of_kind(kind, one, other, depth), _MOST_BELOW if depth else None)
+            yield self._any(one)
+
+    def _any(self, node: Any) -> Any:
+        return generated(_with_root(node, self._narrow_root), self._chance)
+
+    def _branches(self, node: Any, root: Any, depth: int = 0) -> list[JsonSchema]:
+        """A node without references and choices, one for each choice."""
+        if not isinstance(node, dict):
+            return [{}] if node is not False else []
+        if depth > _DEEPEST:
+            return [{}]
+        rest = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
+        found = [rest]
+        if isinstance(node.get("$ref"), str):
+            found = self._beside(found, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
+        for keyword in ("anyOf", "oneOf"):
+            if node.get(keyword):
+                inner = [each for one in node[keyword] for each in self._branches(one, root, depth + 1)]
+                found = self._beside(found, inner)
+        for one in node.get("allOf", ()):
+            found = self._beside(found, self._branches(one, root, depth + 1))
+        return found
+
+    def _beside(self, found: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
+        return [{**other, **one} for one in found for other in inner] or found
+
+    def _of_kind(self, kind: str, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
+        match kind:
+            case "null":
+                yield None
+            case "boolean":
+                yield from (True, False)
+            case "string":
+                yield from self._texts(narrow, wide)
+            case "integer" | "number":
+                yield from self._numbers(narrow, wide, is_integer=kind == "integer")
+            case "array":
+                yield from self._arrays(narrow, wide, depth)
+            case _:
+                yield from self._objects(narrow, wide, depth)
+
+    def _texts(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[Any]:
+        base = self._any({**narrow, "type": "string"})
+        yield base
+        if narrow.keys() & {"format", "pattern", "contentMediaType"}:
+            for _ in range(8):
+                yield self._any({**narrow, "type": "string"})
+        if "format" in narrow:
+            return  # what else such a text may be is not known
+        for length in _sizes(narrow, wide, "minLength", "maxLength"):
+            yield (base or "a") * length if len(base) == 1 else ((base or "ab") * (length + 1))[:length]
+        yield from _TEXTS
+        if "pattern" in wide:
+            yield from (self._any({"type": "string", "pattern": wide["pattern"]}), f"{base}!", f"!{base}")
+
+    def _numbers(self, narrow: JsonSchema, wide: JsonSchema, *, is_integer: bool) -> Iterator[Any]:
+        yield self._any({**narrow, "type": "integer" if is_integer else "number"})
+        bounds = [
+            node[key]
+            for node in (wide, narrow)
+            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+            if isinstance(node.get(key), (int, float))
+        ]
+        steps = [node["multipleOf"] for node in (narrow, wide) if node.get("multipleOf")]
+        around = [bound + step for bound in bounds for step in (0, -1, 1)]
+        if not is_integer:
+            around += [bound + step for bound in bounds for step in (-0.5, 0.5, -1e-6, 1e-6)]
+        around += [step * times for step in steps for times in (1, 2, 3, -1)]
+        around += [step / 2 for step in steps] + [step + 1 for step in steps]
+        for number in (*around, *_NUMBERS, *(() if is_integer else _FRACTIONS)):
+            if is_integer and float(number).is_integer():
+                yield int(number)
+            elif not is_integer:
+                yield number
+        low = bounds[0] if bounds else 0
+        yield from (int(low) + step for step in range(12))
+
+    def _arrays(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
+        base = self._any({**narrow, "type": "array"})
+        yield base
+        first = narrow.get("prefixItems", [])
+        for at in range(max(len(first), len(wide.get("prefixItems", [])))):
+            for value in self._below(_item(narrow, at), _item(wide, at), depth):
+                yield [*self._filled(narrow, at), value, *self._filled(narrow, len(first))[at + 1 :]]
+        items = narrow.get("items", True)
+        if items is not False:
+            wide_items = _item(wide, max(len(first), len(wide.get("prefixItems", []))))
+            least = max(narrow.get("minItems", 0), len(first) + 1)
+            for value in self._below(items, wide_items, depth):
+                yield [*self._filled(narrow, least - 1), value]
+        for size in _sizes(narrow, wide, "minItems", "maxItems"):
+            yield self._filled(narrow, size)
+        if wide.get("uniqueItems") and items is not False:
+            yield [*self._filled(narrow, len(first)), *[self._any(items)] * 2]
+
+    def _filled(self, node: JsonSchema, size: int) -> list[Any]:
+        found: list[Any] = []
+        for at in range(min(size, _LONGEST)):
+            tried = [self._any(_item(node, at)) for _ in range(8 if node.get("uniqueItems") else 1)]
+            found.append(next((value for value in tried if value not in found), tried[0]))
+        return found
+
+    def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
+        properties: JsonObject = narrow.get("properties", {})
+        required = list(narrow.get("required", ()))
+        least = {name: self._any(properties.get(name, {})) for name in required}
+        yield least
+        yield self._any({**narrow, "type": "object"})
+        whole = {**{name: self._any(one) for name, one in properties.items() if one is not False}, **least}
+        yield whole
+        others = narrow.get("additionalProperties", True)
+        for name, one in properties.items():
+            given = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
+            for value in self._below(one, given, depth):
+                yield {**least, name: value}
+        for name in (one for one in wide.get("properties", {}) if one not in properties and others is not False):
+            for value in self._below(others, wide["properties"][name], depth):
+                yield {**least, name: value}
+        for name in properties:
+            yield {key: value for key, value in whole.items() if key != name or key in required}
+        yield from self._more_names(narrow, wide, least, depth)
+        for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
+            names = [*required, *(one for one in properties if one not in required)]
+            free = (f"x{number}" for number in range(size)) if others is not False else ()
+            chosen = list(islice((*names, *free), size))
+            yield {one: self._any(properties.get(one, others)) for one in chosen}
+
+    def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
+        others = narrow.get("additionalProperties", True)
+        for pattern, one in (narrow.get("patternProperties") or {}).items():
+            name = generated({"type": "string", "pattern": pattern}, self._chance)
+            for value in self._below(one, (wide.get("patternProperties") or {}).get(pattern, True), depth):
+                yield {**least, name: value}
+        if others is False:
+            return
+        for pattern, one in (wide.get("patternProperties") or {}).items():
+            name = generated({"type": "string", "pattern": pattern}, self._chance)
+            for value in self._below(others, one, depth):
+                yield {**least, name: value}
+        named = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
+        for value in self._below(others, wide.get("additionalProperties", True), depth):
+            yield {**least, (named if isinstance(named, str) else "x_other"): value}
+        for name in _OTHER_NAMES:
+            yield {**least, name: self._any(others)}
+
+    def _below(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
+        return islice(self.of(narrow, wide, depth + 1), _MOST_BELOW)
+
+
+def _with_root(node: Any, root: Any) -> Any:
+    """A node whose references can be followed from itself."""
+    if not isinstance(node, dict) or not isinstance(root, dict):
+        return node
+    return {**{key: root[key] for key in ("$defs", "definitions") if key in root}, **node}
+
+
+def _constants(*nodes: Any) -> Iterator[Any]:
+    """The values that schemas name, wherever: a condition may be about one of them."""
+    for node in nodes:
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        if isinstance(node, dict):
+            yield from [node["const"]] if "const" in node else ()
+            yield from node["enum"] if isinstance(node.get("enum"), list) else ()
+        for one in inner:
+            if isinstance(one, (dict, list)):
+                yield from _constants(one)
+
+
+def _wider(node: JsonSchema) -> set[str]:
+    kinds = set(_kinds(node))
+    return kinds | {"integer", "number"} if kinds & {"integer", "number"} else kinds
+
+
+def _kinds(node: JsonSchema) -> list[str]:
+    given = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
+    return given if isinstance(given, list) else [given]
+
+
+def _item(node: JsonSchema, at: int) -> Any:
+    first = node.get("prefixItems", [])
+    return first[at] if at < len(first) else node.get("items", True)
+
+
+def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str) -> list[int]:
+    """The sizes at which one of two schemas may end to admit a value."""
+    low, high = narrow.get(least, 0), narrow.get(most, math.inf)
+    near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
+    return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, _LONGEST)]
