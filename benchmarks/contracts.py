@@ -1,0 +1,103 @@
+"""What is said of nine changes of a tool: seven that a caller notices, two that nobody does; ours beside mcp-diff.
+
+``python benchmarks/contracts.py`` needs toolshape[schema] and mcp-diff. schemafit, which lints definitions, compares none.
+"""
+
+import copy
+import importlib.metadata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mcp_diff.diff import classify_changes
+
+from toolshape import Registry, Tool
+from toolshape.contract import contract_of, diff
+
+OLD: dict[str, Any] = {
+    "name": "order",
+    "description": "Order goods.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "how": {"type": "string", "enum": ["post", "van"], "default": "post"},
+            "days": {"type": "integer", "minimum": 1, "default": 3},
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "address": {
+                "type": "object",
+                "properties": {"street": {"type": "string"}, "zip": {"type": "string"}},
+                "required": ["street"],
+            },
+        },
+        "required": ["how"],
+    },
+}
+
+
+def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The name of each change, its right level, and the tool after it."""
+
+    def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        new = copy.deepcopy(OLD)
+        change(new["inputSchema"])
+        return new
+
+    yield "an enum narrowed", "breaking", changed(lambda one: one["properties"]["how"].update(enum=["post"]))
+    yield "a default changed", "behaviour", changed(lambda one: one["properties"]["days"].update(default=5))
+    yield "a minimum raised", "breaking", changed(lambda one: one["properties"]["days"].update(minimum=2))
+    yield (
+        "required in a record",
+        "breaking",
+        changed(lambda one: one["properties"]["address"].update(required=["street", "zip"])),
+    )
+    yield (
+        "a type in a record",
+        "breaking",
+        changed(lambda one: one["properties"]["address"]["properties"].update(zip={"type": "integer"})),
+    )
+    yield "null taken away", "breaking", changed(lambda one: one["properties"].update(note={"type": "string"}))
+    yield "an object closed", "breaking", changed(lambda one: one.update(additionalProperties=False))
+    yield (
+        "a union as a list of types",
+        "compatible",
+        changed(lambda one: one["properties"].update(note={"type": ["string", "null"]})),
+    )
+    yield (
+        "a limit lifted by another type",
+        "compatible",
+        changed(lambda one: one["properties"].update(days={"type": "number", "default": 3})),
+    )
+
+
+def ours(new: dict[str, Any]) -> str:
+    """The first level, without coercion, as mcp-diff looks at definitions alone."""
+    old = contract_of(Registry([Tool.from_definition(OLD, coerce=False)]))
+    found = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
+    return found.changes[0].level if found.changes else "nothing"
+
+
+def theirs(new: dict[str, Any]) -> str:
+    """The worst severity that mcp-diff says."""
+    severities = [one.severity for one in classify_changes([OLD], [new])]
+    return next((one for one in ("breaking", "warning", "info") if one in severities), "nothing")
+
+
+def main() -> None:
+    """Compare, print the table, and save it."""
+    version = importlib.metadata.version("mcp-diff")
+    lines = [
+        "# What is said of nine changes of a tool",
+        "",
+        "`python benchmarks/contracts.py`; schemafit lints definitions and compares none.",
+        "",
+        f"| | right | toolshape | mcp-diff {version} |",
+        "|---|---|---|---|",
+        *(f"| {name} | {right} | {ours(new)} | {theirs(new)} |" for name, right, new in cases()),
+    ]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    Path(__file__).parent.joinpath("results", "contracts.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
