@@ -131,7 +131,14 @@ def every(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
     session.install("--editable", ".[test]", "playwright", "openai", "anthropic", "google-genai")
-    session.run("python", "-m", "pytest", "tests/browser", "-n0", *session.posargs)
+    env = {}
+    if shutil.which("npm"):
+        place = Path(session.create_tmp()).resolve()
+        (place / "package.json").write_text("{}", encoding="utf-8")
+        with session.chdir(place):
+            session.run("npm", "install", "--no-audit", "--no-fund", "--silent", "axe-core@4", external=True)
+        env["TOOLSHAPE_AXE"] = str(place)
+    session.run("python", "-m", "pytest", "tests/browser", "-n0", *session.posargs, env=env)
 
 
 @nox.session(python="3.11")

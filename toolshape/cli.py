@@ -19,7 +19,7 @@ from toolshape.wire.provider import Strictness
 try:
     import click
 
-    from toolshape.commands.contracting import against, billing, locking
+    from toolshape.commands.contracting import against, billing, locking, paging
     from toolshape.commands.evaluation import evaluation
     from toolshape.commands.output import say, show_error, show_table
     from toolshape.commands.replaying import replaying
@@ -245,6 +245,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
 main.add_command(billing)
 main.add_command(evaluation)
 main.add_command(locking)
+main.add_command(paging)
 main.add_command(replaying)
 main.add_command(serving)
 

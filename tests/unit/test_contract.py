@@ -466,6 +466,18 @@ def test_at_the_command_line(shop):
     assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in sarif["runs"][0]["results"])
 
 
+def test_a_page_is_written(shop):
+    assert run(shop, "toolshape", "lock", "shop:tools").returncode == 0
+    narrowed(shop)
+    done = run(
+        shop, "toolshape", "page", "shop:tools", "--to", "openai", "--against", "tools.lock.json", "-o", "o.html"
+    )
+    assert (done.returncode, done.stdout) == (0, "o.html: 1 tool\n")
+    page = (shop / "o.html").read_text(encoding="utf-8")
+    assert "1 breaking, 1 behaviour" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -73,6 +73,7 @@ LAZY = {
     ("toolshape.dispatch.plan", "toolshape.dispatch.steps"),
     ("toolshape.registry", "toolshape.dispatch.resuming"),
     ("toolshape.commands.contracting", "toolshape.contract"),
+    ("toolshape.commands.contracting", "toolshape.contract.page"),
     ("toolshape.commands.serving", "mcp.server.stdio"),
     ("toolshape.commands.serving", "toolshape.mcp"),
     ("toolshape.commands.serving", "uvicorn"),

@@ -1,5 +1,7 @@
 """``toolshape lock`` and ``toolshape bill``; and ``toolshape diff --against``, which ``toolshape.cli`` passes on."""
 
+import contextlib
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,18 @@ from toolshape.commands.output import say
 from toolshape.targets import load, registry_of
 from toolshape.trace import replay
 
-__all__ = ["against", "billing", "locking"]
+__all__ = ["against", "billing", "locking", "paging"]
 
 _to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
+
+
+@contextlib.contextmanager
+def _extra() -> Generator[None]:
+    try:
+        yield
+    except ImportError as error:
+        message = "contracts and bills need the extra schema: pip install 'toolshape[schema]'"
+        raise ImportError(f"{message} ({error})") from error
 
 
 @click.command("lock")
@@ -22,7 +33,8 @@ _to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A prov
 )
 def locking(target: str, to: tuple[str, ...], output: Path) -> None:
     """Write what the tools of TARGET are into a lock file, with fingerprints of what each provider is sent."""
-    from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
+    with _extra():
+        from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
 
     tools = registry_of(target)
     output.write_text(written_lock(contract_of(tools, to)), encoding="utf-8")
@@ -36,7 +48,8 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
 @click.option("--count", "counter", metavar="MODULE:NAME", help="A client that counts, or a function that makes one.")
 def billing(target: str, to: str, model: str, counter: str | None) -> None:
     """Print what each tool of TARGET costs in each request: characters, and tokens where a client counts them."""
-    from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
+    with _extra():
+        from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
 
     given: Any = None if counter is None else load(counter)
     code = getattr(given, "__code__", None)
@@ -44,9 +57,32 @@ def billing(target: str, to: str, model: str, counter: str | None) -> None:
     click.echo(str(bill_of(registry_of(target).bind(to), model, count)))
 
 
+@click.command("page")
+@click.argument("target")
+@_to
+@click.option(
+    "-o", "--output", default="tools.html", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to show changes."
+)
+@click.option("--title", help="What the page is called; by default as the target.")
+def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, title: str | None) -> None:
+    """Write a page of HTML that shows what each provider is sent of the tools of TARGET, what is lost, and what has changed."""
+    with _extra():
+        from toolshape.contract import diff, page_of, read_lock  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract.page import PROVIDERS  # noqa: PLC0415 - the same
+
+    tools = registry_of(target)
+    changes = None if lock is None else diff(tools, read_lock(lock))
+    output.write_text(page_of(tools, to or PROVIDERS, changes, title or target), encoding="utf-8")
+    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+
+
 def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
     """Compare the tools of a target with a lock file; exits with 1 where a call breaks, or may."""
-    from toolshape.contract import diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
+    with _extra():
+        from toolshape.contract import diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
 
     tools = registry_of(target)
     found = diff(tools, read_lock(lock))

@@ -4,6 +4,7 @@ from toolshape.contract.asserting import ContractError, assert_contract
 from toolshape.contract.compare import Change, Diff, compared, diff
 from toolshape.contract.costs import Bill, Cost, bill
 from toolshape.contract.lock import Contract, Locked, contract_of, read_lock, written_lock
+from toolshape.contract.page import page_of
 from toolshape.contract.sarif import to_sarif
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "compared",
     "contract_of",
     "diff",
+    "page_of",
     "read_lock",
     "to_sarif",
     "written_lock",

@@ -34,7 +34,6 @@ from toolshape.context import Progress
 from toolshape.dispatch.hook_kinds import is_loop_hook
 from toolshape.dispatch.ledger_store import LedgerStore, checked_ledger
 from toolshape.dispatch.plan import Plan, run_in_this_task
-from toolshape.dispatch.token import checked_key
 from toolshape.errors import TokenError, UsageError
 from toolshape.execution.failures import hidden
 from toolshape.mcp import approving
@@ -47,6 +46,7 @@ __all__ = ["Inject", "server"]
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
 """The values of injected parameters, or what gives them for a request, as for the user who makes it."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
+_SHORTEST_KEY = 32  # bytes, what the SDK's sealing takes
 _OLDEST_FORM = "mcp:2025-06-18"  # what later revisions added to an entry or a result, the SDK leaves out
 _SUBSCRIBED = frozenset({"2026-07-28"})  # these hear of changes by subscription alone
 
@@ -86,7 +86,7 @@ def server(
     Raises:
         UsageError: The key is too short, or the ledger is none.
     """
-    secret = secrets.token_bytes(32) if key is None else _long(checked_key(key))
+    secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _long(key)
     if ledger is not None:
         checked_ledger(ledger, None)
     changes = Changes()
@@ -110,10 +110,11 @@ def server(
     return made
 
 
-def _long(key: bytes) -> bytes:
-    if len(key) < 32:  # noqa: PLR2004 - what the SDK's sealing takes
-        raise UsageError("key= is a secret of 32 bytes or more, as of secrets.token_bytes(32)")
-    return key
+def _long(key: Any) -> bytes:
+    given = key.encode() if isinstance(key, str) else key
+    if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
+        raise UsageError("key= is a secret text or bytes, of 32 bytes or more: secrets.token_bytes(32)")
+    return bytes(given)
 
 
 def _with_changes(
