@@ -309,6 +309,32 @@ def test_a_tool_that_changed_meanwhile_is_not_run():
     assert "is not the tool that it was" in text(result)
 
 
+def test_a_tool_that_has_gone_meanwhile_is_unknown():
+    async def main():
+        async with elicits(server(Registry(shop.ALL), "shop", key=KEY)) as client:
+            state, responses = await asked_by_hand(client, "pay", {"amount": 500})
+        async with elicits(server(Registry([shop.shout]), "shop", key=KEY)) as client:
+            return await answered(client, "pay", {"amount": 500}, state, responses)
+
+    result = run(main())
+    assert result.is_error
+    assert 'no tool named "pay"' in text(result)
+
+
+def test_what_inject_raises_is_for_the_log(caplog):
+    def inject(context):
+        raise LookupError("secret place")
+
+    async def main():
+        async with connected(server(Registry([shop.whoami]), "shop", inject=inject), "2026-07-28") as client:
+            return await client.call_tool("whoami", {})
+
+    result = run(main())
+    assert result.is_error
+    assert "secret place" not in text(result)
+    assert "secret place" in caplog.text
+
+
 # --- what the application gives -----------------------------------------------------------------------------------
 
 

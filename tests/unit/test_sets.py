@@ -210,6 +210,13 @@ def test_a_group_where_a_provider_has_groups():
     assert tools.export("anthropic") == TOOLS.deferred(["*_file"]).export("anthropic")
 
 
+def test_a_definition_that_is_sent_as_it_was_written_is_deferred_too():
+    written = {"name": "written", "description": "Written.", "input_schema": {"type": "object", "properties": {}}}
+    tools = Registry([Tool.from_definition(written, verbatim=True, deferred=True)])
+    assert tools.export("anthropic")[0] == {**written, "defer_loading": True}
+    assert [one.rule for one in tools.bind("gemini").report()] == ["deferred"]
+
+
 def test_a_search_that_is_there_is_not_added():
     regex = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
     tools = TOOLS.deferred().request("anthropic", native=[regex])["tools"]

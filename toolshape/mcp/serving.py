@@ -226,9 +226,10 @@ class _Serving:
                         return asked
                 results = await self._run(context, bound, plan)
         except TokenError as error:
-            plan.deny(plan.calls, f"its approval cannot be used: {error}; call it again")
+            if plan.pending:  # else the call is answered as it is: its tool has changed, or gone
+                plan.deny(plan.pending, f"its approval cannot be used: {error}; call it again")
             results = plan.results
-        except UsageError as error:  # a missing value, say: for the log, and not for the client
+        except Exception as error:  # a missing value, or what inject= raised: for the log, and not for the client
             return _crashed(params.name, error)
         answer: Any = results.messages[0]
         return answer  # type: ignore[no-any-return]  # the SDK takes the JSON of a result, too

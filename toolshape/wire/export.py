@@ -86,13 +86,8 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     for key in sorted(provider.lacks & payload.keys()):
         del payload[key]
         lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
-    if spec.deferred is not False:
-        if provider.deferral is None:
-            note = "sent whole: a model has no search for tools here"
-            lost.append(Loss(path="", keyword="deferred", kind="dropped", note=note))
-        else:
-            payload = provider.deferral.mark(payload, spec.deferred)
-    return lens, payload, lost
+    payload, not_said = _deferred(provider, spec, payload)
+    return lens, payload, [*lost, *not_said]
 
 
 def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
@@ -171,10 +166,21 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))
     if problems:
         raise _cannot(provider, spec, problems)
-    payload: JsonObject = copied(verbatim.entry)
+    payload, lost = _deferred(provider, spec, copied(verbatim.entry))
+    lens = Lens(schema=verbatim.schema)
     return WireTool(
-        wire_name=verbatim.name, is_strict=verbatim.is_strict, payload=payload, lens=Lens(schema=verbatim.schema)
+        wire_name=verbatim.name, is_strict=verbatim.is_strict, payload=payload, lens=lens, notes=tuple(lost)
     )
+
+
+def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[JsonObject, list[Loss]]:
+    """The entry of a tool that is to be loaded only when a model searches for it; what of that cannot be said."""
+    if spec.deferred is False:
+        return payload, []
+    if provider.deferral is None:
+        note = "sent whole: a model has no search for tools here"
+        return payload, [Loss(path="", keyword="deferred", kind="dropped", note=note)]
+    return provider.deferral.mark(payload, spec.deferred), []
 
 
 def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
