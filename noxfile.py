@@ -130,8 +130,9 @@ def every(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def browser(session: nox.Session) -> None:
     # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
-    session.install("--editable", ".[test]", "playwright", "openai", "anthropic", "google-genai")
-    env = {}
+    session.install("--editable", ".[test,docs,mcp]", "playwright", "openai", "anthropic", "google-genai")
+    session.run("zensical", "build", "--strict", "--clean")
+    env = {"TOOLSHAPE_SITE": str(Path("site").resolve())}
     if shutil.which("npm"):
         place = Path(session.create_tmp()).resolve()
         (place / "package.json").write_text("{}", encoding="utf-8")

@@ -1,6 +1,7 @@
 """The code blocks of the README and of the pages run as they stand; real clients talk to fakes on this machine."""
 
 import gc
+import importlib
 import importlib.util
 from pathlib import Path
 from unittest import SkipTest
@@ -9,7 +10,8 @@ import pytest
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
-import toolshape.testing.laws  # noqa: F401 - Python 3.11 may fail to parse Hypothesis deep inside a test, where pytest rewrites it
+import toolshape
+import toolshape.testing.laws
 from toolshape.messages import results_in
 from toolshape.testing import Exchange, Fake, Turn
 
@@ -90,3 +92,19 @@ def test_the_pages_that_are_named_are_there():
                     if line.startswith("#")
                 }
                 assert heading in headings, f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_name():
+    """Of the package itself; and what it names is there."""
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    named = [line.removeprefix("::: ") for line in text.splitlines() if line.startswith("::: ")]
+    assert {f"toolshape.{name}" for name in toolshape.__all__} <= set(named)
+    for one in named:
+        module, _, name = one.rpartition(".")
+        if module != "toolshape.mcp" or has("mcp"):
+            assert hasattr(importlib.import_module(module), name), one
+
+
+def test_each_page_is_in_the_site():
+    text = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    assert [one.name for one in PAGES[1:] if f'"{one.name}"' not in text] == []

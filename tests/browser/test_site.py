@@ -1,0 +1,73 @@
+"""The site of the documentation, as ``nox -s browser`` builds it: read, searched, and asked for nothing elsewhere."""
+
+import functools
+import http.server
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SITE = os.environ.get("TOOLSHAPE_SITE", "")
+pytestmark = pytest.mark.skipif(not SITE, reason="nox -s browser builds the site")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.fixture
+def page(chromium: Any, url: str) -> Iterator[Any]:
+    context = chromium.new_context()
+    made = context.new_page()
+    elsewhere: list[str] = []
+    made.on("request", lambda one: None if one.url.startswith((url, "data:", "blob:")) else elsewhere.append(one.url))
+    yield made
+    assert elsewhere == []
+    context.close()
+
+
+def test_the_first_page_leads_to_the_tutorial(page: Any, url: str) -> None:
+    page.goto(url)
+    assert "decorate it with @tool" in page.locator("article").inner_text()
+    page.locator("article").get_by_role("link", name="The tutorial").click()
+    page.wait_for_url("**/tutorial/**")
+    assert "support desk" in page.locator("article").inner_text()
+
+
+def test_the_reference_holds_what_docstrings_say(page: Any, url: str) -> None:
+    page.goto(f"{url}/reference/")
+    text = page.locator("article").inner_text()
+    for name in ("toolshape.Registry", "toolshape.Plan", "toolshape.mcp.server", "toolshape.contract.diff"):
+        assert name in text
+    assert "Approve of a call, or of several" in text
+
+
+def test_something_is_found(page: Any, url: str) -> None:
+    page.goto(url)
+    page.get_by_role("button", name="Search").first.click()
+    page.keyboard.type("idempotency")
+    found = page.get_by_role("link", name="The ledger").or_(page.get_by_text("idempotency_key")).first
+    found.wait_for(timeout=15_000)
+    assert found.is_visible()
+
+
+def test_each_page_is_there_and_fits_a_phone(page: Any, url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for one in sorted(Path(SITE).rglob("index.html")):
+        path = one.parent.relative_to(SITE).as_posix()
+        answer = page.goto(f"{url}/{'' if path == '.' else path + '/'}")
+        assert answer.status == 200
+        assert page.locator("h1").first.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), path
