@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import signal
+import threading
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from toolshape.ledger import Ledger
 POINTS = (
     "before claim", "after claim", "before effect", "during effect", "after effect", "before finish", "after finish",
 )  # fmt: skip
+WRITING = threading.RLock()
 BODY = response(("pay", {"n": 0}), ("mail", {"n": 1}), ("pay", {"n": 2}), ("mail", {"n": 3}))
 
 
@@ -26,7 +29,8 @@ class Fate:
 
     def meet(self, point, number):
         if (point, number) == (self.point, self.number):
-            os.kill(os.getpid(), self.how)
+            with WRITING:  # a process that is stopped while it renews a lease would keep SQLite's file locked
+                signal.pthread_kill(threading.get_ident(), self.how)  # sent to the process, it arrives later
 
 
 def note(path, text):
@@ -65,6 +69,11 @@ class Fated(Ledger):
     """A ledger whose process may not survive what it writes."""
 
     fate = Fate()
+
+    @contextmanager
+    def _transaction(self):
+        with WRITING, super()._transaction() as connection:
+            yield connection
 
     def claim(self, identity, *, again):
         number = int(identity.call_id.rpartition("_")[2])
