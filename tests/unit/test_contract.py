@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
 from pydantic import BaseModel, Field
 from test_quick_check import SCHEMAS, VALUES
 
@@ -27,6 +29,11 @@ from toolshape.contract import (
 )
 from toolshape.contract.inclusion import Proof
 
+# As tools take integers: 1.0 is a number, which may be coerced.
+Strict: Any = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
 LOCK = Path(__file__).parent / "tools.lock.json"
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
@@ -267,10 +274,7 @@ def test_what_is_coerced_now_is_no_breaking():
     def now(amount: int, note: str = "none") -> str:
         """Pay."""
 
-    found = diff(
-        Registry([tool(now, name="pay") if False else tool(name="pay")(now)]),
-        contract_of(Registry([tool(name="pay")(then)])),
-    )
+    found = diff(Registry([tool(name="pay")(now)]), contract_of(Registry([tool(name="pay")(then)])))
     assert levels(found)[("pay", "note", "type")] == "behaviour"
     [changed] = [one for one in found.changes if one.kind == "type"]
     assert changed.witness["note"] is None
@@ -297,6 +301,60 @@ def test_a_parameter_that_is_called_as_a_keyword_is_one():
     assert (found.path, found.kind, found.level) == ("title", "maxLength", "breaking")
     [found] = changes(a_tool({"p": STRING, "description": STRING}), a_tool({"p": STRING, "description": INTEGER}))
     assert (found.path, found.level) == ("description", "breaking")
+
+
+def test_what_is_open_and_has_other_names_now():
+    """Where the old names are taken still, as others, and the new ones are asked for."""
+
+    def changing(*names: str, required: bool) -> dict[str, Any]:
+        schema = {"type": "object", "properties": dict.fromkeys(names, STRING), "required": list(names) * required}
+        return {"name": "convert", "inputSchema": schema}
+
+    old, new = changing("from_currency", "to_currency", required=True), changing("base", "target", required=True)
+    found = changes(old, new)
+    assert [(one.kind, one.level) for one in found] == [("parameter_renamed", "breaking")] * 2
+    for one in found:
+        check_witness(one, old, new)
+    typed = changes(changing("day", required=False), changing("days", required=False))
+    assert [(one.kind, one.level) for one in typed] == [("parameter_renamed", "breaking")]  # a number was taken
+    old["inputSchema"]["properties"] = {"day": {}}
+    new["inputSchema"]["properties"] = {"days": {}}
+    old["inputSchema"]["required"] = new["inputSchema"]["required"] = []
+    assert [(one.kind, one.level) for one in changes(old, new)] == [("parameter_renamed", "behaviour")]
+
+
+def test_a_definition_that_breaks_where_it_is_used_a_second_time():
+    """At the first place something else holds already."""
+
+    def used(definition: Any) -> dict[str, Any]:
+        first = {"allOf": [{"$ref": "#/$defs/D"}, {"const": "a"}]}
+        return a_tool({"p": first, "q": {"$ref": "#/$defs/D"}}, {"D": definition})
+
+    old, new = used(STRING), used({**STRING, "enum": ["a"]})
+    assert [one.level for one in changes(new, old)] == ["compatible"]
+    [breaking, alone] = changes(old, new)
+    assert (breaking.kind, breaking.level, alone.kind, alone.level) == ("schema", "breaking", "enum", "compatible")
+    check_witness(breaking, old, new)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    old=SCHEMAS,
+    new=SCHEMAS,
+    definitions=st.lists(st.sampled_from([STRING, INTEGER, ARRAY, CLOSED]), min_size=4),
+    value=VALUES,
+)
+def test_nothing_that_is_refused_now_is_kept_silent(old, new, definitions, value):
+    assume(".0" not in json.dumps([old, new]))  # whether 2.0 is among [2] depends on whom one asks
+    arguments = {"p": value}
+    before = a_tool({"p": old}, dict(zip("xy", definitions, strict=False)))
+    after = a_tool({"p": new}, dict(zip("xy", definitions[2:], strict=False)))
+    taken, taken_now = (Strict(one["inputSchema"]).is_valid for one in (before, after))
+    found = compared(*(contract_of(tools_of(one)) for one in (before, after)))
+    assert found.is_breaking or not taken(arguments) or taken_now(arguments)
+    for one in found.of("breaking"):
+        assert taken(one.witness)
+        assert not taken_now(one.witness)
 
 
 def test_definitions_that_contain_themselves():

@@ -164,10 +164,13 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
             count += 1
             yield Change(kind, "behaviour", name, "", *values, None, providers)
     if before.parameters != after.parameters:
-        steps = with_renamings(differences(before.parameters, after.parameters))
-        for step in steps:
-            count += 1
-            yield _change(step, before, after, providers, refuses)
+        found = [
+            _change(step, before, after, providers, refuses)
+            for step in with_renamings(differences(before.parameters, after.parameters))
+        ]
+        count += len(found)
+        yield from found
+        yield from _together(found, before, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
@@ -181,7 +184,10 @@ def _change(
     step: Step | Renaming, before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Change:
     if isinstance(step, Renaming):
-        level, witness = _judged(step.removed, before.parameters, after.parameters, refuses)
+        judged = [_judged(one, before.parameters, after.parameters, refuses) for one in step]
+        level, witness = min(judged, key=lambda one: LEVELS.index(one[0]))
+        if level == "compatible":  # the old name is taken as another argument, which nobody reads
+            level = "behaviour"
         names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
         return Change("parameter_renamed", level, before.name, step.removed.path, *names, witness, providers)
     kind = _KINDS.get(step.keyword, step.keyword)
@@ -189,6 +195,19 @@ def _change(
         return Change(kind, "behaviour", before.name, step.path, step.before, step.after, None, providers)
     level, witness = _judged(step, before.parameters, after.parameters, refuses)
     return Change(kind, level, before.name, step.path, step.before, step.after, witness, providers)
+
+
+def _together(
+    found: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+) -> Iterator[Change]:
+    """What differences break that break nothing one by one, as one change of the whole schema."""
+    told = {one.level for one in found if one.kind not in _WORDS}
+    if not told or not told.isdisjoint(("breaking", "unknown")):
+        return
+    old, new = before.parameters, after.parameters
+    level, witness = _judged(Step("", "schema", old, new, new), old, new, refuses)
+    if level in ("breaking", "unknown"):
+        yield Change("schema", level, before.name, "", old, new, witness, providers)
 
 
 def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:

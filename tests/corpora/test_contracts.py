@@ -1,0 +1,49 @@
+"""Tools that stand in the corpora in several versions, compared: each breaking change has a call that shows it."""
+
+import itertools
+import random
+from collections import Counter, defaultdict
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from shared import corpus
+from test_definitions_of_others import entry
+
+from toolshape import DefinitionError, Registry, Tool
+from toolshape.contract import compared, contract_of
+from toolshape.testing.fake.generate import generated
+
+
+def versions() -> dict[str, list[Tool[..., Any]]]:
+    """Tools of one name with different definitions, in the order in which they stand."""
+    found: dict[str, list[Tool[..., Any]]] = defaultdict(list)
+    for row in corpus("tool_definitions.jsonl"):
+        try:
+            tool = Tool.from_definition(entry(row), coerce=False)
+        except DefinitionError:
+            continue
+        if tool.input_schema not in [one.input_schema for one in found[tool.name]]:
+            found[tool.name].append(tool)
+    return {name: tools for name, tools in found.items() if len(tools) > 1}
+
+
+def test_versions_of_tools_are_classified():
+    """None is silent: what the old schema takes and the new one refuses is said to break, or to be unknown."""
+    counts: Counter[str] = Counter()
+    pairs = [pair for tools in versions().values() for pair in itertools.pairwise(tools)]
+    assert len(pairs) > 200
+    for old, new in pairs:
+        found = compared(contract_of(Registry([old])), contract_of(Registry([new])))
+        counts.update(one.level for one in found.changes)
+        admits_old, admits_new = (Draft202012Validator(one.input_schema).is_valid for one in (old, new))
+        for one in found.changes:
+            assert (one.level == "breaking") <= (one.witness is not None)
+            if one.level == "breaking":
+                assert admits_old(one.witness)
+                assert not admits_new(one.witness)
+        if not found.is_breaking:
+            for seed in range(5):
+                value = generated(old.input_schema, random.Random(seed))
+                assert admits_new(value) or not admits_old(value), (old.name, value)
+    assert counts["breaking"] > 200
+    assert counts["unknown"] < 0.1 * counts["breaking"], counts
