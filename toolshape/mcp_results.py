@@ -27,7 +27,7 @@ def is_mcp_result_type(annotation: Any) -> bool:
 
 def is_mcp_result(value: Any) -> bool:
     """Whether a function returned one."""
-    return is_mcp_result_type(type(value))
+    return type(value).__name__ == _NAME
 
 
 def _either(value: Any, name: str, name_until_1: str) -> Any:

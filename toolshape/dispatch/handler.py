@@ -39,7 +39,7 @@ class Handler:
 
     __slots__ = (
         "_canonical", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
-        "invoke", "is_async", "is_awaited", "is_controlled", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
         "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
         "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
@@ -72,7 +72,8 @@ class Handler:
         self.write: Callable[[Any], tuple[str, bool]] = record.output.write
         self.longest_result = record.options.longest_result
         self.is_untrusted = record.options.untrusted
-        self.is_looked_at = self.is_untrusted or self.longest_result is not None or self.check_output is not None
+        self.is_framed = self.is_untrusted or self.longest_result is not None
+        self.is_looked_at = self.is_framed or self.check_output is not None
         self.says_text = not self.is_looked_at and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
         self.is_plain = not (self.has_needs or self.is_indirect or self.approve)
@@ -118,13 +119,10 @@ class Handler:
         """
         if self.check_output is not None:
             self.check_output(text, is_text)
+        if not self.is_framed:
+            return text, is_text
         framed = self.framed(text)
         return framed, is_text if framed is text else None
-
-    @property
-    def is_framed(self) -> bool:
-        """Whether results are cut, or marked as untrusted."""
-        return self.is_untrusted or self.longest_result is not None
 
     def framed(self, text: str) -> str:
         """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape.execution.failures import RemoteError
 from toolshape.function.signature import Kind
-from toolshape.mcp_results import mcp_error
+from toolshape.mcp_results import is_mcp_result, mcp_error
 
 __all__ = ["SETTLED", "collected", "is_async", "is_asynchronous"]
 
@@ -32,6 +32,6 @@ def collected(value: Any) -> Any:
     """
     if type(value) in SETTLED:
         return value
-    if (said := mcp_error(value)) is not None:
+    if is_mcp_result(value) and (said := mcp_error(value)) is not None:
         raise RemoteError(said)
     return list(value) if isinstance(value, Iterator) else value

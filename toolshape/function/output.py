@@ -105,7 +105,7 @@ def _value_type(annotation: Any) -> Any:
 def _typed_text(adapter: TypeAdapter[Any]) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
-            return _unquoted(adapter.dump_json(value, by_alias=True, warnings=False))
+            return _unquoted(adapter.serializer.to_json(value, by_alias=True, warnings=False))
         except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
             return _untyped_text(value)
 

@@ -120,14 +120,18 @@ _PARAMS = frozenset(
 
 
 def read(body: Any) -> Reading | None:
-    is_request = type(body) is dict and body.get("method") == "tools/call" and body.get("params") is not None
-    is_plain = not is_request and _is_plain_params(body)
-    if not (is_request or is_plain or recognises(body)):
+    params = body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
+    if type(params) is dict:  # as a server makes it for each call
+        return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
+    is_plain = params is None and _is_plain_params(body)
+    if params is None and not (is_plain or recognises(body)):
         return None
     params = body if is_plain or _is_params(body) else member(body, "params")
-    number = member(body, "id")
-    call = WireCall("" if number is None else str(number), member(params, "name"), member(params, "arguments"), body)
-    return Reading([], [call], None)
+    return _reading(member(body, "id"), member(params, "name"), member(params, "arguments"), body)
+
+
+def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
+    return Reading([], [WireCall("" if number is None else str(number), name, arguments, body)], None)
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ __all__ = [
     "WrittenObject",
     "append_text",
     "as_json",
+    "as_plain_json",
     "copied",
     "first_repeated_key",
     "is_equal",
@@ -117,6 +119,18 @@ def as_json(text: str) -> Any:
         except RecursionError:
             break
     return text
+
+
+def as_plain_json(text: str) -> Any:
+    """The same in plain values alone, which say no more than they hold; it is several times as fast."""
+    if _MAY_BE_INFINITE.search(text) is None:
+        try:
+            value, end = _SCAN_PLAIN(text, 0)  # what ``decode`` does, where there is no white space around
+            if end == len(text):
+                return value
+        except (RecursionError, StopIteration, ValueError):  # for the other to look at
+            pass
+    return as_json(text)
 
 
 def write_json(value: Any) -> str:
@@ -272,4 +286,6 @@ _FINITE_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, 
 _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_finite, parse_int=_integer, parse_constant=_no_json
 )
+_SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_no_json), "scan_once")  # noqa: B009 - it has no stub
+_MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
 """Made once: ``json.loads`` makes a decoder for each text, which takes as long as reading a short one."""

@@ -6,7 +6,7 @@ from typing import Any
 from toolshape.calls import EARLY, Finish, JsonObject, WireCall
 from toolshape.errors import ResponseError
 from toolshape.results import Result
-from toolshape.schema.values import as_json, is_whole, read_json
+from toolshape.schema.values import as_plain_json, is_whole, read_json
 
 __all__ = [
     "hold_unless_whole",
@@ -80,7 +80,7 @@ def result_json(result: Result) -> Any:
     if is_text:
         return result.text
     is_said = type(result.value) is int and result.text == str(result.value)  # a hook may have put in another text
-    return result.value if is_said else as_json(result.text)
+    return result.value if is_said else as_plain_json(result.text)
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
