@@ -176,11 +176,14 @@ def diff(
 
     With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a call
     that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level` (breaking, unknown,
-    behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`.
+    behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with --calls also `calls`, how
+    many recorded calls it breaks.
     """
     if lock is not None:
         against(target, lock, calls, as_json, sarif)
         return
+    if calls is not None or sarif is not None:
+        raise click.UsageError("--calls and --sarif are about --against a lock file")
     if not to:
         raise click.UsageError("say --to PROVIDER, or --against a lock file")
     tool = tool_of(target)

@@ -554,9 +554,10 @@ class Registry:
         return bounds[-1]
 
 
-def lenient(registry: Registry, name: str) -> Registry:
-    """A registry of one of its tools, never strict, with the same settings and hooks; for the command line."""
-    return registry._like([make_tool(registry[name], options_of({"strict": False}), None)])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+def lenient(registry: Registry, name: str | None = None) -> Registry:
+    """A registry of its tools, or of one of them, never strict, with the same settings and hooks."""
+    tools = [make_tool(one, options_of({"strict": False}), None) for one in registry if name in (None, one.name)]
+    return registry._like(tools)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
 
 
 def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:

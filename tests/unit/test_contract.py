@@ -4,21 +4,24 @@ import json
 import subprocess
 import sys
 import time
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 from test_quick_check import SCHEMAS, VALUES
 
-from toolshape import Registry, Tool, UsageError, tool
+from toolshape import CallError, Registry, Tool, UsageError, tool
 from toolshape.contract import (
     Change,
     Contract,
+    ContractError,
     assert_contract,
     bill,
     compared,
@@ -357,6 +360,138 @@ def test_nothing_that_is_refused_now_is_kept_silent(old, new, definitions, value
         assert not taken_now(one.witness)
 
 
+ANY_OBJECT = {"type": "object"}
+BASE = {**ANY_OBJECT, "properties": {"a": INTEGER}}
+# What is narrower, with the definitions of both, in ways that a comparison keyword by keyword does not see.
+HIDDEN: dict[str, tuple[Any, Any, Any, Any]] = {
+    "what nothing evaluates": (
+        {**ANY_OBJECT, "properties": {"a": INTEGER, "b": INTEGER}, "unevaluatedProperties": False},
+        {**BASE, "unevaluatedProperties": False}, None, None,
+    ),
+    "how many it contains": (
+        {"type": "array", "contains": {"const": 5}, "minContains": 0}, {"type": "array", "contains": {"const": 5}}, None, None,
+    ),
+    "a definition beside properties": (
+        {"$ref": "#/$defs/B", "properties": {"c": INTEGER}}, {"$ref": "#/$defs/B", "properties": {"c": INTEGER}},
+        {"B": BASE}, {"B": {**ANY_OBJECT, "properties": {"a": {**INTEGER, "maximum": 3}}}},
+    ),
+    "a definition beside required": (
+        {"$ref": "#/$defs/B", "required": ["c"]}, {"$ref": "#/$defs/B", "required": ["c"]},
+        {"B": BASE}, {"B": {**BASE, "required": ["z"]}},
+    ),
+    "a definition beside a wider limit": (
+        {"$ref": "#/$defs/X", "maximum": 5}, {"$ref": "#/$defs/X", "maximum": 50},
+        {"X": {**INTEGER, "maximum": 10}}, {"X": {**INTEGER, "maximum": 3}},
+    ),
+    "what a property called title asks for": (
+        {**ANY_OBJECT, "dependentRequired": {"title": ["b"]}}, {**ANY_OBJECT, "dependentRequired": {"title": ["c"]}}, None, None,
+    ),
+    "what a property asks for now": (
+        {**ANY_OBJECT, "dependentRequired": {"a": ["b"]}}, {**ANY_OBJECT, "dependentRequired": {"a": ["b", "c"]}}, None, None,
+    ),
+    "what a schema asks for now": (
+        {**ANY_OBJECT, "dependentSchemas": {"a": {"required": ["b"]}}},
+        {**ANY_OBJECT, "dependentSchemas": {"a": {"required": ["b", "c"]}}}, None, None,
+    ),
+    "one is not true": ({"const": [1]}, {"const": [True]}, None, None),
+    "true is no number": ({"enum": [0, "auto"]}, {"enum": [False, "auto"]}, None, None),
+    "steps beyond what floats hold": ({**INTEGER, "multipleOf": 2**53 + 1}, {**INTEGER, "multipleOf": 2}, None, None),
+    "a long text": (STRING, {**STRING, "maxLength": 5000}, None, None),
+    "a long list": (ARRAY, {**ARRAY, "maxItems": 3000}, None, None),
+    "a limit of what is not": (
+        {"not": {**STRING, "maxLength": 3}}, {"not": {**STRING, "maxLength": 4}}, None, None,
+    ),
+    "two branches that meet": (
+        {"oneOf": [{**INTEGER, "maximum": 5}, {**INTEGER, "minimum": 10}]},
+        {"oneOf": [{**INTEGER, "maximum": 5}, {**INTEGER, "minimum": 3}]}, None, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_is_narrower_without_showing_it(name):
+    before, after, *definitions = HIDDEN[name]
+    old, new = a_tool({"p": before}, definitions[0]), a_tool({"p": after}, definitions[1])
+    breaking = [one for one in changes(old, new) if one.level == "breaking"]
+    assert breaking
+    for one in breaking:
+        assert Strict(old["inputSchema"]).is_valid(one.witness)
+        assert not Strict(new["inputSchema"]).is_valid(one.witness)
+
+
+class Cash(BaseModel):
+    kind: Literal["cash"] = "cash"
+    note: str = ""
+
+
+class Card(BaseModel):
+    kind: Literal["card"] = "card"
+    limit: int = 1
+
+
+class Cheque(BaseModel):
+    kind: Literal["cheque"] = "cheque"
+    bank: str = ""
+
+
+class LongCard(BaseModel):
+    kind: Literal["card"] = "card"
+    limit: int | None = 1
+
+
+TWO = Annotated[Cash | Card, Field(discriminator="kind")]
+THREE = Annotated[Cash | Card | Cheque, Field(discriminator="kind")]
+WIDER = Annotated[Cash | LongCard, Field(discriminator="kind")]
+
+
+def paying(annotation: Any) -> Registry:
+    def pay(p: Any) -> str:
+        """Pay."""
+        return ""
+
+    pay.__annotations__["p"] = annotation
+    return Registry([tool(pay)])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "level"),
+    [
+        (str, date, "breaking"), (date, str, "compatible"), (str, UUID, "breaking"), (datetime, date, "breaking"),
+        (str, Path, "compatible"), (Path, str, "compatible"), (str, SecretStr, "compatible"), (str, bytes, "compatible"),
+        (Literal[0, "auto"], Literal[False, "auto"], "breaking"), (TWO, THREE, "compatible"), (THREE, TWO, "breaking"),
+        (list[TWO], list[THREE], "compatible"), (TWO, WIDER, "compatible"), (TWO, Cash | Card, "compatible"),
+        (Cash | Card, TWO, "breaking"),
+    ],
+)  # fmt: skip
+def test_what_functions_take(before, after, level):
+    found = diff(paying(after), contract_of(paying(before)))
+    assert {one.level for one in found.changes} == {level}
+    for one in found.of("breaking"):
+        paying(before)["pay"].call(one.witness)
+        with pytest.raises(CallError):
+            paying(after)["pay"].call(one.witness)
+
+
+def test_a_tool_that_asks_for_its_strict_form_is_compared_as_well():
+    @tool(strict=True)
+    def restock(items: dict[str, int], note: str = "none") -> str:
+        """Restock."""
+        return ""
+
+    assert not diff(Registry([restock]), contract_of(Registry([restock]), ["openai"]))
+
+
+def test_a_default_that_is_another_value_is_told():
+    def ring(loud: bool | int = 0) -> str:
+        """Ring."""
+
+    def ring_now(loud: bool | int = False) -> str:
+        """Ring."""
+
+    [found] = diff(Registry([tool(name="ring")(ring_now)]), contract_of(Registry([tool(ring)]))).changes
+    assert (found.kind, found.level) == ("default", "behaviour")
+
+
 def test_definitions_that_contain_themselves():
     def node(value: Any) -> dict[str, Any]:
         inner = {"type": "object", "properties": {"v": value, "next": {"$ref": "#/$defs/N"}}, "required": ["v"]}
@@ -381,6 +516,32 @@ def test_a_lock_comes_again_as_it_was(tmp_path):
     assert written_lock(read_lock(path)) == written_lock(contract)
 
 
+def a_lock(**changed: Any) -> str:
+    entry = {"parameters": {"type": "object", "properties": {}}, **changed}
+    return json.dumps({"version": 1, "providers": [], "tools": {"a": entry}})
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"properties": {"a": {"type": "string", "pattern": "("}}},
+        {"properties": {"a": {"type": "number", "maximum": 10**400}}},
+        {"properties": {"a": {"$ref": "#/$defs/X"}}, "$defs": {"X": {"$ref": "#/$defs/X"}}},
+        {"properties": {"a": {"$ref": "#/$defs/Y"}}},
+    ],
+)
+def test_a_lock_whose_schema_nobody_can_use_is_compared_all_the_same(parameters, tmp_path):
+    """Somebody has edited it: nothing is said that is not so."""
+    path = tmp_path / "tools.lock.json"
+    path.write_text(a_lock(parameters={"type": "object", **parameters}), encoding="utf-8")
+
+    @tool
+    def a(b: int) -> str:
+        """A."""
+
+    assert diff(Registry([a]), read_lock(path)).is_breaking
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -389,6 +550,16 @@ def test_a_lock_comes_again_as_it_was(tmp_path):
         ('{"version": 2}', "is of version 2"),
         ('{"version": 1, "tools": {"a": {}}, "providers": []}', "is no lock file"),
         ("[]", "is no lock file"),
+        ('{"version": true, "tools": {}, "providers": []}', "version: Input should be a valid integer"),
+        ("[" * 100_000, "is no lock file"),
+        (a_lock(parameters="x"), "tools.a.parameters: Input should be"),
+        (a_lock(parameters={"type": "string"}), "tools.a.parameters: they are no object"),
+        (a_lock(parameters={"type": "object", "properties": []}), r"is no lock file of toolshape \(\[\] is not"),
+        (a_lock(parameters={"type": "object", "properties": {"a": {"minimum": "x"}}}), "'x' is not of type 'number'"),
+        (a_lock(parameters={"type": "object", "required": "how"}), "'how' is not of type 'array'"),
+        (a_lock(effects="read"), "tools.a.effects"),
+        (a_lock(fingerprints={"openai": "1"}), "they are not those of the providers"),
+        (a_lock(more=1), "tools.a.more: Extra inputs"),
     ],
 )
 def test_what_is_no_lock_is_refused(content, said, tmp_path):
@@ -465,6 +636,48 @@ def run(place, *arguments):
     return subprocess.run(given, cwd=place, capture_output=True, text=True, timeout=60, check=False)
 
 
+def test_whom_a_lock_was_written_for_is_not_forgotten(tmp_path, monkeypatch):
+    lock = tmp_path / "tools.lock.json"
+    assert_contract(before(), lock, providers=["openai"])
+    with pytest.raises(UsageError, match="was written for openai, not for openai, anthropic"):
+        assert_contract(before(), lock, providers=["openai", "anthropic"])
+    monkeypatch.setenv("TOOLSHAPE_UPDATE", "0")
+    with pytest.raises(ContractError):
+        assert_contract(Registry([before()["order"]]), lock)
+    monkeypatch.setenv("TOOLSHAPE_UPDATE", "1")
+    assert_contract(before(), lock)
+    assert read_lock(lock).providers == ("openai",)
+    lock.write_text("{", encoding="utf-8")
+    assert_contract(before(), lock)
+    assert read_lock(lock).providers == ()
+    with pytest.raises(UsageError, match="cannot be written"):
+        assert_contract(before(), tmp_path / "nowhere" / "tools.lock.json")
+
+
+def test_rules_of_coercion_are_part_of_it():
+    def ship(a: int) -> str:
+        """Ship."""
+
+    usual, none = Registry([tool(ship)]), Registry([tool(ship, coerce=False)])
+    old = contract_of(none)
+    assert old.tools["ship"].coerce == ()
+    assert not diff(none, old)
+    [found] = diff(usual, old).changes
+    assert (found.kind, found.level) == ("coerce", "behaviour")
+    [found] = diff(none, contract_of(usual)).changes
+    assert (found.kind, found.level) == ("coerce", "unknown")
+    assert diff(Registry([tool(ship)], coerce=False), old).changes == ()
+
+
+def test_a_text_from_elsewhere_does_not_turn_a_line_around():
+    def named(description: str) -> Registry:
+        return tools_of({**a_tool({"p": STRING}), "description": description})
+
+    found = str(diff(named("\x1b[31m\u202eaway\nthere"), contract_of(named("here \ud800"))))
+    assert "\\u001b[31m\\u202eaway there" in found
+    assert found.isascii()
+
+
 def test_in_a_test(shop):
     """The first time it is written; a change fails with what breaks, until it is written anew."""
     (shop / "test_shop.py").write_text(TEST, encoding="utf-8")
@@ -510,6 +723,13 @@ def test_at_the_command_line(shop):
     )
     assert found.returncode == 1, found.stderr
     assert found.stdout.splitlines()[-2:] == ["1 breaking, 1 behaviour", "2 of 3 recorded calls break: 2 of order"]
+    assert found.stdout.splitlines()[0].endswith("; 2 recorded calls")
+    counted = run(
+        shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json", "--calls", "calls.jsonl"
+    )
+    assert [one["calls"] for one in json.loads(counted.stdout)] == [2, 0]
+    unread = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "shop.py")
+    assert "0 of 0 recorded calls break; 7 lines are none of a trace" in unread.stdout
     [first, second] = json.loads(
         run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
     )
@@ -541,7 +761,10 @@ def test_a_page_is_written(shop):
     [
         (["diff", "shop:tools"], "say --to PROVIDER, or --against"),
         (["diff", "shop:tools", "--against", "nothing.json"], "toolshape lock writes it"),
+        (["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"], "--calls and --sarif are about --against"),
         (["lock", "shop:tools", "--to", "opneai"], "openai"),
+        (["lock", "shop:tools", "-o", "nowhere/x.json"], "nowhere/x.json cannot be written"),
+        (["page", "shop:tools", "-o", "nowhere/x.html"], "nowhere/x.html cannot be written"),
     ],
 )
 def test_a_wrong_command_is_said(shop, arguments, said):

@@ -1,6 +1,7 @@
 """``toolshape lock`` and ``toolshape bill``; and ``toolshape diff --against``, which ``toolshape.cli`` passes on."""
 
 import contextlib
+import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 from toolshape.commands.output import say
+from toolshape.errors import UsageError
 from toolshape.targets import load, registry_of
 from toolshape.trace import replay
 
@@ -37,7 +39,7 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
         from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
 
     tools = registry_of(target)
-    output.write_text(written_lock(contract_of(tools, to)), encoding="utf-8")
+    _write(output, written_lock(contract_of(tools, to)))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
@@ -75,37 +77,39 @@ def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, ti
 
     tools = registry_of(target)
     changes = None if lock is None else diff(tools, read_lock(lock))
-    output.write_text(page_of(tools, to or PROVIDERS, changes, title or target), encoding="utf-8")
+    _write(output, page_of(tools, to or PROVIDERS, changes, title or target))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
 def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
     """Compare the tools of a target with a lock file; exits with 1 where a call breaks, or may."""
     with _extra():
-        from toolshape.contract import diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract import broken_calls, diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
 
     tools = registry_of(target)
     found = diff(tools, read_lock(lock))
+    broken = None if calls is None else broken_calls(found, replay(calls, target))
+    counts = [0] * len(found.changes) if broken is None else broken.by_change
     if sarif is not None:
-        sarif.write_text(to_sarif(found, tools, str(lock)), encoding="utf-8")
+        _write(sarif, to_sarif(found, tools, str(lock)))
     if as_json:
-        click.echo(found.to_json())
+        told = [{} if broken is None else {"calls": count} for count in counts]
+        shown = [{**one._asdict(), **more} for one, more in zip(found.changes, told, strict=True)]
+        click.echo(json.dumps(shown, indent=2, default=str))
     else:
-        for change in found.changes:
-            say(str(change), style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
+        for change, count in zip(found.changes, counts, strict=True):
+            of_trace = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
+            say(f"{change}{of_trace}", style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
         say(str(found).splitlines()[-1], style="red" if found.is_breaking else "green")
-        if calls is not None:
-            say(_broken(calls, target))
+        if broken is not None:
+            say(str(broken))
     if found.is_breaking:
         raise SystemExit(1)
 
 
-def _broken(calls: Path, target: str) -> str:
-    """How many recorded calls break, by tool."""
-    replayed = replay(calls, target)
-    by_tool: dict[str, int] = {}
-    for one in replayed.regressions:
-        by_tool[one.tool] = by_tool.get(one.tool, 0) + 1
-    named = ", ".join(f"{count} of {tool}" for tool, count in sorted(by_tool.items()) if tool)
-    total = sum(by_tool.values())
-    return f"{total} of {replayed.calls} recorded calls break{f': {named}' if named else ''}"
+def _write(path: Path, text: str) -> None:
+    """Write a file; what is no Unicode text, as half a surrogate pair in somebody's description, is escaped."""
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -5,10 +5,12 @@ from toolshape.contract.compare import Change, Diff, compared, diff
 from toolshape.contract.costs import Bill, Cost, bill
 from toolshape.contract.lock import Contract, Locked, contract_of, read_lock, written_lock
 from toolshape.contract.page import page_of
+from toolshape.contract.recorded import BrokenCalls, broken_calls
 from toolshape.contract.sarif import to_sarif
 
 __all__ = [
     "Bill",
+    "BrokenCalls",
     "Change",
     "Contract",
     "ContractError",
@@ -17,6 +19,7 @@ __all__ = [
     "Locked",
     "assert_contract",
     "bill",
+    "broken_calls",
     "compared",
     "contract_of",
     "diff",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from toolshape.contract.compare import Diff, diff
 from toolshape.contract.lock import contract_of, read_lock, written_lock
+from toolshape.errors import UsageError
 from toolshape.registry import Registry
 
 __all__ = ["UPDATE", "ContractError", "assert_contract"]
@@ -29,7 +30,7 @@ class ContractError(AssertionError):
 def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[str] = ()) -> None:
     """Assert that tools are what their lock file says, to the last word.
 
-    Under ``pytest --toolshape-update`` the file is written anew; where there is none, too.
+    Under ``pytest --toolshape-update`` the file is written anew; where there is none, too, so that it is to be committed.
 
     Args:
         tools: The tools.
@@ -38,15 +39,33 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
 
     Raises:
         ContractError: Something has changed; its message lists what, and which calls break.
-        UsageError: The file is no lock file.
+        UsageError: The file is no lock file, cannot be written, or was written for other providers.
     """
-    place = Path(path)
-    is_updated = bool(os.environ.get(UPDATE))
+    place, chosen = Path(path), tuple(dict.fromkeys(providers))
+    is_updated = os.environ.get(UPDATE, "").lower() not in ("", "0", "false", "no", "off")
     if is_updated or not place.exists():
-        chosen = tuple(providers) or (read_lock(place).providers if place.exists() else ())
-        place.write_text(written_lock(contract_of(tools, chosen)), encoding="utf-8")
+        _write(tools, place, chosen or _providers_of(place))
         if is_updated:
             return
-    found = diff(tools, read_lock(place))
+    old = read_lock(place)
+    if chosen and set(chosen) != set(old.providers):
+        known = ", ".join(old.providers) or "nobody"
+        raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: write it anew")
+    found = diff(tools, old)
     if found:
         raise ContractError(found, place)
+
+
+def _providers_of(place: Path) -> tuple[str, ...]:
+    """Whom a file was written for; nobody, where it cannot be read."""
+    try:
+        return read_lock(place).providers
+    except UsageError:
+        return ()
+
+
+def _write(tools: Registry, place: Path, providers: tuple[str, ...]) -> None:
+    try:
+        place.write_text(written_lock(contract_of(tools, providers)), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{place} cannot be written: {error.strerror}") from error

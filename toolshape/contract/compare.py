@@ -1,47 +1,46 @@
 """Two contracts in; what has changed between them, and what each change breaks, with a call that shows it, out."""
 
-import functools
 import itertools
 import json
 import random
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from referencing.exceptions import Unresolvable
+from pydantic_core import SchemaError
 
 from toolshape.bound import handlers_of
 from toolshape.calls import JsonObject, JsonSchema, shortened
 from toolshape.contract.differences import Step, differences
-from toolshape.contract.inclusion import Proof
+from toolshape.contract.inclusion import Proof, is_same_json
 from toolshape.contract.lock import Contract, Locked, contract_of
 from toolshape.contract.renaming import Renaming, renamed_tools, with_renamings
+from toolshape.contract.validators import admission, refused_at
 from toolshape.contract.witness import candidates
-from toolshape.definitions.jsonschema_keywords import Validator, references_checked_once
 from toolshape.errors import CallError
-from toolshape.registry import Registry
+from toolshape.registry import Registry, lenient
 from toolshape.testing.fake.generate import generated
-from toolshape.validation.faults import path_of
+from toolshape.validation.coercion import chosen_rules
 
-__all__ = ["Change", "Diff", "Level", "Refuses", "compared", "diff"]
+__all__ = ["Change", "Diff", "Level", "Refuses", "compared", "diff", "is_about"]
 
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
 """The paths at which arguments are refused; none where they are taken."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
-_MOST_TRIED, _SEEDS = 4_000, 4
+_MOST_TRIED, _SEEDS = 3_000, 3
 
 
 class Change(NamedTuple):
     """One thing that has changed of a tool.
 
     ``kind`` is the keyword of JSON Schema, or what happened: ``tool_added``, ``tool_removed``, ``tool_renamed``,
-    ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``title``, ``order``,
-    ``examples``, ``effects``, ``output``, ``sent``. ``level``: ``breaking``, where a call that was taken is refused, as
+    ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
+    ``default_removed``, ``title``, ``order``,
+    ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. ``level``: ``breaking``, where a call that was taken is refused, as
     ``witness`` is; ``unknown``, where neither that nor the contrary is certain; ``behaviour``, where a model reads
     something else, or a function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are those that are sent something else.
     """
@@ -57,10 +56,16 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
-        said = f"{shortened(self.before, is_json=True)} -> {shortened(self.after, is_json=True)}"
+        said = f"{_shown(self.before)} -> {_shown(self.after)}"
         what = "refused now" if self.level == "breaking" else "coerced now"
-        shown = "" if self.witness is None else f"; {what}: {shortened(self.witness, is_json=True)}"
-        return f"{self.level}: {place}: {self.kind.replace('_', ' ')}: {said}{shown}"
+        shown = "" if self.witness is None else f"; {what}: {_shown(self.witness)}"
+        return f"{self.level}: {_shown(place)}: {self.kind.replace('_', ' ')}: {said}{shown}"
+
+
+def _shown(value: Any) -> str:
+    """A value on a line, whose characters can neither end it nor turn it around."""
+    text = shortened(value, is_json=True)
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +105,7 @@ def diff(tools: Registry, old: Contract) -> Diff:
     Raises:
         ExportError: A provider that they were locked for is not there, or cannot be sent one of them now.
     """
-    bound = tools.bind("json-schema", strict=False)
+    bound = lenient(tools).bind("json-schema")
     handlers = handlers_of(bound)
 
     def refuses(name: str) -> Refuses:
@@ -160,10 +165,13 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
     count = 0
     for kind in ("title", "description", "effects", "examples", "output"):
         values = getattr(before, kind), getattr(after, kind)
-        if values[0] != values[1]:
+        if not is_same_json(*values):
             count += 1
             yield Change(kind, "behaviour", name, "", *values, None, providers)
-    if before.parameters != after.parameters:
+    if before.coerce != after.coerce:
+        count += 1
+        yield _coercion(before, after, providers)
+    if json.dumps(before.parameters) != json.dumps(after.parameters):
         found = [
             _change(step, before, after, providers, refuses)
             for step in with_renamings(differences(before.parameters, after.parameters))
@@ -175,6 +183,13 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
         )
+
+
+def _coercion(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
+    """Other rules of coercion: what fewer of them refuse depends on what models write."""
+    rules = [sorted(chosen_rules()) if one.coerce is None else list(one.coerce) for one in (before, after)]
+    level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
+    return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
 
 
 _KINDS = {"removed": "parameter_removed", "added": "parameter_added"}
@@ -191,6 +206,8 @@ def _change(
         names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
         return Change("parameter_renamed", level, before.name, step.removed.path, *names, witness, providers)
     kind = _KINDS.get(step.keyword, step.keyword)
+    if kind == "default" and (step.is_new or step.is_gone):
+        kind = "default_added" if step.is_new else "default_removed"
     if step.alone is None or step.keyword in _WORDS:
         return Change(kind, "behaviour", before.name, step.path, step.before, step.after, None, providers)
     level, witness = _judged(step, before.parameters, after.parameters, refuses)
@@ -212,27 +229,57 @@ def _together(
 
 def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
     """Whether a difference breaks calls: a call that the old schema takes, and that with this difference alone does not."""
-    alone = step.alone or {}
-    if Proof(alone, old, _admits).includes(alone, old):
+    try:
+        return _tried(step, step.alone or {}, old, new, refuses)
+    except (
+        OverflowError,
+        RecursionError,
+        re.error,
+        SchemaError,
+    ):  # a schema that nobody can use, as one edited by hand
+        return "unknown", None
+
+
+def _tried(
+    step: Step, alone: JsonSchema, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
+) -> tuple[Level, JsonObject | None]:
+    if Proof(alone, old, lambda schema, value: admission(schema)(value)).includes(alone, old):
         return "compatible", None
-    admits_old, admits_alone = _checker(json.dumps(old, sort_keys=True)), _checker(json.dumps(alone, sort_keys=True))
-    refused_at = refuses or functools.partial(_refused_by, json.dumps(new, sort_keys=True))
-    taken = None
+    admits_alone = admission(alone, checks_formats=refuses is not None)
+    paths_of = refuses or refused_at(new)
+    is_hidden = refuses is not None and any(word in str(step.after) for word in ("format", "discriminator"))
+    admits_text = admission(alone)  # of whatever format
+    found: tuple[Level, JsonObject | None] = "unknown", None
+    for value in _taken_by(old, alone):
+        is_refused = not admits_alone(value)
+        if not (is_refused or is_hidden):
+            continue
+        paths = paths_of(value)
+        if any(is_about(path, step.path, is_below=not is_refused) for path in paths):
+            return "breaking", value
+        if is_refused and not paths:  # it is coerced, and the function gets something else; or the format is only told
+            found = "behaviour", None if admits_text(value) else value
+    return found
+
+
+def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
+    """Arguments that the old schema takes, those first that the other may refuse."""
+    admits = admission(old)
+    seen: set[str] = set()
     tried = (candidates(old, alone, old, alone, random.Random(seed)) for seed in range(_SEEDS))  # noqa: S311 - no secret
     for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
-        if not isinstance(value, dict) or admits_alone(value) or not admits_old(value):
-            continue
-        paths = refused_at(value)
-        if any(_is_about(path, step.path) for path in paths):
-            return "breaking", value
-        taken = taken if paths else value
-    return ("unknown", None) if taken is None else ("behaviour", taken)  # coerced: the function gets something else
+        text = json.dumps(value)
+        if text not in seen and isinstance(value, dict) and admits(value):
+            yield value
+        seen.add(text)
 
 
-def _is_about(path: str, place: str) -> bool:
-    """Whether what is wrong at a path may be so for what has changed at a place."""
-    steps = zip(_steps(path), _steps(place), strict=False)
-    return all(there in (one, "{}") for one, there in steps)
+def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
+    """Whether what is wrong at a path may be so for what has changed at a place, above it or there and below alone."""
+    steps, there = _steps(path), _steps(place)
+    if is_below and len(steps) < len(there):
+        return False
+    return all(other in (one, "{}") for one, other in zip(steps, there, strict=False))
 
 
 def _steps(path: str) -> list[str]:
@@ -241,33 +288,9 @@ def _steps(path: str) -> list[str]:
     return ["[]" if step.startswith("[") else step for step in found]
 
 
-def _refused_by(text: str, value: JsonObject) -> list[str]:
-    with references_checked_once():
-        return [path_of(tuple(error.absolute_path)) for error in _validator(text).iter_errors(value)]
-
-
-@cache
-def _validator(text: str) -> Any:
-    return Validator(json.loads(text))
-
-
-def _checker(text: str) -> Callable[[Any], bool]:
-    validator = _validator(text)
-
-    def admits(value: Any) -> bool:
-        try:
-            with references_checked_once():
-                return bool(validator.is_valid(value))
-        except (RecursionError, Unresolvable):  # it cannot be followed to its end
-            return False
-
-    return admits
-
-
-def _admits(schema: Any, value: Any) -> bool:
-    return _checker(json.dumps(schema, sort_keys=True))(value)
-
-
 def _some_call(tool: Locked) -> JsonObject:
-    made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
+    try:
+        made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
+    except (OverflowError, RecursionError, re.error):  # the same
+        return {}
     return made if isinstance(made, dict) else {}

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonObject, JsonSchema
-from toolshape.contract.inclusion import ANNOTATIONS
+from toolshape.contract.inclusion import ANNOTATIONS, is_same_json
+from toolshape.identity import canonical_json
 from toolshape.schema.references import at_pointer
 
 __all__ = ["Step", "differences"]
@@ -16,14 +17,14 @@ _ONE_BELOW = frozenset({"additionalProperties", "contains", "items", "propertyNa
 _MANY_BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
 _BELOW = _ONE_BELOW | {*_MANY_BELOW, "properties", "required"}
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
-_BY_NAME = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
+_BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
 Place: TypeAlias = tuple[str | int, ...]
 
 
 class Step(NamedTuple):
     """One difference of two schemas: ``keyword`` at ``path`` was ``before`` and is ``after``.
 
-    ``alone`` is the old schema with this difference alone; ``None`` where it is one of words.
+    ``alone`` is the old schema with this difference alone; ``None`` where it is one of words, which may be new, or gone.
     """
 
     path: str
@@ -31,6 +32,8 @@ class Step(NamedTuple):
     before: Any
     after: Any
     alone: JsonSchema | None
+    is_new: bool = False
+    is_gone: bool = False
 
 
 def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
@@ -51,14 +54,14 @@ class _Walk:
 
     def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         """What differs at a place and below it."""
-        pair = _reference(old), _reference(new)
-        if all(pair):
+        pair = canonical_json(_plain(old)), canonical_json(_plain(new))
+        if _reference(old) and _reference(new):
             if pair in self._open:
                 return
             self._open |= {pair}  # what differs in a definition is said once
         before, after = _resolved(old, self._old), _resolved(new, self._new)
         if not (isinstance(before, dict) and isinstance(after, dict)):
-            if before != after:
+            if not is_same_json(before, after):
                 yield self._step(path, "schema", before, after, place, after)
             return
         yield from _words(before, after, path)
@@ -68,7 +71,7 @@ class _Walk:
         yield from self._below(before, after, place, path)
         if "properties" in before or "properties" in after:
             yield from self._object(before, after, place, path)
-        elif before.get("required") != after.get("required") and _required(before) != _required(after):
+        elif _required(before) != _required(after):
             values = before.get("required"), after.get("required")
             alone = {**before, "required": after.get("required", [])}
             yield self._step(path, "required", *values, place, alone, is_old=True)
@@ -90,7 +93,7 @@ class _Walk:
                 yield from self._inside(before[key][at], after[key][other], (*place, key, at), f"{path}{mark}")
 
     def _inside(self, one: Any, other: Any, place: Place, path: str) -> Iterator[Step]:
-        if one != other or _has_reference(one):
+        if not is_same_json(one, other) or _has_reference(one):
             yield from self.of(one, other, place, path)
 
     def _of_keywords(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
@@ -119,7 +122,9 @@ class _Walk:
         for name in (one for one in own if one not in others):
             without = {**before, "properties": {key: one for key, one in own.items() if key != name}}
             without["required"] = [one for one in required if one != name]
-            without["additionalProperties"] = self._renamed(after.get("additionalProperties", True))
+            without.pop("additionalProperties", None)
+            if "additionalProperties" in after:  # said to be open, it would be looked at by nobody else
+                without["additionalProperties"] = self._renamed(after["additionalProperties"])
             yield self._step(_at(path, name), "removed", own[name], None, place, without, is_old=True)
         for name in (one for one in others if one not in own):
             given = {**before, "properties": {**own, name: self._renamed(others[name])}}
@@ -134,7 +139,7 @@ class _Walk:
                     _at(path, name), "required", *values, place, {**before, "required": asked}, is_old=True
                 )
         then, today = before.get("additionalProperties", True), after.get("additionalProperties", True)
-        if not (isinstance(then, dict) and isinstance(today, dict)) and then != today:
+        if not (isinstance(then, dict) and isinstance(today, dict)) and not is_same_json(then, today):
             alone = {**before, "additionalProperties": self._renamed(today)}
             yield self._step(path, "additionalProperties", then, today, place, alone, is_old=True)
 
@@ -144,7 +149,7 @@ class _Walk:
         one, other = before.get(key), after.get(key)
         if key in ("required", "enum", "type"):
             return _is_same_value(one, other)
-        same = _plain(one, key) == _plain(other, key)
+        same = is_same_json(_plain(one, key), _plain(other, key))
         return same and not (_has_reference(one) and self._old.get("$defs") != self._new.get("$defs"))
 
     def _step(
@@ -195,7 +200,11 @@ def _resolved(node: Any, root: JsonSchema) -> Any:
             return node
         target = at_pointer(root, reference)
         beside = {key: value for key, value in node.items() if key != "$ref"}
-        node = {**target, **beside} if isinstance(target, dict) else beside
+        if not isinstance(target, dict):
+            return beside
+        if target.keys() & beside.keys() - ANNOTATIONS:  # both hold
+            return {**beside, "allOf": [*beside.get("allOf", []), {"$ref": reference}]}
+        node = {**target, **beside}
     return node
 
 
@@ -209,14 +218,16 @@ def _plain(node: Any, key: str = "") -> Any:
         return node
     if key in _BY_NAME:
         return {name: _plain(one) for name, one in node.items()}
+    if key == "discriminator":
+        return node.get("propertyName")  # which branch a value means follows from the branches
     return {name: _plain(value, name) for name, value in node.items() if name not in ANNOTATIONS}
 
 
 def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
     """What differs in what a model reads."""
     for key in _SAID:
-        if before.get(key) != after.get(key) or (key in before) != (key in after):
-            yield Step(path, key, before.get(key), after.get(key), None)
+        if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
+            yield Step(path, key, before.get(key), after.get(key), None, key not in before, key not in after)
     own, others = list(before.get("properties", {})), list(after.get("properties", {}))
     if [one for one in own if one in others] != [one for one in others if one in own]:
         yield Step(path, "order", own, others, None)
@@ -242,7 +253,7 @@ def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, 
         return [(at, at) for at in range(len(one))]
     left, pairs = list(range(len(other))), list[tuple[int, int]]()
     for at, node in enumerate(one):  # the order of branches says nothing
-        same = next((number for number in left if _plain(other[number]) == _plain(node)), None)
+        same = next((number for number in left if is_same_json(_plain(other[number]), _plain(node))), None)
         if same is not None:
             left.remove(same)
             pairs.append((at, same))
@@ -253,8 +264,9 @@ def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, 
 def _is_same_value(one: Any, other: Any) -> bool:
     """Whether two lists say the same, in whatever order."""
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(value in other for value in one)
-    return type(one) is type(other) and bool(one == other)
+        texts = [sorted(map(canonical_json, given)) for given in (one, other)]
+        return texts[0] == texts[1]
+    return is_same_json(one, other)
 
 
 def _required(node: JsonSchema) -> set[str]:

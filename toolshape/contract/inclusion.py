@@ -4,14 +4,16 @@ Sound, and not complete: ``False`` says that it was not proved.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from toolshape.calls import JsonSchema
+from toolshape.identity import canonical_json
 from toolshape.schema.references import at_pointer
 from toolshape.schema.union_branches import are_disjoint
 
-__all__ = ["ANNOTATIONS", "Admits", "Proof"]
+__all__ = ["ANNOTATIONS", "Admits", "Proof", "is_same_json"]
 
 Admits: TypeAlias = Callable[[Any, Any], bool]
 """Whether a schema admits a value."""
@@ -33,8 +35,12 @@ _APPLY: Mapping[str, frozenset[str]] = {
          "maxProperties", "dependentRequired", "dependentSchemas"}
     ),
 }  # fmt: skip
-_OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "enum", "type"})
+_OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "discriminator", "enum", "type"})
 _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
+_OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+"""Keywords that depend on all that stands beside them."""
+_FREE_FORMATS = frozenset({"binary", "password", "path"})
+"""Formats of pydantic's that say what a text is for, and refuse none (2.12, seen by validating)."""
 
 
 class Proof:
@@ -54,6 +60,8 @@ class Proof:
         if not (isinstance(wide, dict) and isinstance(narrow, (dict, bool))) or self._depth > _DEEPEST:
             return False
         wide, narrow = _stripped(wide), _stripped(narrow if isinstance(narrow, dict) else {})
+        if _OF_THE_WHOLE & wide.keys():
+            return "$ref" not in str(wide) and is_same_json(wide, narrow)
         pair = str(wide.get("$ref", "")), str(narrow.get("$ref", ""))
         is_pair = len(wide) == len(narrow) == 1 and all(pair)
         if is_pair and pair in self._assumed:
@@ -116,7 +124,8 @@ class Proof:
         branches = wide[keyword]
         for at, branch in enumerate(branches):
             if self.includes(branch, narrow) and self.includes(rest, narrow):
-                others = [*branches[:at], *branches[at + 1 :]] if keyword == "oneOf" else []
+                is_tagged = _tag(wide) is not None  # by which one of them is meant
+                others = [*branches[:at], *branches[at + 1 :]] if keyword == "oneOf" and not is_tagged else []
                 if all(are_disjoint(self._open(one), narrow, lambda node: node) for one in others):
                     return True
         return False
@@ -126,9 +135,9 @@ class Proof:
 
     def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         said = "number" if kind == "integer" else kind
-        for keyword in wide.keys() - _OF_ANY:
-            if keyword not in _KNOWN and (keyword not in narrow or wide[keyword] != narrow[keyword]):
-                return False
+        has_tag = _tag(wide) in (None, _tag(narrow))  # who had no tag to say the branch by did not say it
+        if not (has_tag and _same(wide, narrow, tuple(wide.keys() - _KNOWN))):
+            return False
         match said:
             case "string":
                 return _strings(wide, narrow)
@@ -147,7 +156,7 @@ class Proof:
             return False
         if wide.get("uniqueItems") and not narrow.get("uniqueItems"):
             return False
-        if any(wide.get(key) != narrow.get(key) for key in ("contains", "minContains", "maxContains") if key in wide):
+        if "contains" in wide and not _same(wide, narrow, ("contains", "minContains", "maxContains"), is_whole=True):
             return False
         first_wide, first_narrow = wide.get("prefixItems", []), narrow.get("prefixItems", [])
         for at in range(max(len(first_wide), len(first_narrow))):
@@ -168,7 +177,11 @@ class Proof:
         if wide.get("minProperties", 0) > least or wide.get("maxProperties", math.inf) < most:
             return False
         exact = ("dependentRequired", "dependentSchemas", "patternProperties")
-        if any(wide.get(key, {}) != narrow.get(key, {}) for key in exact if key in wide or key == "patternProperties"):
+        if not all(
+            is_same_json(wide.get(key, {}), narrow.get(key, {}))
+            for key in exact
+            if key in wide or key == "patternProperties"
+        ):
             return False
         return self._names(wide, narrow) and self._fields(wide, narrow, own)
 
@@ -217,17 +230,33 @@ def _at(first: list[Any], number: int, node: JsonSchema) -> Any:
     return first[number] if number < len(first) else node.get("items", True)
 
 
-def _same(wide: JsonSchema, narrow: JsonSchema, keywords: Iterator[str] | tuple[str, ...]) -> bool:
-    return all(wide[key] == narrow.get(key) for key in keywords if key in wide)
+def is_same_json(one: Any, other: Any) -> bool:
+    """Whether two values are one as JSON, where 1 is not true; and 1.0 is taken for another than 1."""
+    return bool(one == other) and (one is other or canonical_json(one) == canonical_json(other))
+
+
+def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False) -> bool:
+    """Whether keywords of one schema are in the other; or, as a whole, whether both have them or not."""
+    return all(
+        (key in wide) == (key in narrow) and is_same_json(wide.get(key), narrow.get(key))
+        for key in keywords
+        if key in wide or is_whole
+    )
+
+
+def _tag(node: JsonSchema) -> Any:
+    """The name of the property that says which branch is meant."""
+    given = node.get("discriminator")
+    return given.get("propertyName") if isinstance(given, dict) else None
 
 
 def _strings(wide: JsonSchema, narrow: JsonSchema) -> bool:
     lengths = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get("maxLength", math.inf) >= narrow.get(
         "maxLength", math.inf
     )
-    return lengths and _same(
-        wide, narrow, ("pattern", "format", "contentEncoding", "contentMediaType", "contentSchema")
-    )
+    is_free = wide.get("format") in _FREE_FORMATS
+    content = ("pattern", "contentEncoding", "contentMediaType", "contentSchema")
+    return lengths and _same(wide, narrow, content) and (is_free or _same(wide, narrow, ("format",)))
 
 
 def _numbers(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
@@ -235,8 +264,12 @@ def _numbers(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
     low_wide, high_wide = _range(wide, is_integer=is_integer)
     step = wide.get("multipleOf")
     own = narrow.get("multipleOf", 1 if is_integer else None)
-    divides = step is None or (own is not None and (own / step).is_integer() if step else False)
+    divides = step is None or (bool(step) and own is not None and _divides(step, own))
     return low_wide <= low and high_wide >= high and divides and _same(wide, narrow, ("format",))
+
+
+def _divides(step: float, number: float) -> bool:
+    return (Fraction(str(number)) / Fraction(str(step))).denominator == 1
 
 
 def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -244,10 +277,10 @@ def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tu
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:
-        low = (math.floor(low[0]) + 1, 0) if low[1] and math.isfinite(low[0]) else (_whole(low[0], math.ceil), 0)
-        high = (math.ceil(high[0]) - 1, 0) if high[1] and math.isfinite(high[0]) else (_whole(high[0], math.floor), 0)
+        low = (math.floor(low[0]) + 1, 0) if low[1] and low[0] != -math.inf else (_whole(low[0], math.ceil), 0)
+        high = (math.ceil(high[0]) - 1, 0) if high[1] and high[0] != math.inf else (_whole(high[0], math.floor), 0)
     return low, high
 
 
 def _whole(number: float, rounded: Callable[[float], int]) -> float:
-    return rounded(number) if math.isfinite(number) else number
+    return number if isinstance(number, int) or math.isinf(number) else rounded(number)

@@ -26,7 +26,7 @@ _STYLE = """
   :root { --strict: #6fd68f; --lenient: #c9c9d1; --lossy: #e6c35c; --refused: #ff9b92 }
 }
 html { background: Canvas; color: CanvasText }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 1rem }
+body { overflow-wrap: anywhere; font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem } h3 { font-size: 1rem; margin: 1rem 0 .25rem }
 .wide { overflow-x: auto }
 table { border-collapse: collapse } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-bottom: 1px solid var(--line) }

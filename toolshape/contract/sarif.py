@@ -4,6 +4,7 @@ import inspect
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from toolshape.calls import JsonObject
 from toolshape.contract.compare import Change, Diff, Level
@@ -22,7 +23,7 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
     Args:
         found: The changes.
         tools: The tools now.
-        lock: The path of the lock file, where a tool that is gone stands.
+        lock: The path of the lock file, where a tool stands that is gone, or has no function, as one of a definition.
     """
     rules = sorted({change.kind for change in found.changes})
     run = {
@@ -42,8 +43,8 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
 def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
     names = [change.after] if change.kind == "tool_renamed" else [change.tool]
     tool = next((tools[name] for name in names if name in tools), None)
-    uri, line = _place(tool) if tool is not None else (lock, 1)
-    place = {"artifactLocation": {"uri": Path(uri).as_posix()}, "region": {"startLine": line}}
+    uri, line = (None if tool is None else _place(tool)) or (_uri(Path(lock)), 1)
+    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
     properties = {"level": change.level, "tool": change.tool, "path": change.path, "witness": change.witness}
     return {
         "ruleId": change.kind,
@@ -55,12 +56,17 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
     }
 
 
-def _place(tool: Tool[..., Any]) -> tuple[str, int]:
-    """The file and the line of a tool's function, the file as seen from here where it is below."""
-    function: Any = inspect.unwrap(getattr(tool.function, "func", tool.function) or (lambda: None))
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return "unknown", 1
-    path = Path(code.co_filename)
+def _place(tool: Tool[..., Any]) -> tuple[str, int] | None:
+    """The URI and the line of a tool's function, as seen from here where it is below; ``None`` where it has none."""
+    if tool.function is None:
+        return None
+    given: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))
+    code = getattr(given if hasattr(given, "__code__") else type(given).__call__, "__code__", None)
+    return None if code is None else (_uri(Path(code.co_filename)), code.co_firstlineno)
+
+
+def _uri(path: Path) -> str:
     here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path), code.co_firstlineno
+    if not path.is_absolute():
+        return quote(path.as_posix())
+    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()

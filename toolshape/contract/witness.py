@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from toolshape.calls import JsonObject, JsonSchema
+from toolshape.contract.inclusion import is_same_json
 from toolshape.schema.references import at_pointer
 from toolshape.testing.fake.generate import generated
 
@@ -14,7 +15,8 @@ __all__ = ["candidates"]
 
 _DEEPEST = 6
 _MOST_BELOW = 60  # values of one place
-_LONGEST = 2_000  # characters, or items, of a value that a limit asks for
+_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # items and characters of a value that a limit asks for
+_CONDITIONS = ("not", "if", "then", "else")
 _TEXTS = ("", "a", "zz", "A b", "0", "-", "é", "x" * 300)
 _NUMBERS = (0, 1, -1, 2, 7, 10**6, -(10**6))
 _FRACTIONS = (0.5, -0.5, 1e-9)
@@ -42,7 +44,7 @@ class _Candidates:
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
         """Values of a node, the most telling first."""
-        if depth > _DEEPEST or narrow == wide:  # nothing differs here
+        if depth > _DEEPEST or is_same_json(narrow, wide):  # nothing differs here
             yield self._any(narrow)
             return
         for one in self._branches(narrow, self._narrow_root):
@@ -53,9 +55,12 @@ class _Candidates:
                 yield from one["enum"]
                 continue
             others = self._branches(wide, self._wide_root)
-            if one in others:
+            if any(is_same_json(one, other) for other in others):
                 yield self._any(one)  # it is admitted as it is
-                continue
+                if "oneOf" not in str(wide):  # where two branches may admit it now
+                    continue
+                others = [other for other in others if not is_same_json(one, other)]
+            others += [other[key] for other in others for key in _CONDITIONS if isinstance(other.get(key), dict)]
             yield from _constants(one, wide)
             for other in [each for each in others if {*_kinds(each)} & _wider(one)] or others:
                 for kind in _kinds(one):
@@ -109,8 +114,8 @@ class _Candidates:
                 yield self._any({**narrow, "type": "string"})
         if "format" in narrow:
             return  # what else such a text may be is not known
-        for length in _sizes(narrow, wide, "minLength", "maxLength"):
-            yield (base or "a") * length if len(base) == 1 else ((base or "ab") * (length + 1))[:length]
+        for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
+            yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
         yield from _TEXTS
         if "pattern" in wide:
             yield from (self._any({"type": "string", "pattern": wide["pattern"]}), f"{base}!", f"!{base}")
@@ -180,12 +185,29 @@ class _Candidates:
                 yield {**least, name: value}
         for name in properties:
             yield {key: value for key, value in whole.items() if key != name or key in required}
+        for name, more in self._dependents(narrow, wide):
+            yield {**least, name: self._any(properties.get(name, others)), **more}
         yield from self._more_names(narrow, wide, least, depth)
         for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
             names = [*required, *(one for one in properties if one not in required)]
             free = (f"x{number}" for number in range(size)) if others is not False else ()
             chosen = list(islice((*names, *free), size))
             yield {one: self._any(properties.get(one, others)) for one in chosen}
+
+    def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
+        """Names that ask for others, each with what the narrow schema asks for beside it."""
+        properties, others = narrow.get("properties", {}), narrow.get("additionalProperties", True)
+        for keyword in ("dependentRequired", "dependentSchemas"):
+            for name, asked in (wide.get(keyword) or {}).items():
+                before = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
+                if isinstance(before, list):
+                    yield name, {one: self._any(properties.get(one, others)) for one in before}
+                    continue
+                kind = {"type": "object"}
+                inside = self.of({**before, **kind}, {**asked, **kind}, _DEEPEST)
+                yield from ((name, one) for one in islice(inside, _MOST_BELOW) if isinstance(one, dict))
+                generated_one = self._any({**before, **kind})
+                yield name, generated_one if isinstance(generated_one, dict) else {}
 
     def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
         others = narrow.get("additionalProperties", True)
@@ -243,8 +265,8 @@ def _item(node: JsonSchema, at: int) -> Any:
     return first[at] if at < len(first) else node.get("items", True)
 
 
-def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str) -> list[int]:
+def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:
     """The sizes at which one of two schemas may end to admit a value."""
     low, high = narrow.get(least, 0), narrow.get(most, math.inf)
     near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
-    return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, _LONGEST)]
+    return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, longest)]

@@ -1,6 +1,9 @@
 """Tools served to MCP clients, and the tools of MCP servers as ours. Needs the extra ``mcp``."""
 
-from toolshape.mcp.connecting import connect
-from toolshape.mcp.serving import server
+try:
+    from toolshape.mcp.connecting import connect
+    from toolshape.mcp.serving import server
+except ImportError as error:
+    raise ImportError(f"toolshape.mcp needs the MCP SDK: pip install 'toolshape[mcp]' ({error})") from error
 
 __all__ = ["connect", "server"]
