@@ -31,6 +31,7 @@ from toolshape.contract import (
     written_lock,
 )
 from toolshape.contract.inclusion import Proof
+from toolshape.providers import available
 
 # As tools take integers: 1.0 is a number, which may be coerced.
 Strict: Any = extend(
@@ -815,6 +816,33 @@ def test_a_client_counts_with_and_without_each_tool(provider):
     assert found.tokens == sum(sizes.values())
     assert len(counting.asked) == 4
     assert all(one["model"] == "a-model" for one in counting.asked)
+
+
+@pytest.mark.parametrize("provider", available())
+def test_the_parts_are_found_wherever_a_provider_has_them(provider):
+    for cost in bill(before().bind(provider), "m").costs:
+        assert cost.parts["name"] == len(cost.tool)
+        assert cost.parts["description"]
+        assert cost.parts["parameters: the rest"] > 40
+        assert sum(cost.parts.values()) == cost.characters
+
+
+@pytest.mark.parametrize("said", [None, -1, "12", True, 1.9, float("nan")])
+def test_who_counts_says_a_number(said):
+    with pytest.raises(UsageError, match="tokens are a whole number"):
+        bill(before().bind("openai"), "m", lambda request: said)
+
+
+def test_a_client_is_of_the_provider_and_not_async():
+    async def count(**request: Any) -> Any:
+        return 1
+
+    messages = type("Messages", (), {"count_tokens": staticmethod(count)})
+    client = type("Client", (), {"messages": messages})()
+    with pytest.raises(UsageError, match="without a loop"):
+        bill(before().bind("anthropic"), "m", client)
+    with pytest.raises(UsageError, match=r"bound to bedrock: bind\('anthropic'\)"):
+        bill(before().bind("bedrock"), "m", client)
 
 
 def test_a_function_counts_too_and_nothing_else_does():

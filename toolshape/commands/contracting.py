@@ -47,8 +47,9 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
 @click.argument("target")
 @click.option("--to", "to", required=True, metavar="PROVIDER", help="The provider.")
 @click.option("--model", default="", help="The model, for who counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the parts of each tool.")
 @click.option("--count", "counter", metavar="MODULE:NAME", help="A client that counts, or a function that makes one.")
-def billing(target: str, to: str, model: str, counter: str | None) -> None:
+def billing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
     """Print what each tool of TARGET costs in each request: characters, and tokens where a client counts them."""
     with _extra():
         from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
@@ -56,7 +57,8 @@ def billing(target: str, to: str, model: str, counter: str | None) -> None:
     given: Any = None if counter is None else load(counter)
     code = getattr(given, "__code__", None)
     count = given() if code is not None and not code.co_argcount else given
-    click.echo(str(bill_of(registry_of(target).bind(to), model, count)))
+    found = bill_of(registry_of(target).bind(to), model, count)
+    click.echo(found.to_json() if as_json else str(found))
 
 
 @click.command("page")

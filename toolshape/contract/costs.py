@@ -1,18 +1,21 @@
 """What is bound, and a client that counts, in; what each tool costs in tokens, and by part in characters, out."""
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.bound import Bound
-from toolshape.calls import JsonObject
+from toolshape.calls import JsonObject, shortened
 from toolshape.errors import UsageError
+from toolshape.wire.provider import Provider
 
 __all__ = ["Bill", "Cost", "Count", "bill"]
 
 Count: TypeAlias = Callable[[JsonObject], int]
 """Takes the keywords of a request, without messages, and gives its input tokens."""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
 
 
@@ -45,7 +48,15 @@ class Bill(NamedTuple):
             for one in sorted(self.costs, key=lambda one: -one.characters)
         ]
         total = "" if self.tokens is None else self.tokens
-        return "\n".join([*lines, f"{'all':<{wide}}  {total:>6}  {self.characters:>10}   100%"])
+        lines.append(f"{'all':<{wide}}  {total:>6}  {self.characters:>10}   100%")
+        parts = {part: sum(one.parts[part] for one in self.costs) for part in _PARTS}
+        shares = [f"{part} {count / self.characters:.0%}" for part, count in parts.items() if count]
+        return "\n".join([*lines, *([f"of these: {', '.join(shares)}"] if shares else [])])
+
+    def to_json(self) -> str:
+        """The bill as JSON: an object with ``tokens``, ``characters`` and ``costs``, one for each tool."""
+        costs = [{**one._asdict(), "parts": dict(one.parts)} for one in self.costs]
+        return json.dumps({"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2)
 
 
 def bill(bound: Bound, model: str, count: Any = None) -> Bill:
@@ -54,12 +65,12 @@ def bill(bound: Bound, model: str, count: Any = None) -> Bill:
     Args:
         bound: The tools at a provider.
         model: The model that is asked.
-        count: Who counts: a client of OpenAI's (``responses.input_tokens.count``) or Anthropic's SDK
-            (``messages.count_tokens``), or a function of the keywords of a request. It is asked once for all tools, once
+        count: Who counts: a client of OpenAI's (``responses.input_tokens.count``, for ``openai-responses``) or Anthropic's
+            SDK (``messages.count_tokens``), none of them async; or a function of the keywords of a request. It is asked once for all tools, once
             for none, and once without each. Without it no tokens are said: they cannot be guessed.
 
     Raises:
-        UsageError: It is no such client, or one of another provider.
+        UsageError: It is no such client, one of another provider, or said something else than a number of tokens.
     """
     names = [tool.name for tool in bound.tools]
     entries = {name: _entry(bound, name) for name in names}
@@ -68,7 +79,7 @@ def bill(bound: Bound, model: str, count: Any = None) -> Bill:
     tokens: dict[str, int] = {}
     total = None
     if count is not None:
-        ask = _counting(count, model)
+        ask = _counting(count, model, bound.provider)
         all_of_it = ask(bound.request())
         total = all_of_it - ask({})
         tokens = {name: all_of_it - ask(_without(bound, name)) for name in names}
@@ -84,19 +95,46 @@ def _without(bound: Bound, name: str) -> JsonObject:
     return bound.subset(rest).request() if rest else {}
 
 
-def _counting(count: Any, model: str) -> Count:
+def _counting(count: Any, model: str, provider: Provider) -> Count:
+    """Who counts, as a function of the keywords of a request.
+
+    Raises:
+        UsageError: It is nobody who counts, or a client of another provider.
+    """
     messages = [{"role": "user", "content": _QUESTION}]
-    counter: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
-    if counter is not None:
-        return lambda request: int(counter(model=model, messages=messages, **request).input_tokens)
-    counting: Any = getattr(getattr(getattr(count, "responses", None), "input_tokens", None), "count", None)
-    if counting is not None:
-        return lambda request: int(counting(model=model, input=_QUESTION, **request).input_tokens)
+    of_anthropic: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
+    of_openai: Any = getattr(getattr(getattr(count, "responses", None), "input_tokens", None), "count", None)
+    if of_anthropic is not None:
+        _require(provider, "anthropic", "anthropic")
+        return lambda request: _tokens(of_anthropic(model=model, messages=messages, **request), "input_tokens")
+    if of_openai is not None:
+        _require(provider, "openai-responses", "openai-responses")
+        return lambda request: _tokens(of_openai(model=model, input=_QUESTION, **request), "input_tokens")
     if not callable(count):
         message = "count= is a client of OpenAI's or Anthropic's SDK, or a function of the keywords of a request"
         raise UsageError(f"{message}, not {type(count).__name__}")
     own: Any = count
-    return lambda request: int(own(request))
+    return lambda request: _tokens(own(request), None)
+
+
+def _require(provider: Provider, form: str, name: str) -> None:
+    if provider.form != form:
+        raise UsageError(
+            f"that client counts what {name} takes, and the tools are bound to {provider.name}: bind({name!r})"
+        )
+
+
+def _tokens(given: Any, name: str | None) -> int:
+    """How many tokens somebody said."""
+    if inspect.isawaitable(given):
+        close = getattr(given, "close", None)
+        if close is not None:
+            close()
+        raise UsageError("count= is asked without a loop: a client or a function that is not async counts")
+    found = given if name is None else getattr(given, name, None)
+    if type(found) is not int or found < 0:
+        raise UsageError(f"count= said {shortened(found)}, and tokens are a whole number")
+    return found
 
 
 def _entry(bound: Bound, name: str) -> Any:
@@ -111,16 +149,22 @@ def _text(value: Any) -> str:
 
 def _parts(entry: Any) -> dict[str, int]:
     """The characters of the parts of an entry, which add up to all of them."""
-    inner = entry.get("function", entry) if isinstance(entry, dict) else {}
-    schema: Any = next(
-        (inner[key] for key in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if key in inner),
-        {},
-    )
+    inner = _named(entry) or {}
+    schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), {})
     name, description = str(inner.get("name", "")), str(inner.get("description", ""))
-    said = _said(schema)
-    rest = len(_text(schema)) - said if schema else 0
+    is_text = isinstance(schema, str)  # xAI's gRPC
+    said = _said(json.loads(schema) if is_text else schema)
+    rest = len(schema if is_text else _text(schema)) - said if schema else 0
     counts = [len(name), len(description), said, rest]
     return dict(zip(_PARTS, [*counts, len(_text(entry)) - sum(counts)], strict=True))
+
+
+def _named(node: Any) -> JsonObject | None:
+    """What has a name and a schema, in whatever a provider has around it."""
+    if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
+        return node
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return next((found for one in inner if (found := _named(one)) is not None), None)
 
 
 def _said(node: Any, *, is_names: bool = False) -> int:
