@@ -257,6 +257,17 @@ def test_what_happens_to_tools_and_parameters():
                 Registry([order])["order"].call(one.witness)
 
 
+def test_what_has_another_name_is_recognised_by_more_than_letters():
+    old = tools_of(a_tool({"p": STRING, "start": INTEGER, "end": INTEGER}))
+    new = tools_of(a_tool({"p": STRING, "begin": INTEGER, "finish": INTEGER}))
+    found = [(one.before, one.after) for one in diff(new, contract_of(old)).changes if one.kind == "parameter_renamed"]
+    assert found == [("start", "begin"), ("end", "finish")]
+    listed = {**a_tool({"p": STRING}), "name": "list_orders", "description": "List orders."}
+    other = {**listed, "name": "list_users", "description": "Delete everything that there is."}
+    kinds = {one.kind for one in diff(tools_of(other), contract_of(tools_of(listed))).changes}
+    assert kinds == {"tool_removed", "tool_added"}
+
+
 def test_order_is_behaviour():
     @tool
     def order(lines: list[Line], customer: str, days: int = 1, how: Literal["van", "post"] = "post") -> str:

@@ -18,7 +18,7 @@ def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, s
     left = list(come)
     for before in gone:
         alike = [one for one in left if not differences(before.parameters, one.parameters) or _says_same(before, one)]
-        alike = [one for one in alike if _says_same(before, one) or _names_alike(before.name, one.name)]
+        alike = [one for one in alike if _says_same(before, one) or _is_alike(before, one)]
         if alike:
             best = max(alike, key=lambda one: _alikeness(before.name, one.name))
             found[before.name] = best.name
@@ -34,8 +34,9 @@ def _alikeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
-def _names_alike(one: str, other: str) -> bool:
-    return _alikeness(one, other) >= _ALIKE
+def _is_alike(one: Locked, other: Locked) -> bool:
+    pairs = (one.name, other.name), (one.description, other.description)
+    return all(_alikeness(*pair) >= _ALIKE for pair in pairs)
 
 
 class Renaming(NamedTuple):
@@ -62,12 +63,17 @@ def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
             else []
         )
         if same:
-            best = max(same, key=lambda one: _alikeness(step.path, one.path))
+            by_name = [_alikeness(_name(step.path), _name(one.path)) for one in same]
+            best = same[by_name.index(max(by_name))] if max(by_name) >= _ALIKE else same[0]  # in the order of both
             added.remove(best)
             found.append(Renaming(step, best))
         elif step.keyword != "added":
             found.append(step)
     return [*found, *added]
+
+
+def _name(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _holder(path: str) -> str:
