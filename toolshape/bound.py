@@ -148,6 +148,12 @@ class Bound:
             return tools
         return [*tools, dict(deferral.search)]
 
+    def _refuse_beside(self, native: Sequence[Any]) -> None:
+        deferral = self.provider.deferral
+        said = () if deferral is None else [deferral.refused(one, self._shapes) for one in native]
+        if any(said):
+            raise self._request_error("native", "native", next(filter(None, said)))
+
     def _refuse_too_many(self, native: int = 0) -> None:
         limit = self.provider.most_tools
         if limit is None or len(self._shapes) + native <= limit.most:
@@ -252,6 +258,7 @@ class Bound:
             raise self._request_error(
                 "native", "native", f"native= is a list of tools, as the SDK takes them, not {native!r}"
             )
+        self._refuse_beside(native)
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
             raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")

@@ -27,7 +27,7 @@ def is_mcp_result_type(annotation: Any) -> bool:
 
 def is_mcp_result(value: Any) -> bool:
     """Whether a function returned one."""
-    return type(value).__name__ == _NAME
+    return any(one.__name__ == _NAME for one in type(value).__mro__)
 
 
 def _either(value: Any, name: str, name_until_1: str) -> Any:
@@ -75,7 +75,8 @@ def _part(block: Any) -> Part:
     if isinstance(text, str):
         return Text(text)
     if not isinstance(data, str):
-        return File(media_type=media_type, name=name, url=url)
+        is_public = url.startswith(("https://", "http://"))  # what else a server links, nobody but it can fetch
+        return File(media_type=media_type, name=name, url=url) if is_public else Text(f"[{name}, {media_type}, {url}]")
     try:
         content = base64.b64decode(data, validate=True)
     except ValueError:

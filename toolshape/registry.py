@@ -255,7 +255,14 @@ class Registry:
         return self._like(selected(self, names, tags, exclude))
 
     def prefixed(self, prefix: str) -> "Registry":
-        """A registry of these tools, as they are now, each named ``{prefix}_{name}``."""
+        """A registry of these tools, as they are now, each named ``{prefix}_{name}``.
+
+        Raises:
+            UsageError: The prefix is no text, or empty.
+        """
+        given: Any = prefix
+        if not isinstance(given, str) or not given:
+            raise UsageError(f"a prefix is a text, not {prefix!r}")
         return self.renamed({name: f"{prefix}_{name}" for name in self._tools})
 
     def renamed(self, names: Mapping[str, str]) -> "Registry":
@@ -333,7 +340,12 @@ class Registry:
 
     def _has_changed(self) -> None:
         for listener in self._listeners:
-            listener()
+            try:
+                listener()
+            except Exception:  # the change is made, and the others hear of it
+                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
+
+                logging.getLogger("toolshape").exception("a listener of a registry raised")
 
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""

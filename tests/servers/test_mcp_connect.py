@@ -18,7 +18,7 @@ from mcp.server.mcpserver import MCPServer
 from responses import outcomes, response
 from test_mcp_server import COMMAND, HERE, over_http, run
 
-from toolshape import Registry, UsageError, tool
+from toolshape import DefinitionError, Registry, UsageError, tool
 from toolshape.ledger import Ledger
 from toolshape.mcp import connect, server
 from toolshape.providers import available
@@ -296,6 +296,93 @@ def test_a_definition_that_cannot_be_read_is_left_out_and_said(caplog):
         assert run(main()) == [("right", "")]
     assert "broken" in caplog.text
     assert "lists 'right' twice" in caplog.text
+
+
+RAW = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    if asked["method"] == "initialize":
+        said = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES, "serverInfo": {"name": "r", "version": "1"}}
+    elif asked["method"] == "tools/list" and CAPABILITIES:
+        said = {"tools": [{"name": "good", "inputSchema": {"type": "object"}}, {"name": "bad", "inputSchema": {}}]}
+    else:
+        error = {"code": -32601, "message": "Method not found"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+"""
+
+
+def test_a_list_that_is_none_and_no_list_at_all(tmp_path):
+    async def listed(capabilities):
+        path = tmp_path / "raw.py"
+        path.write_text(f"CAPABILITIES = {capabilities}\n{RAW}", encoding="utf-8")
+        async with connect([sys.executable, str(path)]) as remote:
+            return list(remote)
+
+    assert run(listed({})) == []
+    with pytest.raises(UsageError, match=r"lists what is no tool \(tools.1.inputSchema.type: Field required\)"):
+        run(listed({"tools": {}}))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"timeout": -1}, DefinitionError, "timeout: must be a number of seconds above 0"),
+        ({"name": "x"}, UsageError, "name= would be one name"),
+        ({"prefix": ""}, UsageError, "prefix= is a text"),
+        ({"prefix": 5}, UsageError, "prefix= is a text"),
+    ],
+)
+def test_wrong_options_are_the_callers(options, error, said):
+    with pytest.raises(error, match=said):
+        connect(server(Registry([]), "s"), **options)
+
+
+def test_options_of_a_client_are_for_one_that_is_made_here():
+    with pytest.raises(UsageError, match="client= is for a Client"):
+        connect(Client(server(Registry([]), "s")), client={"mode": "legacy"})
+    with pytest.raises(UsageError, match="No closing quotation"):
+        connect("'unclosed")
+
+
+def test_a_result_of_a_class_of_ones_own_is_one():
+    class Mine(types.CallToolResult):
+        """With something added."""
+
+    def failing() -> str:
+        """Fail."""
+        return Mine(content=[types.TextContent(type="text", text="no")], is_error=True)
+
+    body = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "a", "name": "failing", "input": {}}],
+    }
+    [result] = Registry([failing]).dispatch(body)
+    assert (result.error.code, result.text) == ("tool_error", "no")
+
+
+def test_a_link_that_only_the_server_can_follow_is_a_text():
+    def linking(uri: str) -> str:
+        """Link."""
+        return types.CallToolResult(content=[types.ResourceLink(type="resource_link", uri=uri, name="main.rs")])
+
+    tools = Registry([linking])
+    for uri, kind in (
+        ("file:///src/main.rs", "text"),
+        ("javascript:alert(1)", "text"),
+        ("https://x.org/a.pdf", "document"),
+    ):
+        call = {"type": "tool_use", "id": "a", "name": "linking", "input": {"uri": uri}}
+        [message] = tools.dispatch({"type": "message", "role": "assistant", "content": [call]}).messages
+        [block] = message["content"]
+        sent = block["content"]
+        assert kind == ("text" if isinstance(sent, str) else sent[0]["type"]), sent
+        assert uri in str(sent)
 
 
 def test_names_of_arguments_are_its_own():

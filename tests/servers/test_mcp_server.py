@@ -405,6 +405,84 @@ def test_clients_hear_of_changes(revision):
     assert run(main()) == (["shout"], ["shout", "weather"])
 
 
+@EVERY_REVISION
+def test_null_is_a_result_like_any(revision):
+    @tool
+    def done() -> None:
+        """Do it."""
+
+    @tool
+    def find(n: int) -> dict[str, int] | None:
+        """Find it."""
+        return {"n": n} if n else None
+
+    @tool
+    def some(n: int) -> list[int] | None:
+        """Find some."""
+        return [n] if n else None
+
+    async def main():
+        async with connected(server(Registry([done, find, some]), "s"), revision) as client:
+            listed = {one.name: one.output_schema for one in (await client.list_tools()).tools}
+            calls = [("done", {}), ("find", {"n": 0}), ("find", {"n": 1}), ("some", {"n": 0}), ("some", {"n": 1})]
+            found = [(name, (await client.call_tool(name, given)).structured_content) for name, given in calls]
+        for name, content in found:
+            Draft202012Validator(listed[name]).validate(content)
+        whole = [1] if revision == "2026-07-28" else {"result": [1]}
+        assert [content for _, content in found] == [
+            {"result": None},
+            {"result": None},
+            {"n": 1},
+            {"result": None},
+            whole,
+        ]
+
+    run(main())
+
+
+def test_a_state_of_the_new_revision_is_none_in_an_old_one():
+    """The call is refused, and has not run."""
+
+    async def main():
+        served = server(shop.tools, "s", key=KEY)
+        async with elicits(served) as client:
+            state, responses = await asked_by_hand(client, "pay", {"amount": 500})
+        async with connected(served, "2025-11-25") as client:
+            result = await answered(client, "pay", {"amount": 500}, state, responses)
+        assert "somebody has to approve of it" in text(result)
+        assert not shop.PAID
+
+    run(main())
+
+
+def test_a_hook_that_takes_calls_from_the_loop_is_said(caplog):
+    tools = Registry([shop.tools["shout"]])
+    tools.around(lambda context, proceed: proceed())
+
+    async def main():
+        async with Client(server(tools, "s")) as client:
+            for _ in range(3):
+                await client.call_tool("shout", {"text": "a"})
+
+    run(main())
+    assert len([one for one in caplog.messages if "write it as async def" in one]) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (([], "s"), "takes a Registry, not list"),
+        ((shop.tools, "s", {"expires": 5}), "expires= is a timedelta"),
+        ((shop.tools, "s", {"inject": 5}), "inject= is a mapping"),
+        ((shop.tools, "s", {"inject": asyncio.sleep}), "inject= is a mapping"),
+    ],
+)
+def test_what_a_server_cannot_be_made_of_is_refused(given, said):
+    tools, name, *options = given
+    with pytest.raises(UsageError, match=said):
+        server(tools, name, **(options[0] if options else {}))
+
+
 def test_what_is_no_key_and_no_ledger_is_refused():
     with pytest.raises(UsageError, match="32 bytes"):
         server(shop.tools, "shop", key="sixteen bytes...")

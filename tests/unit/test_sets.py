@@ -222,8 +222,8 @@ def test_a_search_that_is_there_is_not_added():
     tools = TOOLS.deferred().request("anthropic", native=[regex])["tools"]
     assert [one for one in tools if "search_tool" in str(one.get("type"))] == [regex]
     assert TOOLS.request("anthropic", native=[regex])["tools"][-1] == regex
-    client = {"type": "tool_search", "execution": "client", "parameters": {}}
-    tools = TOOLS.deferred(namespace=CRM).request("openai-responses", native=[client])["tools"]
+    own = {"type": "tool_search", "execution": "server"}
+    tools = TOOLS.deferred(namespace=CRM).request("openai-responses", native=[own])["tools"]
     assert [one["type"] for one in tools] == ["namespace", "tool_search"]
 
 
@@ -315,3 +315,42 @@ def posted(fake, body):
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.load(error)
+
+
+@pytest.mark.parametrize(
+    ("native", "said"),
+    [
+        ({"type": "tool_search", "execution": "client"}, "has nobody here to answer it"),
+        (
+            {"type": "namespace", "name": "theirs", "tools": [{"type": "function", "name": "search"}]},
+            "'search' in that namespace",
+        ),
+    ],
+)
+def test_what_could_not_be_told_from_ours_is_refused(native, said):
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    with pytest.raises(ExportError, match=said):
+        Registry([search]).bind("openai-responses").request(native=[native])
+    Registry([search]).bind("openai-responses").request(native=[{"type": "web_search"}])
+
+
+@pytest.mark.parametrize("prefix", ["", None, 5])
+def test_a_prefix_is_a_text(prefix):
+    with pytest.raises(UsageError, match="a prefix is a text"):
+        Registry([]).prefixed(prefix)
+
+
+def test_a_listener_that_raises_keeps_no_change_from_others(caplog):
+    def named() -> str:
+        """Named."""
+
+    tools, heard = Registry([]), []
+    tools.on_change(lambda: 1 / 0)
+    tools.on_change(lambda: heard.append(len(tools)))
+    tools.add(named)
+    assert heard == [1]
+    assert "a listener of a registry raised" in caplog.text

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,13 +44,19 @@ def serving(
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # to standard error
     key = None if key_file is None else key_file.read().strip()
-    made = server(registry_of(target), name or target.rpartition(":")[0] or target, inject=injected(inject), key=key)
+    made = server(registry_of(target), name or _name_of(target), inject=injected(inject), key=key)
     if not http:
         asyncio.run(_over_standard_streams(made))
         return
     import uvicorn  # noqa: PLC0415 - it comes with the extra
 
     uvicorn.run(made.streamable_http_app(host=host), host=host, port=port)
+
+
+def _name_of(target: str) -> str:
+    """The module of a target, wherever its file is: approvals hold for a server of one name."""
+    module = target.rpartition(":")[0] or target
+    return Path(module).stem if module.endswith(".py") else module
 
 
 async def _over_standard_streams(made: "Server[Any]") -> None:

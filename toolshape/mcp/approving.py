@@ -81,7 +81,8 @@ def _shown(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = json.dumps(record_of(tool).secrets.masked(waiting.arguments), ensure_ascii=False)
-    return f"{tool.title or tool.name} is about to be called with {arguments}. Is it to be run?"
+    title = f" ({json.dumps(tool.title, ensure_ascii=False)})" if tool.title else ""  # which a server may have given
+    return f"{tool.name}{title} is about to be called with {arguments}. Is it to be run?"
 
 
 def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:

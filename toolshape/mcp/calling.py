@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from toolshape.calls import JsonObject
 from toolshape.context import CallContext
-from toolshape.errors import ToolError
+from toolshape.errors import ToolError, UsageError
 from toolshape.execution.failures import RemoteError
 
 __all__ = ["Connection"]
@@ -31,6 +31,7 @@ class Connection:
         self._client = client
         self._loop = asyncio.get_running_loop()
         self._closing = asyncio.Event()
+        self._is_lost = False
         self._opened: asyncio.Future[None] = self._loop.create_future()
         self._held = asyncio.ensure_future(self._hold())
 
@@ -65,20 +66,40 @@ class Connection:
             logging.getLogger("toolshape").info("an MCP connection was lost: %r", error)
 
     @property
-    def _is_open(self) -> bool:
-        return not (self._closing.is_set() or self._held.done())
+    def is_open(self) -> bool:
+        """Whether the server can be asked."""
+        return not (self._is_lost or self._closing.is_set() or self._held.done())
 
     async def listed(self, most_pages: int) -> list[ListedTool]:
         """All tools of the server, as they are now."""
         found: list[ListedTool] = []
         cursor: str | None = None
+        capabilities = self._client.server_capabilities
+        if capabilities.tools is None:
+            return []
         for _ in range(most_pages):  # a server may never end
-            page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
-            found += page.tools
-            cursor = page.next_cursor
+            tools, cursor = await self._page(cursor)
+            found += tools
             if cursor is None:
                 break
         return found
+
+    async def _page(self, cursor: str | None) -> tuple[list[ListedTool], str | None]:
+        """A page of the list.
+
+        Raises:
+            UsageError: One of its entries is no tool: the SDK refuses the whole then.
+        """
+        try:
+            page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise UsageError(f"an MCP server lists what is no tool ({place}: {first['msg']})") from error
+        except MCPError as error:
+            self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
+            raise
+        return page.tools, page.next_cursor
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
         """The function that calls a tool of the server, by the server's own name for it."""
@@ -87,7 +108,7 @@ class Connection:
             asked = self._asked(name, arguments, _toolshape_context)
             if asyncio.get_running_loop() is self._loop:
                 return await asked
-            if not self._is_open:
+            if not self.is_open:
                 asked.close()
                 raise self._lost(name)
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
@@ -103,7 +124,7 @@ class Connection:
         Raises:
             ToolError: It did not answer, or not with a result of this tool.
         """
-        if not self._is_open:
+        if not self.is_open:
             raise self._lost(name)
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
@@ -116,13 +137,14 @@ class Connection:
                 raise _broken(name)
             return asked.result()
         except MCPError as error:
+            self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
             raise _said(error, name) from error
         except _LOST as error:
             raise _broken(name) from error
         except ValidationError as error:
             raise RemoteError(f"the MCP server answered {name} with what is no result") from error
         except RuntimeError as error:
-            if not self._is_open:
+            if not self.is_open:
                 raise _broken(name) from error
             raise RemoteError(f"the MCP server's answer cannot be taken: {error}") from error
         finally:

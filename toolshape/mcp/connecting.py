@@ -55,7 +55,7 @@ def connect(
     answered in the same words. Each call asks the server, in the loop that connected, from whatever loop it is made. What
     the server says of a failed call is a ``tool_error``, and so is a lost connection, a result that is none, or that does
     not fit the server's own output schema. When the server's list changes, the registry does; what was made of it before,
-    as by ``|``, does not. A tool whose definition cannot be read is left out, and the log says which.
+    as by ``|``, does not. A tool whose definition cannot be a tool's is left out, and the log says which.
 
     Args:
         server: The server in this process, its URL, or the command that starts it, as ``"uvx mcp-server-time"`` or a
@@ -67,22 +67,40 @@ def connect(
         **options: As for ``tool``, for all of them: ``approve``, ``timeout``, ``untrusted``, ``effects`` and the like.
 
     Raises:
-        UsageError: It is no server.
+        UsageError: It is no server, or an option is none; or it lists what is not of the form of a tool, for which the SDK
+            refuses the whole list.
         Exception: What the SDK raises where there is nobody, or no MCP server.
     """
+    given: Any = prefix
+    if prefix is not None and not (isinstance(given, str) and given):
+        raise UsageError(f"prefix= is a text, not {prefix!r}")
+    if "name" in options:
+        raise UsageError("name= would be one name for all tools: prefix= is put before each")
+    _ = make_from_definition(
+        {"name": "any", "inputSchema": {"type": "object"}}, lambda _: _no_tool, False, options, None
+    )
     if isinstance(server, Client):
+        if client:
+            raise UsageError("client= is for a Client that is made here: give your own what it needs")
         made = server
     else:
-        given: Any = _as_the_sdk_takes_it(server)
-        made = Client(given, **client)
+        taken: Any = _as_the_sdk_takes_it(server)
+        made = Client(taken, **client)
     return _connected(made, prefix, trust, options)
+
+
+def _no_tool() -> None:
+    """Stands for each tool of a server where the options for all of them are looked at."""
 
 
 def _as_the_sdk_takes_it(server: Any) -> Any:
     if isinstance(server, str):
         if server.startswith(("http://", "https://")):
             return server
-        server = shlex.split(server)
+        try:
+            server = shlex.split(server)
+        except ValueError as error:
+            raise UsageError(f"a command that cannot be read ({error}): {server!r}") from error
     if isinstance(server, (list, tuple)):
         if not (server and all(isinstance(one, str) for one in server)):
             raise UsageError(f"a command is a text, or a list of texts, not {server!r}")
@@ -105,7 +123,7 @@ async def _connected(client: Client, prefix: str | None, trust: bool, options: T
         replaced(registry, await taking_in.tools())
         following.append(asyncio.ensure_future(_follow(registry, taking_in, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _says_changes(client):
-            following.append(asyncio.ensure_future(_listen(client, list_changed)))
+            following.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
         yield registry
     finally:
         for task in following:
@@ -131,10 +149,10 @@ def _heard(list_changed: asyncio.Event, others: MessageHandlerFnT | None) -> Mes
     return handler
 
 
-async def _listen(client: Client, list_changed: asyncio.Event) -> None:
+async def _listen(client: Client, connection: Connection, list_changed: asyncio.Event) -> None:
     """Hear of a changed list from 2026-07-28 on, by a subscription; what was missed between two is asked for."""
     pause = _SHORTEST_PAUSE
-    while True:
+    while connection.is_open:
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 pause = _SHORTEST_PAUSE
@@ -153,7 +171,10 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
         list_changed.clear()
         try:
             replaced(registry, await taking_in.tools())
-        except Exception:  # the server is away, or a listener raised: what was known is kept
+        except Exception:  # the server is away: what was known is kept
+            if not taking_in.connection.is_open:
+                logging.getLogger("toolshape").info("an MCP server is gone: its tools stay as they were listed last")
+                return
             logging.getLogger("toolshape").exception("the tools of an MCP server could not be listed anew")
 
 
@@ -161,7 +182,7 @@ class _TakingIn:
     """Makes tools of what a server lists."""
 
     def __init__(self, connection: Connection, prefix: str | None, trust: bool, options: ToolOptions) -> None:
-        self._connection = connection
+        self.connection = connection
         self._prefix = prefix
         self._trust = trust
         self._options = options
@@ -169,7 +190,7 @@ class _TakingIn:
     async def tools(self) -> list[Tool[..., Any]]:
         """The tools that the server lists now."""
         found: dict[str, Tool[..., Any]] = {}
-        for listed in await self._connection.listed(_MOST_PAGES):
+        for listed in await self.connection.listed(_MOST_PAGES):
             try:
                 made = self._tool(listed)
             except DefinitionError as error:
@@ -190,5 +211,5 @@ class _TakingIn:
                 options["effects"] = {_RESTRICTING[one] for one in hints.items() if one in _RESTRICTING}
         if self._prefix is not None:
             options["name"] = f"{self._prefix}_{listed.name}"
-        function: Callable[..., Any] = self._connection.caller(listed.name)
+        function: Callable[..., Any] = self.connection.caller(listed.name)
         return make_from_definition(entry, lambda _: function, False, options, None)

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import functools
+import inspect
+import logging
 import math
 import secrets
 import sys
@@ -27,6 +29,7 @@ from mcp_types import (
     PaginatedRequestParams,
 )
 from mcp_types import Tool as ListedTool
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape.bound import Bound, handlers_of
 from toolshape.calls import JsonObject
@@ -46,6 +49,7 @@ __all__ = ["Inject", "server"]
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
 """The values of injected parameters, or what gives them for a request, as for the user who makes it."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
+_IN_THREADS = "a hook of served tools is def, which costs cancellation, timeouts and the loop: write it as async def"
 _SHORTEST_KEY = 32  # bytes, what the SDK's sealing takes
 _OLDEST_FORM = "mcp:2025-06-18"  # what later revisions added to an entry or a result, the SDK leaves out
 _SUBSCRIBED = frozenset({"2026-07-28"})  # these hear of changes by subscription alone
@@ -64,9 +68,9 @@ def server(
     """Serve tools to MCP clients, by the lowlevel ``Server`` of the official SDK, with its transports and its auth.
 
     Tools are listed in the form of the revision that a client negotiated. Calls are validated, coerced and run as by
-    ``adispatch``: under hooks, limits and timeouts, plain tools in threads; where a hook is ``def``, the call runs in a
-    thread as by ``dispatch``, and hears of no cancellation. What fails is a result with ``isError``; a value is held
-    against the output schema before it is sent. Clients hear of it when the registry changes.
+    ``adispatch``: under hooks, limits and timeouts, plain tools in threads. Where a hook is ``def``, a call runs in a
+    thread as by ``dispatch``, without cancellation, timeouts of plain tools, and the loop of async ones; the log says so.
+    What fails is a result with ``isError``; a value is held against the output schema before it is sent. Clients hear of changes.
 
     A call that has to be approved of is asked of the client's user, where the revision has that (2026-07-28) and the
     client can ask; else it is refused, and says why.
@@ -84,8 +88,9 @@ def server(
             resources and prompts, and the like.
 
     Raises:
-        UsageError: The key is too short, or the ledger is none.
+        UsageError: The key is too short, the ledger is none, or an argument is not what it says here.
     """
+    _check(tools, inject, expires)
     secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _long(key)
     if ledger is not None:
         checked_ledger(ledger, None)
@@ -108,6 +113,17 @@ def server(
     made.create_initialization_options = functools.partial(_with_changes, made.create_initialization_options)  # type: ignore[method-assign]  # what a transport asks for says nothing of changes
     tell_of_changes(tools, serving)
     return made
+
+
+def _check(tools: Any, inject: Any, expires: Any) -> None:
+    if not isinstance(tools, Registry):
+        raise UsageError(f"server takes a Registry, not {type(tools).__name__}: server(Registry([...]), ...)")
+    if inspect.iscoroutinefunction(inject) or not (callable(inject) or isinstance(inject, Mapping)):
+        raise UsageError(
+            "inject= is a mapping of values by name, or a plain function of the request context that gives it"
+        )
+    if not (isinstance(expires, timedelta) and expires > timedelta()):
+        raise UsageError(f"expires= is a timedelta above 0, not {expires!r}")
 
 
 def _long(key: Any) -> bytes:
@@ -217,7 +233,7 @@ class _Serving:
         call = {"name": params.name, "arguments": params.arguments}
         plan = bound.plan({"id": context.request_id, "method": "tools/call", "params": call})
         try:
-            if params.request_state is not None:
+            if params.request_state is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 results = await self._resumed(context, bound, params)
             else:
                 if plan.pending:
@@ -259,6 +275,8 @@ class _Serving:
         """Whether a loop can wait for the hooks of these tools."""
         if self._last[0] is not bound:
             self._last = bound, all(map(is_loop_hook, handlers_of(bound).hooks))
+            if not self._last[1]:
+                logging.getLogger("toolshape").warning(_IN_THREADS)
         return self._last[1]
 
     async def _resumed(

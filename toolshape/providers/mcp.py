@@ -33,6 +33,7 @@ INLINED = (inlined_but_recursion,)
 _RESULT = "result"
 """Holds a value that is no object, in the output schema and in structured content."""
 _NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
+_NULL = {"type": "null"}
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -65,8 +66,23 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
     }
 
 
+def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
+    """2026-07-28: an output schema may be any schema; but null stands in ``result``.
+
+    The official SDK 2.3.0 leaves structured content that is null out, and refuses a result without it (2026-11-23).
+    """
+    tool = envelope_of_any_output(spec, strict)
+    schema = tool.get("outputSchema")
+    if schema is None or are_disjoint(schema, _NULL, resolver(schema)):
+        return tool
+    wrapped = {"type": "object", "properties": {_RESULT: _NULL}, "required": [_RESULT]}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    value = {key: inner for key, inner in schema.items() if key != "$defs"}
+    return {**tool, "outputSchema": wrapped if schema == _NULL else {"anyOf": [value, wrapped], **definitions}}
+
+
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """2026-07-28: an output schema may be any schema."""
+    """The output schema as it is."""
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
         tool["title"] = spec.title
@@ -161,7 +177,7 @@ def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
-    """2026-07-28: structured content is any value."""
+    """2026-07-28: structured content is any value but null."""
     return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
 
 
@@ -179,7 +195,8 @@ def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
     if result.error is None and is_told:
         value = result_json(result)
-        message["structuredContent"] = value if not is_wrapped or isinstance(value, dict) else {_RESULT: value}
+        is_bare = isinstance(value, dict) or not (is_wrapped or value is None)
+        message["structuredContent"] = value if is_bare else {_RESULT: value}
     return message
 
 
@@ -242,7 +259,7 @@ PROVIDERS = (
         MCP,
         name="mcp:2026-07-28",
         lenient=INLINED,
-        envelope=envelope_of_any_output,
+        envelope=envelope_of_any_value,
         encode=encode_any_value,
     ),
     MCP_2025_11_25,

@@ -1,7 +1,7 @@
 """OpenAI Responses. Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,16 @@ from toolshape.wire.bodies import hold_unless_whole, make_room, member, plain
 from toolshape.wire.ids import with_call_ids
 from toolshape.wire.provider import Choice, Completed, Deferral, Facts, OutboundCall, Reading
 from toolshape.wire.server import request_rules
+
+
+def _refused_beside(native: Any, names: Collection[str]) -> str:
+    if member(native, "type") == "tool_search" and member(native, "execution") == "client":
+        return "a search that the client carries out has nobody here to answer it: leave its execution out"
+    if member(native, "type") == "namespace":
+        for tool in member(native, "tools") or ():
+            if member(tool, "name") in names:
+                return f"a call of {member(tool, 'name')!r} in that namespace would be taken for the tool of this name: rename one"
+    return ""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -186,6 +196,7 @@ OPENAI_RESPONSES = replace(
         is_marked=_is_deferred,
         search={"type": "tool_search"},
         is_search=lambda tool: member(tool, "type") == "tool_search",
+        refused=_refused_beside,
         evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, and the guide to tool "
         "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, and one the other way round, is "
         "refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",

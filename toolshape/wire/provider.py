@@ -1,7 +1,7 @@
 """``Provider``: one provider's API as data: names, rewrites, limits, and functions that read and write its JSON."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -120,11 +120,16 @@ class Budget(NamedTuple):
     is_shared: bool = False
 
 
+def _nothing_refused(_native: Any, _names: Collection[str]) -> str:
+    return ""
+
+
 class Deferral(NamedTuple):
     """How a provider loads tools only when a model's search finds them, and the evidence for it.
 
     ``mark``: the entry of a deferred tool; ``is_marked``: whether an entry is of one. ``search`` is the provider's own
-    tool that has to stand beside them, ``is_search`` tells that, in whatever version.
+    tool that has to stand beside them, ``is_search`` tells that, in whatever version. ``refused``: why a tool of the
+    provider's own cannot stand beside tools of these wire names; empty where it can.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -132,6 +137,7 @@ class Deferral(NamedTuple):
     search: JsonObject
     is_search: Callable[[Any], bool]
     evidence: str
+    refused: Callable[[Any, Collection[str]], str] = _nothing_refused
 
 
 class Facts(NamedTuple):
