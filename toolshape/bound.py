@@ -150,7 +150,8 @@ class Bound:
 
     def _refuse_beside(self, native: Sequence[Any]) -> None:
         deferral = self.provider.deferral
-        said = () if deferral is None else [deferral.refused(one, self._shapes) for one in native]
+        refused = None if deferral is None else deferral.refused
+        said = () if refused is None else [refused(one, self._shapes) for one in native]
         if any(said):
             raise self._request_error("native", "native", next(filter(None, said)))
 

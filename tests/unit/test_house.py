@@ -67,6 +67,7 @@ LAZY = {
     ("toolshape.dispatch.handler", "toolshape.definitions.output_checker"),
     ("toolshape.context", "logging"),
     ("toolshape.record", "logging"),
+    ("toolshape.registry", "logging"),
     ("toolshape.dispatch.hook_kinds", "toolshape.execution.aio"),
     ("toolshape.dispatch.steps", "toolshape.execution.aio"),
     ("toolshape.dispatch.plan", "toolshape.dispatch.once"),

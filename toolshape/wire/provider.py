@@ -120,10 +120,6 @@ class Budget(NamedTuple):
     is_shared: bool = False
 
 
-def _nothing_refused(_native: Any, _names: Collection[str]) -> str:
-    return ""
-
-
 class Deferral(NamedTuple):
     """How a provider loads tools only when a model's search finds them, and the evidence for it.
 
@@ -137,7 +133,7 @@ class Deferral(NamedTuple):
     search: JsonObject
     is_search: Callable[[Any], bool]
     evidence: str
-    refused: Callable[[Any, Collection[str]], str] = _nothing_refused
+    refused: Callable[[Any, Collection[str]], str] | None = None
 
 
 class Facts(NamedTuple):
