@@ -3,6 +3,7 @@
 import functools
 import http.server
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,21 @@ def test_the_first_page_leads_to_the_tutorial(page: Any, url: str) -> None:
     page.locator("article").get_by_role("link", name="The tutorial").click()
     page.wait_for_url("**/tutorial/**")
     assert "support desk" in page.locator("article").inner_text()
+
+
+def test_each_link_leads_somewhere() -> None:
+    """Also those of what is taken in from other files."""
+    for page in Path(SITE).rglob("*.html"):
+        for target in re.findall(r'href="?([^"\s>#]+)', page.read_text(encoding="utf-8")):
+            if page.name != "404.html" and not target.startswith(("http", "data:", "mailto:")):
+                place = (page.parent / target.partition("?")[0]).resolve()
+                assert place.is_file() or (place / "index.html").is_file(), f"{page}: {target}"
+
+
+def test_the_comparison_has_its_tables(page: Any, url: str) -> None:
+    page.goto(f"{url}/comparison/")
+    assert page.locator("article table").count() == 6
+    assert "8<" not in page.locator("article").inner_text()
 
 
 def test_the_reference_holds_what_docstrings_say(page: Any, url: str) -> None:

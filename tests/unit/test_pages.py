@@ -3,6 +3,7 @@
 import gc
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 from unittest import SkipTest
 
@@ -10,8 +11,6 @@ import pytest
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
-import toolshape
-import toolshape.testing.laws
 from toolshape.messages import results_in
 from toolshape.testing import Exchange, Fake, Turn
 
@@ -94,11 +93,17 @@ def test_the_pages_that_are_named_are_there():
                 assert heading in headings, f"{page.name}: {target}"
 
 
-def test_the_reference_has_every_public_name():
-    """Of the package itself; and what it names is there."""
+def test_the_reference_has_every_public_name_with_an_example():
+    """What it names is there; what a provider of one's own needs has a page of its own."""
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    named = [line.removeprefix("::: ") for line in text.splitlines() if line.startswith("::: ")]
-    assert {f"toolshape.{name}" for name in toolshape.__all__} <= set(named)
+    entries = re.findall(r"^::: (\S+)\n(.*?)(?=^::: |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert [one for one, below in entries if "```python" not in below] == []
+    named = [one for one, _ in entries]
+    for module in ("", ".contract", ".evals", ".mcp", ".testing", ".trace"):
+        if module == ".mcp" and not has("mcp"):
+            continue
+        there = importlib.import_module(f"toolshape{module}")
+        assert {f"{there.__name__}.{name}" for name in there.__all__} <= set(named)
     for one in named:
         module, _, name = one.rpartition(".")
         if module != "toolshape.mcp" or has("mcp"):
