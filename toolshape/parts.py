@@ -12,6 +12,7 @@ __all__ = [
     "as_text",
     "data_url",
     "encoded",
+    "is_taken",
     "named",
     "parts_of",
 ]
@@ -101,6 +102,19 @@ def named(part: Image | File) -> str:
     what = f"{part.name}, " if isinstance(part, File) else ""
     where = part.url or f"{len(part.data)} bytes"
     return f"[{what}{part.media_type}, {where}]"
+
+
+def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
+    """Whether a provider takes a part of this type; of what stands elsewhere it is not known, and only the web is reached.
+
+    Args:
+        part: The part.
+        types: The media types of bytes that it takes, ``"text/*"`` for all texts; ``None``: any.
+    """
+    if part.url:
+        return part.url.startswith(("http://", "https://"))
+    kind = part.media_type.lower()
+    return types is None or kind in types or (kind.startswith("text/") and "text/*" in types)
 
 
 def encoded(part: Image | File) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
 from toolshape.errors import CallError, CallErrorCode, UsageError
-from toolshape.parts import Part, Text
+from toolshape.parts import File, Image, Part, Text
 
 __all__ = ["REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "sendable"]
 
@@ -113,8 +113,8 @@ class Answered(Protocol):
         ...
 
     @property
-    def carries(self) -> frozenset[str]:
-        """The kinds of parts that these can hold."""
+    def takes(self) -> Callable[[Image | File], bool]:
+        """Whether these can hold an image or a file."""
         ...
 
 
@@ -260,9 +260,8 @@ class Results(Sequence[Result]):
         lost = []
         for result in self:
             for part in result.parts:
-                kind = type(part).__name__.lower()
-                if kind != "text" and kind not in self.provider.carries:
-                    note = f"{part.media_type} is named in the text, not sent" if not isinstance(part, Text) else ""
+                if not isinstance(part, Text) and not self.provider.takes(part):
+                    kind, note = type(part).__name__.lower(), f"{part.media_type} is named in the text, not sent"
                     lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
         return lost
 

@@ -33,6 +33,7 @@ def selected(
 
     Raises:
         KeyError: A name or a pattern is of no tool.
+        UsageError: One is no text.
     """
     there = {tool.name: tool for tool in tools}
     wanted = set(there) if names is None else _meant(there, labels(names))
@@ -47,7 +48,10 @@ def selected(
 
 def _meant(there: Collection[str], given: Iterable[str]) -> set[str]:
     found: set[str] = set()
-    for one in sorted(given):
+    wanted: list[Any] = list(given)
+    if wrong := [one for one in wanted if not isinstance(one, str)]:
+        raise UsageError(f"a set of tools is said by names and patterns, not by {type(wrong[0]).__name__}")
+    for one in sorted(wanted):
         meant = {one} if one in there else {name for name in there if fnmatch.fnmatchcase(name, one)}
         if not meant:
             raise no_such_tool(one, there)

@@ -303,3 +303,28 @@ def test_the_parameters_of_a_call_alone():
         {"name": "give", "arguments": None, "task": None},
     ):
         assert bound.dispatch(given)[0].value == 5
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
+def test_a_type_that_a_provider_refuses_is_named(provider):
+    """By the media types that its histories are held against; and reported."""
+
+    def give() -> list[Text | Image | File]:
+        """Give things."""
+        return [
+            Image(b"<svg/>", "image/svg+xml"), File(b"RIFF", "audio/wav", "a.wav"), Image(b"\x89PNG", "image/png"),
+            File(b"%PDF", "application/pdf", "a.pdf"),
+        ]  # fmt: skip
+
+    calls = {
+        "anthropic": {"type": "message", "role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "give", "input": {}}]},
+        "bedrock": {"output": {"message": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "give", "input": {}}}]}}},
+    }  # fmt: skip
+    results = Registry([give]).bind(provider).dispatch(calls[provider])
+    said = str(results.messages)
+    assert "[image/svg+xml, 6 bytes]" in said
+    assert "[a.wav, audio/wav, 4 bytes]" in said
+    assert said.count("[image/png") == said.count("[a.pdf") == 0
+    assert [(one.keyword, one.note.partition(" ")[0]) for one in results.losses] == [
+        ("image", "image/svg+xml"), ("file", "audio/wav"),
+    ]  # fmt: skip

@@ -354,3 +354,10 @@ def test_a_listener_that_raises_keeps_no_change_from_others(caplog):
     tools.add(named)
     assert heard == [1]
     assert "a listener of a registry raised" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [b"a", 5, TOOLS["search"]])
+def test_a_set_is_said_by_names(wrong):
+    for one in (TOOLS, TOOLS.bind("openai")):
+        with pytest.raises(UsageError, match="by names and patterns, not by"):
+            one.subset([wrong])

@@ -25,7 +25,7 @@ from toolshape.messages import (
     part_path,
     with_parts,
 )
-from toolshape.parts import File, Image, Part, Text, named
+from toolshape.parts import File, Image, Part, Text, is_taken, named
 from toolshape.wire.histories import Histories, HistoryRuleName
 
 __all__ = ["Carrier", "carried", "joined"]
@@ -150,7 +150,7 @@ def _name_the_rest(raw: Any, path: str, log: Log) -> None:
 
 def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     """A part of a result; the name of an image or file where the provider has no place for it."""
-    if isinstance(part, Text) or (_kind(part) in to.carries and _is_taken(part, to)):
+    if isinstance(part, Text) or (_kind(part) in to.carries and is_taken(part, to.histories.media_types)):
         return part
     log.repaired("media_as_text", path, f"{part.media_type} has no place in a result", "it is named, not sent")
     return Text(named(part)) if _kind(part) in to.carries else part
@@ -158,20 +158,13 @@ def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
 
 def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
     """An image or file; its name where the provider, or the role, has no place for it."""
-    is_carried = _kind_of_input(part.media) in to.histories.input_kinds and _is_taken(part.media, to)
+    is_carried = _kind_of_input(part.media) in to.histories.input_kinds and is_taken(
+        part.media, to.histories.media_types
+    )
     if message.role == "user" and is_carried:
         return replace(part, raw=None)
     log.repaired("media_as_text", path, f"{part.media.media_type} has no place here", "it is named, not sent")
     return TextPart(text=named(part.media), path=part.path)
-
-
-def _is_taken(media: Image | File, to: Carrier) -> bool:
-    """Whether the provider takes this type; of what stands elsewhere it is not known, and only the web is reached."""
-    if media.url:
-        return media.url.startswith(("http://", "https://"))
-    types = to.histories.media_types
-    kind = media.media_type.lower()
-    return types is None or kind in types or (kind.startswith("text/") and "text/*" in types)
 
 
 def _kind(media: Image | File) -> str:

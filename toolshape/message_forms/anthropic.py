@@ -23,7 +23,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, encoded, is_taken, named
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece", "system_texts"]
@@ -125,10 +125,15 @@ def _written(part: MessagePart) -> JsonObject:
     return {"type": "text", "text": getattr(part, "text", "")}
 
 
+_MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"})
+
+
 def piece(part: Part) -> JsonObject:
     """A text, image or file as a block."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
+    if not is_taken(part, _MEDIA_TYPES):
+        return {"type": "text", "text": named(part)}
     source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
     if part.url:
         source = {"type": "url", "url": part.url}
@@ -179,7 +184,7 @@ HISTORIES = Histories(
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     opaque_keys=frozenset({"signature"}),
     continued_by=frozenset({"thread"}),  # anthropic 2.12.0, beta
-    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}),
+    media_types=_MEDIA_TYPES,
     rules=(
         *history_rules(
             "aaif-goose/goose#1624, 2025-03; anthropics/claude-code#2697, 2025-06",

@@ -139,9 +139,9 @@ def _written(part: MessagePart) -> JsonObject:
 
 def piece(part: Part) -> JsonObject:
     """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
-    if isinstance(part, Text) or not part.data:
+    if isinstance(part, Text) or not part.data or part.media_type.lower() not in _FORMATS:
         return {"text": part.text if isinstance(part, Text) else named(part)}
-    kind = _FORMATS.get(part.media_type, part.media_type.partition("/")[2])
+    kind = _FORMATS[part.media_type.lower()]
     if isinstance(part, Image):
         return {"image": {"format": kind, "source": {"bytes": part.data}}}
     name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)  # the characters that DocumentBlock.name takes

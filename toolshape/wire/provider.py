@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape.errors import ExportError, Problem, ResponseError
+from toolshape.parts import File, Image, is_taken
 from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
@@ -235,6 +236,12 @@ class Provider:
     unfold: Callable[[JsonObject], Iterable[JsonObject]] | None = None
     error: Callable[[Refusal], ErrorReply] | None = None
     wordings: Mapping[str, Wording] = field(default_factory=dict)
+
+    def takes(self, part: Image | File) -> bool:
+        """Whether its messages can hold an image or a file that a tool gave."""
+        types = None if self.histories is None else self.histories.media_types
+        kind = "image" if isinstance(part, Image) else "file"
+        return kind in self.carries and (types is None or is_taken(part, types))
 
 
 Strictness: TypeAlias = bool | Literal["auto"]
