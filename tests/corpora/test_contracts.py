@@ -1,5 +1,6 @@
 """Tools that stand in the corpora in several versions, compared: each breaking change has a call that shows it."""
 
+import functools
 import itertools
 import random
 from collections import Counter, defaultdict
@@ -10,10 +11,11 @@ from shared import corpus
 from test_definitions_of_others import entry
 
 from toolshape import DefinitionError, Registry, Tool
-from toolshape.contract import compared, contract_of
+from toolshape.contract import compared, contract_of, read_lock, written_lock
 from toolshape.testing.fake.generate import generated
 
 
+@functools.cache
 def versions() -> dict[str, list[Tool[..., Any]]]:
     """Tools of one name with different definitions, in the order in which they stand."""
     found: dict[str, list[Tool[..., Any]]] = defaultdict(list)
@@ -47,3 +49,15 @@ def test_versions_of_tools_are_classified():
                 assert admits_new(value) or not admits_old(value), (old.name, value)
     assert counts["breaking"] > 200
     assert counts["unknown"] < 0.1 * counts["breaking"], counts
+
+
+def test_what_is_locked_is_read_as_it_was(tmp_path):
+    """Each definition, also the odd ones; and it has not changed."""
+    path = tmp_path / "tools.lock.json"
+    tools = [tool for versions_of_one in versions().values() for tool in versions_of_one]
+    assert len(tools) > 400
+    for tool in tools:
+        contract = contract_of(Registry([tool]))
+        path.write_text(written_lock(contract), encoding="utf-8")
+        assert read_lock(path) == contract, tool.name
+        assert not compared(read_lock(path), contract)

@@ -39,10 +39,11 @@ class Change(NamedTuple):
 
     ``kind`` is the keyword of JSON Schema, or what happened: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
-    ``default_removed``, ``title``, ``order``,
-    ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. ``level``: ``breaking``, where a call that was taken is refused, as
-    ``witness`` is; ``unknown``, where neither that nor the contrary is certain; ``behaviour``, where a model reads
-    something else, or a function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are those that are sent something else.
+    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema`` for
+    several keywords at once. ``level``: ``breaking``, where a call that was taken is refused, as ``witness`` is;
+    ``unknown``, where neither that nor the contrary is certain; ``behaviour``, where a model reads something else, or a
+    function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are
+    those that are sent something else.
     """
 
     kind: str
@@ -231,12 +232,7 @@ def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | Non
     """Whether a difference breaks calls: a call that the old schema takes, and that with this difference alone does not."""
     try:
         return _tried(step, step.alone or {}, old, new, refuses)
-    except (
-        OverflowError,
-        RecursionError,
-        re.error,
-        SchemaError,
-    ):  # a schema that nobody can use, as one edited by hand
+    except (OverflowError, RecursionError, re.error, SchemaError):  # a schema of which nobody can make use
         return "unknown", None
 
 
