@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from pydantic_core import from_json
 
-from toolshape.calls import Call, Finding, JsonObject, Loss
+from toolshape.calls import Call, Finding, JsonObject, Loss, WireCall
 from toolshape.dispatch.collector import Collector
 from toolshape.dispatch.handler import Handlers, Undeclared
 from toolshape.dispatch.hook_kinds import Hook
@@ -24,12 +24,21 @@ from toolshape.schema.values import copied
 from toolshape.selection import selected
 from toolshape.tool import Tool, record_of
 from toolshape.validation.settings import Validate
-from toolshape.wire.provider import Choice, Provider, Strictness
+from toolshape.wire.provider import Choice, Provider, Reading, Strictness
 
 if TYPE_CHECKING:
     from toolshape.messages import Message, Repaired
 
-__all__ = ["Bound", "Observer", "Seen", "canonical_calls", "canonical_validation", "handlers_of", "show"]
+__all__ = [
+    "Bound",
+    "Observer",
+    "Seen",
+    "canonical_calls",
+    "canonical_validation",
+    "handlers_of",
+    "plan_of_call",
+    "show",
+]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
@@ -456,6 +465,13 @@ def show(bound: Bound, seen: Seen, *others: Observer) -> None:
 def handlers_of(bound: Bound) -> Handlers:
     """The handlers of the tools of what is bound."""
     return bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+
+
+def plan_of_call(bound: Bound, call: WireCall) -> Plan:
+    """The plan of one call that somebody else has read, as an MCP server; ``raw`` of it is the whole request."""
+    if bound._observers is not None:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+        return bound.plan(call.raw)
+    return Plan.of(bound.provider, Reading([], [call], None), bound._handlers)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
 
 
 def canonical_validation(bound: Bound, wire_name: str) -> Validate | None:

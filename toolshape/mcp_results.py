@@ -4,6 +4,7 @@ Read by its form, under the names of the official SDK 2.3.0 and those that it ha
 """
 
 import base64
+import functools
 import json
 from typing import Any
 
@@ -27,7 +28,13 @@ def is_mcp_result_type(annotation: Any) -> bool:
 
 def is_mcp_result(value: Any) -> bool:
     """Whether a function returned one."""
-    return any(one.__name__ == _NAME for one in type(value).__mro__)
+    kind: Any = type(value)
+    return _is_result_class(kind)
+
+
+@functools.lru_cache(maxsize=256)  # asked of every result
+def _is_result_class(kind: Any) -> bool:
+    return any(one.__name__ == _NAME for one in kind.__mro__)
 
 
 def _either(value: Any, name: str, name_until_1: str) -> Any:

@@ -100,7 +100,7 @@ LONG_MODULES = {
     "toolshape.testing.laws": 500,
     "toolshape.testing.fake.fake": 325,
     "toolshape.registry": 590,
-    "toolshape.bound": 480,
+    "toolshape.bound": 490,
     "toolshape.conversation": 475,
     "toolshape.errors": 370,
     "toolshape.dispatch.plan": 530,

@@ -31,8 +31,8 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape.bound import Bound, handlers_of
-from toolshape.calls import JsonObject
+from toolshape.bound import Bound, handlers_of, plan_of_call
+from toolshape.calls import JsonObject, WireCall
 from toolshape.context import Progress
 from toolshape.dispatch.hook_kinds import is_loop_hook
 from toolshape.dispatch.ledger_store import LedgerStore, checked_ledger
@@ -212,9 +212,7 @@ class _Serving:
         return known[1]
 
     async def listed(
-        self,
-        context: ServerRequestContext[Any, Any],
-        _: PaginatedRequestParams | None,
+        self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """All tools, in the form of the client's revision."""
         return self._list_of(context.protocol_version)
@@ -230,13 +228,14 @@ class _Serving:
     ) -> CallToolResult | InputRequiredResult:
         """The answer to a call: its result, or what the client's user has to say first."""
         bound = self._bound(context.protocol_version)
-        call = {"name": params.name, "arguments": params.arguments}
-        plan = bound.plan({"id": context.request_id, "method": "tools/call", "params": call})
+        number, name, given = context.request_id, params.name, params.arguments
+        raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
+        plan = plan_of_call(bound, WireCall(str(number), name, given, raw))
         try:
             if params.request_state is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 results = await self._resumed(context, bound, params)
             else:
-                if plan.pending:
+                if hasattr(plan.results, "controls") and plan.pending:
                     asked = await approving.asked(plan, context, self._sealing)
                     if asked is not None:
                         return asked
@@ -254,8 +253,9 @@ class _Serving:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
-        progress, inject = _Progress(context.session), self._injected(context)
-        if not self._is_awaited(bound):
+        ready, inject = plan.results.waiting, self._injected(context)
+        progress = _Progress(context.session) if ready and ready[0][2].is_controlled else None  # nobody else tells any
+        if not (self._last[1] if self._last[0] is bound else self._is_awaited(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
@@ -267,7 +267,7 @@ class _Serving:
                 if sys.version_info >= (3, 11):
                     task.uncancel()
                 results = plan.results
-        if progress.has_begun:
+        if progress is not None and progress.has_begun:
             await progress.all_sent()
         return results
 
