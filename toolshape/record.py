@@ -97,7 +97,7 @@ class Record:
         return validate_approved
 
     def must_wait(self, validated: Any) -> bool:
-        """Whether a call waits for approval; where that cannot be told, it does."""
+        """Whether a call waits for approval; where that cannot be decided, it does."""
         wanted = self.options.approve
         if isinstance(wanted, bool):
             return wanted

@@ -44,7 +44,7 @@ class Registry:
         tools: Tools, or plain functions, which become tools.
         strict: Whether providers are to constrain arguments to the schema, where ``bind`` and the tool do not say.
         coerce: Coercion rules to switch on or off by name for all of them, ``False`` for none.
-        feedback: How a model is told that its arguments are invalid: in ``"lines"``, one a problem, or as its own
+        feedback: How the answer says that arguments are invalid: in ``"lines"``, one a problem, or as its own
             ``"json"`` with comments at the faults.
         undeclared: What tools are taken for that declare no effect of ``"read"``, ``"write"`` and ``"destructive"``:
             ``"write"`` runs their calls alone, in call order.
@@ -321,7 +321,7 @@ class Registry:
         }  # fmt: skip
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Have somebody told, in the thread that changes it, when the tools or hooks of this registry change.
+        """Have a function called, in the thread that makes the change, when the tools or hooks of this registry change.
 
         Args:
             listener: Called without arguments.

@@ -95,8 +95,8 @@ def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: P
     if sarif is not None:
         _write(sarif, to_sarif(found, tools, str(lock)))
     if as_json:
-        told = [{} if broken is None else {"calls": count} for count in counts]
-        shown = [{**one._asdict(), **more} for one, more in zip(found.changes, told, strict=True)]
+        counted = [{} if broken is None else {"calls": count} for count in counts]
+        shown = [{**one._asdict(), **more} for one, more in zip(found.changes, counted, strict=True)]
         click.echo(json.dumps(shown, indent=2, default=str))
     else:
         for change, count in zip(found.changes, counts, strict=True):

@@ -219,8 +219,8 @@ def _together(
     found: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Iterator[Change]:
     """What differences break that break nothing one by one, as one change of the whole schema."""
-    told = {one.level for one in found if one.kind not in _WORDS}
-    if not told or not told.isdisjoint(("breaking", "unknown")):
+    levels = {one.level for one in found if one.kind not in _WORDS}
+    if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
     old, new = before.parameters, after.parameters
     level, witness = _judged(Step("", "schema", old, new, new), old, new, refuses)
@@ -253,7 +253,9 @@ def _tried(
         paths = paths_of(value)
         if any(is_about(path, step.path, is_below=not is_refused) for path in paths):
             return "breaking", value
-        if is_refused and not paths:  # it is coerced, and the function gets something else; or the format is only told
+        if (
+            is_refused and not paths
+        ):  # it is coerced, and the function gets something else; or nothing checks the format
             found = "behaviour", None if admits_text(value) else value
     return found
 

@@ -40,7 +40,7 @@ _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """Keywords that depend on all that stands beside them."""
 _FREE_FORMATS = frozenset({"binary", "password", "path"})
-"""Formats of pydantic's that say what a text is for, and refuse none (2.12, seen by validating)."""
+"""Formats of pydantic's that say what a text is for, and refuse none (2.14.3, seen by validating, 2026-11-23)."""
 
 
 class Proof:

@@ -61,7 +61,7 @@ class Plan:
     calls: list[Call]
     results: Results
     _is_plain: bool
-    _watch: Watch  # set where somebody is to be told; such a plan is not plain
+    _watch: Watch  # set where results are watched; such a plan is not plain
 
     @staticmethod
     def of(provider: Provider, reading: Read, handlers: Handlers) -> "Plan":
@@ -141,7 +141,7 @@ class Plan:
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
         """Give a call other arguments, which are validated, and for which approval is asked anew where the tool asks for it.
 
-        The model's own message stays as it came, and the model is not told: say it in a message where it matters.
+        The model's own message stays as it came, and the model does not know of it: say it in a message where it matters.
 
         Args:
             call: As for ``approve``.
@@ -378,7 +378,7 @@ class Plan:
 
     @contextlib.contextmanager
     def _during(self) -> Generator[None]:
-        """While some of the calls run; whoever watches is told at the end."""
+        """While some of the calls run; whoever watches them is called at the end."""
         watch = self._watched()
         with running(self.results), contextlib.nullcontext() if watch is None else watch.during(self.results):
             yield
@@ -495,7 +495,7 @@ async def _finished(value: Any) -> Any:
 
 
 def watch(plan: Plan, tell: Callable[[Results], None]) -> None:
-    """Have somebody told of the results of a plan, once nothing of them waits or runs any more."""
+    """Have the results of a plan passed to a function, once nothing of them waits or runs any more."""
     plan._is_plain, plan._watch = False, Watch(tell)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
 
 

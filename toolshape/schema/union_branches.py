@@ -15,7 +15,7 @@ __all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits"]
 _DEPTH = 64  # of a schema that refers to itself without consuming any of the value
 _ALL = 1_000_000
 _SEVERAL = 2
-_MOST_COMPARED = 10_000  # nodes in which two schemas may be told apart
+_MOST_COMPARED = 10_000  # nodes that are compared of two schemas
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:

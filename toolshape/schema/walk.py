@@ -376,7 +376,7 @@ class _Walk:
         return _Step(before=node, after=dict(node), back=back, out=out)
 
     def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
-        """Report branches that cannot be told apart once they are rewritten."""
+        """Report branches that cannot be distinguished once they are rewritten."""
         if not any(branch.back for branch in branches) or are_distinguishable(
             [one.after for one in branches], self.resolve_after
         ):

@@ -57,7 +57,7 @@ def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
         made["outcome"] = []
     else:
         results = seen.outcome
-        # Beside a call, a model may repeat what it was told.
+        # Beside a call, a model may repeat what it read.
         made |= {"calls": [_call(one, hidden) for one in results]} if some_are_hidden else _whole(seen, body)
         made["finish"] = results.finish
         made["outcome"] = [_outcome(one, hidden, some_are_hidden=some_are_hidden) for one in results]
@@ -136,7 +136,7 @@ def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
 
 
 def _is_read(result: Result) -> bool:
-    """Whether the arguments were read: of those that were repaired, the parts that are hidden cannot be told."""
+    """Whether the arguments were read: of those that were repaired, it is not known which parts are hidden."""
     if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
         return False
     given = result.call.arguments_raw

@@ -52,7 +52,7 @@ def record(
     of the tools (their definitions stand once in the folder ``<path>.tools``), and of each call what its function got,
     coercions, error and time. Values in places that a schema marks as secret are left out, and injected values are never
     part of it. Where a tool has such places, the calls are kept and not what stands beside them, as a model may repeat
-    there what it was told; of that tool, arguments that cannot be read are kept as their length and hash.
+    there what it read; of that tool, arguments that cannot be read are kept as their length and hash.
 
     Args:
         path: A file, which is made if there is none; only its owner may read it.
