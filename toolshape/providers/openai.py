@@ -373,7 +373,7 @@ OPENAI = Provider(
             limits.long_enums(choices=250, characters=15_000),
         ),
     ),
-    lenient=(structure.wrapped_root,),
+    lenient=(structure.wrapped_root_with_items,),
     strict=STRICT,
     most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"),
     envelope=envelope,

@@ -90,7 +90,7 @@ class SchemaReader:
         found = self.canonical(schema)
         if "$ref" in found:  # the root itself is a reference
             target = resolver(found)(found)
-            if not isinstance(target, dict) or target == {"not": {}}:
+            if not isinstance(target, dict) or target.get("not") == {}:
                 self.problems.append(Problem(path="", rule="$ref", message=f"{found['$ref']} admits nothing"))
                 return {}
             found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
@@ -114,7 +114,10 @@ class SchemaReader:
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
-        found: JsonSchema = self.inner(self.root, "")
+        typed = everywhere(self.implied_type)
+        found: JsonSchema = typed(self.inner(self.root, "")).schema
+        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains")):  # which may refer to any
+            self.definitions = {name: typed(node).schema for name, node in self.definitions.items()}
         return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
@@ -240,7 +243,7 @@ class SchemaReader:
             if items:
                 node["prefixItems"] = items
             node["items"] = {} if others is True else others
-        if "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:  # items alone say the same
+        if node.get("type") == "array" and "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:
             node["items"] = node.pop("unevaluatedItems")
         if node.get("items") is True:
             node["items"] = {}
@@ -249,9 +252,12 @@ class SchemaReader:
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
-                node[keyword] = [_as_object(inner) for inner in node[keyword] if inner not in never]
+                written = node[keyword]
+                node[keyword] = [_as_object(inner) for inner in written if inner not in never]
                 if not node[keyword]:
                     del node[keyword]
+                    if written:  # no branch admits anything
+                        node["not"] = {}
 
     def types(self, node: JsonSchema, at: Place) -> None:
         """Each type by its one name; an array says what it holds."""
@@ -263,10 +269,6 @@ class SchemaReader:
                 node["type"] = known if len(known) > 1 else known[0]
             else:
                 del node["type"]
-        elif node.keys() & {"properties", "patternProperties"} and _says_nothing_else(node):
-            node["type"] = "object"
-        elif node.keys() & {"items", "prefixItems"} and _says_nothing_else(node):
-            node["type"] = "array"
         if node.get("enum") and "type" in node:
             of_type = {"type": node["type"]}
             if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
@@ -274,6 +276,27 @@ class SchemaReader:
         kinds = node.get("type", ())
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
+
+    def implied_type(self, node: JsonSchema, at: Place) -> Change | None:
+        """Read fields as an object's, and items as an array's, where no type is written.
+
+        The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
+        ``if``, where a type would admit more, and a branch of ``oneOf`` is left alone, which excludes what others admit.
+        """
+        if "type" in node or at.keyword == "oneOf" or not _says_nothing_else(node):
+            return None
+        if node.keys() & {"properties", "patternProperties"}:
+            kind = "object"
+        elif node.keys() & {"items", "prefixItems"}:
+            kind = "array"
+        else:
+            return None
+        if not at.is_root:
+            self.note(at, f"no type is written: it is read as {kind}")
+        completed = {**node, "type": kind}
+        if kind == "array" and self.completes_arrays:
+            completed.setdefault("items", {})
+        return Change(node=completed)
 
     def type(self, name: Any, at: Place) -> str | None:
         """The type that a name means; ``None``: any."""

@@ -56,11 +56,20 @@ class Checker(NamedTuple):
 
     ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what is expected at the
     place of a fault, ``None`` where that is not known. ``slowness`` is how much longer it takes than pydantic does.
+    ``of_node`` says what the part of the schema that was broken expects, where ``expected`` does not know the place.
     """
 
     check: Callable[[Any], Any]
     expected: ExpectedAt
     slowness: int = 1
+    of_node: Callable[[Any, Location], Expected] | None = None
+
+    def expected_by(self, fault: Fault) -> Expected | None:
+        """What is expected where a fault is."""
+        expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
+        if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
+            return expected
+        return self.of_node(fault.node, fault.location)
 
 
 class Coercer:
@@ -177,9 +186,10 @@ def _coerced(
     """Coerce the places that the faults name, each once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
-    for place, _, seen_there, rule, _, _ in faults:
+    for fault in faults:
+        place, rule = fault.at, fault.rule
         coercer.spend(WORK_OF_FAULT + len(place))
-        expected = checker.expected(place[:-1] if rule == "unknown" else place)
+        expected = checker.expected_by(fault)
         if expected is None or expected.strict or rule == "missing":
             continue
         location = expected.location
@@ -189,7 +199,7 @@ def _coerced(
             seen.add(location)
             found = value_at(holder[0], location)
             is_told_by_parts = expected.branches or expected.tags
-            if found is not _ABSENT and (is_told_by_parts or alike(found, seen_there)):
+            if found is not _ABSENT and (is_told_by_parts or alike(found, fault.found)):
                 item = checker.expected((*place, 0)) if "list" in expected.kinds else None
                 made += _with_best(holder, found, expected, coercer, at, item)
     return made

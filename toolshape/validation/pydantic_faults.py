@@ -85,7 +85,7 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> F
         tag = place.tag_in(found)
         is_there = isinstance(found, dict) and tag in found
         return Fault(at, at, found[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
-    return new_record(Fault, (at, at, found, rule, "", ""))
+    return new_record(Fault, (at, at, found, rule, "", "", None))
 
 
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
