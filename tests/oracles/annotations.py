@@ -514,6 +514,12 @@ ANNOTATIONS: dict[str, list[str]] = {
     "Union[Point, Data]": ['{"x": 1}', '{"a": 1}'],
     "Union[Point, list[Point]]": ['{"x": 1}', '[{"x": 1}]'],
     "Union[list[int], set[str]]": ["[1]", '["a"]'],
+    "Union[datetime.timedelta, str]": ['"PT5S"', "5", "1.5"],
+    "Union[fractions.Fraction, str]": ['"1/3"', "0.5"],
+    "Union[complex, decimal.Decimal]": ['"1j"', "0.5", '"5"'],
+    "Union[pydantic.Base64Bytes, Point]": ['"aGk="', '{"x": 1}'],
+    "Union[Tags, dict[str, int]]": ['["a"]', '{"root": 1}'],
+    "Annotated[int, BeforeValidator(lambda value: value)]": ["5"],
     "Union[Colour, Level]": ['"red"', "1"],
     "Union[int, MISSING]": ["1"],
     "Annotated[Union[Mail, Phone], Field(discriminator='kind')]": [

@@ -1,12 +1,17 @@
 """Serialises validated arguments: in the form that the schema describes, or injectively (for comparison)."""
 
+import copy
 import dataclasses
 import functools
 import json
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from os import PathLike, fspath
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -19,7 +24,7 @@ from toolshape.calls import JsonObject
 from toolshape.core_schema.enum_values import json_of_choice, key_of
 from toolshape.core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inside
 
-__all__ = ["Form", "exact_arguments", "shown_name", "written_arguments"]
+__all__ = ["Form", "FreshDefault", "exact_arguments", "shown_name", "written_arguments", "written_default"]
 
 
 def shown_name(field: str, info: FieldInfo) -> str:
@@ -31,6 +36,28 @@ def shown_name(field: str, info: FieldInfo) -> str:
     return alias or field
 
 
+class FreshDefault:
+    """A default that has no hash: each call gets a copy, so that no call changes what another one gets."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        """Copy it; what cannot be copied, such as a lock, is shared."""
+        value = self.value
+        if not value and type(value) in _EMPTIES:
+            return type(value)()
+        try:
+            return copy.deepcopy(value)
+        except Exception:  # the objects of users may refuse to be copied in any way
+            return value
+
+
+_EMPTIES = frozenset({list, dict, set})
+
+
 class Form(NamedTuple):
     """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave."""
 
@@ -39,6 +66,7 @@ class Form(NamedTuple):
 
 
 _AS_SHOWN = Form()
+_REVEALED = Form(reveals=True)
 
 
 class _Missing:
@@ -61,20 +89,21 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: For
         omittable: The fields that the function is not given where a caller left them out.
         form: What of them is written.
     """
-    left_out = omittable - validated.model_fields_set
-    names, extra = _fields_of_arguments(type(validated))
+    given = validated.model_fields_set
+    left_out = omittable - given
+    fields, extra = _fields_of_arguments(type(validated))
     values = validated.__dict__
     written = {
         shown: write(values[name], form)
-        for name, shown, write in names
-        if name not in left_out and values[name] is not _MISSING
+        for name, shown, write, is_sayable in fields
+        if name not in left_out and values[name] is not _MISSING and (name in given or is_sayable())
     }
     return written | {name: extra(one, form) for name, one in (validated.model_extra or {}).items()}
 
 
 _Write: TypeAlias = Callable[[Any, Form], Any]
-_Field: TypeAlias = tuple[str, str, _Write]
-"""The name of a field, its name in the schema, and what writes it."""
+_Field: TypeAlias = tuple[str, str, _Write, Callable[[], bool]]
+"""The name of a field, its name in the schema, what writes it, and whether its default can be written."""
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -103,6 +132,8 @@ class _Writers:
         kind = node["type"]
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
+        if kind == "nullable":
+            return _unless_null(self.of(node["schema"], config))
         if kind == "json":
             return _in_text(self.of(node.get("schema"), config))
         if kind == "bytes":
@@ -136,11 +167,35 @@ class _Writers:
         listed = node["fields"]
         fields = listed.items() if isinstance(listed, Mapping) else [(field["name"], field) for field in listed]
         named = [
-            (name, field_name(name, field), self.of(field["schema"], config))
+            (name, field_name(name, field), self.of(field["schema"], config), self._sayable(field["schema"], config))
             for name, field in fields
             if field.get("init") is not False
         ]
         return named, self.of(node.get("extras_schema"), config)
+
+    def _sayable(self, node: Node, config: Node | None) -> Callable[[], bool]:
+        """Whether the default of a field, once it is written, is accepted: an author may give any object."""
+
+        @functools.cache
+        def is_sayable() -> bool:
+            if node["type"] != "default" or not _has_constant(node):
+                return True
+            default = node["default"] if "default" in node else node["default_factory"]()
+            try:
+                text = json.dumps(self.of(node, config)(default, _REVEALED))
+                self.validator(node, config).validate_json(text, strict=True)
+            except Exception:  # a validator of the author's may raise anything
+                return False
+            return True
+
+        return is_sayable
+
+    def validator(self, node: Node, config: Node | None) -> SchemaValidator:
+        """What validates the values of a node."""
+        definitions = list(self.definitions.values())
+        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        made: SchemaValidator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)
+        return made
 
     def _positions(self, node: Node, config: Node | None) -> tuple[list[_Write], int | None]:
         if node["type"] == "tuple":
@@ -151,28 +206,39 @@ class _Writers:
     def _of_union(self, node: Node, config: Node | None) -> _Write:
         choices = node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
         branches = [self.of(one[0] if isinstance(one, tuple) else one, config) for one in choices]
-        definitions = list(self.definitions.values())
-        validators: list[SchemaValidator] = []
+        validator = functools.cache(lambda: self.validator(node, config))
 
         def is_read_as(value: Any, written: Any) -> bool:
-            if not validators:
-                whole: Any = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
-                validators.append(cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False))
             try:
-                read = validators[0].validate_json(json.dumps(written), strict=True)
+                read = validator().validate_json(json.dumps(written), strict=True)
                 return type(read) is type(value) and bool(read == value)
             except Exception:  # a validator or an __eq__ of the author's may raise anything
                 return False
 
         def write(value: Any, form: Form) -> Any:
             forms = [branch(value, form) for branch in branches]
-            if all(one == forms[0] and type(one) is type(forms[0]) for one in forms):
+            is_number = isinstance(value, _NUMBERS)
+            if not is_number and all(one == forms[0] and type(one) is type(forms[0]) for one in forms):
                 return forms[0]
-            revealed = form._replace(reveals=True)
-            ways = (way for way in branches if is_read_as(value, way(value, revealed)))
+            ways = (way for way in (*branches, _as_number) if is_read_as(value, way(value, _REVEALED)))
             return next(ways, _written)(value, form)
 
         return write
+
+
+def written_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
+    """The default of a node as JSON; ``None`` where a function makes it, and where it has no form in JSON."""
+    if node.get("default_factory") in _EMPTIES:
+        return [] if node["default_factory"] is not dict else {}
+    if not _has_constant(node):
+        return None
+    default = node["default"] if "default" in node else node["default_factory"]()
+    return None if default is _MISSING else _Writers(definitions).of(node, config)(default, _AS_SHOWN)
+
+
+def _has_constant(node: Node) -> bool:
+    """Whether a default is one object, and not made by a function of the author's."""
+    return "default" in node or isinstance(node.get("default_factory"), FreshDefault)
 
 
 def field_name(name: str, field: Node) -> str:
@@ -207,6 +273,20 @@ def _as_text(value: Any, form: Form) -> Any:
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
         return f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value)
     return _written(value, form) if value is None or isinstance(value, str) else str(value)
+
+
+_NUMBERS = (Decimal, Fraction, timedelta)
+"""Types whose values may be written as a text and as a number, of which a union may take one for something else."""
+
+
+def _as_number(value: Any, form: Form) -> Any:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return float(value) if isinstance(value, _NUMBERS) and math.isfinite(value) else _written(value, form)
+
+
+def _unless_null(write: _Write) -> _Write:
+    return lambda value, form: None if value is None else write(value, form)
 
 
 def _in_text(write: _Write) -> _Write:
@@ -258,11 +338,12 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
     def write(value: Any, form: Form) -> Any:
         if not isinstance(value, cls):
             return _written(value, form)
-        given: Any = value.model_fields_set if form.is_sparse and isinstance(value, BaseModel) else None
+        given: Any = value.model_fields_set if isinstance(value, BaseModel) else None
         written = {
             shown: way(one, form)
-            for name, shown, way in fields
-            if (given is None or name in given) and (one := getattr(value, name, None)) is not _MISSING
+            for name, shown, way, is_sayable in fields
+            if (given is None or name in given or (not form.is_sparse and is_sayable()))
+            and (one := getattr(value, name, None)) is not _MISSING
         }
         more: Mapping[str, Any] = (value.model_extra if isinstance(value, BaseModel) else None) or {}
         return written | {name: extra(one, form) for name, one in more.items()}
@@ -271,7 +352,7 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
 
 
 def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
-    ways = {name: (shown, way) for name, shown, way in fields}
+    ways = {name: (shown, way) for name, shown, way, _ in fields}
 
     def write(value: Any, form: Form) -> Any:
         if not isinstance(value, Mapping):
