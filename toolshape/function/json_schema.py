@@ -27,24 +27,13 @@ from toolshape.core_schema.nodes import (
     sets_extra,
     takes_no_alias,
 )
+from toolshape.core_schema.tighten import NUMBER_TEXTS
 from toolshape.function import docstrings
+from toolshape.function.arguments import FreshDefault
 from toolshape.schema.values import is_finite, scalars
 from toolshape.schema.write_only import without_secret_defaults
 
-__all__ = ["SharedDefault", "generate"]
-
-
-class SharedDefault:
-    """A default that all calls share, as in Python; pydantic would deep-copy one that is not hashable."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self) -> Any:
-        """Give the one object."""
-        return self.value
+__all__ = ["generate"]
 
 
 def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[str]]:
@@ -145,12 +134,30 @@ class _CanonicalSchema(GenerateJsonSchema):
             return {**generated, "writeOnly": True}
         return generated
 
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        return self._with_text("decimal", super().decimal_schema(schema))
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
+        return self._with_text("complex", super().complex_schema(schema))
+
+    def fraction_schema(self, schema: Any) -> JsonSchemaValue:
+        """pydantic has this since 2.14."""
+        return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
+
+    def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
+        """The schema of a number that may be written as text, which says how."""
+        if self.mode == "validation":
+            for branch in (generated, *generated.get("anyOf", ())):
+                if branch.get("type") == "string":
+                    branch["pattern"] = NUMBER_TEXTS[kind]
+        return generated
+
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
-        return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
+        return factory.value if isinstance(factory, FreshDefault) else super().get_default_value(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         generated = super().default_schema(schema)
@@ -205,7 +212,7 @@ def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
     if generated.get("type") == "array":
         generated.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
-        bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
+        bits = ", ".join(f"{int(one.value)} {one.name}" for one in dict.fromkeys(schema["members"]))
         generated.setdefault("description", f"The sum of: {bits}.")
 
 

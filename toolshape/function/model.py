@@ -20,9 +20,9 @@ from toolshape.core_schema.tighten import tighten
 from toolshape.errors import DefinitionError, Problem, nearest
 from toolshape.function import docstrings
 from toolshape.function.annotations import description_of, is_context, unpacked
-from toolshape.function.arguments import shown_name
+from toolshape.function.arguments import FreshDefault, shown_name
 from toolshape.function.invoke import Layout
-from toolshape.function.json_schema import SharedDefault, generate
+from toolshape.function.json_schema import generate
 from toolshape.function.signature import (
     EMPTY,
     POSITIONAL_ONLY,
@@ -195,7 +195,7 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
         has_hash = default is not ...
     except Exception:  # a user's __hash__ may raise anything
         has_hash = False
-    return Field(default, **attributes) if has_hash else Field(default_factory=SharedDefault(default), **attributes)
+    return Field(default, **attributes) if has_hash else Field(default_factory=FreshDefault(default), **attributes)
 
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:

@@ -68,7 +68,10 @@ class WrittenFloat(float):
 
     def is_whole(self) -> bool:
         """Whether the float holds all the digits that were written."""
-        return Decimal(self.text) == Decimal(repr(float(self)))
+        try:
+            return Decimal(self.text) == Decimal(repr(float(self)))
+        except ArithmeticError:  # an exponent that no Decimal has
+            return False
 
 
 class WrittenObject(dict[str, Any]):

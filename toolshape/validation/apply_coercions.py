@@ -134,7 +134,7 @@ def coerced_scalars(
         if after is OMIT and not _can_be_left_out(value, location):
             return None
         _put([value], location, after)
-        made.append(new_record(Coercion, (path_of(location), rule, found, None if after is OMIT else after)))
+        made.append(new_record(Coercion, (path_of(location), rule, found, place.outcome(after))))
     return made
 
 
@@ -230,7 +230,7 @@ def _with_best(
         if after is OMIT and not _can_be_left_out(holder[0], expected.location):
             return []
         _put(holder, expected.location, after)
-        kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
+        kept = copied(after) if isinstance(after, (dict, list)) else expected.outcome(after)
         return [Coercion(path_of(place), rule, found, kept)]
     if expected.tags:
         return _with_tag(holder, found, expected, coercer, place)
