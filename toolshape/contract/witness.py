@@ -1,7 +1,9 @@
-"""Two schemas in; values that the one admits, chosen so that the other refuses one of them if it refuses any, out."""
+"""Generates values of one schema that another schema is likely to refuse."""
 
+import contextlib
 import math
 import random
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -180,8 +182,9 @@ class _Candidates:
             given = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
             for value in self._below(one, given, depth):
                 yield {**least, name: value}
-        for name in (one for one in wide.get("properties", {}) if one not in properties and others is not False):
-            for value in self._below(others, wide["properties"][name], depth):
+        for name in (one for one in wide.get("properties", {}) if one not in properties):
+            given = _free(narrow, name)
+            for value in () if given is False else self._below(given, wide["properties"][name], depth):
                 yield {**least, name: value}
         for name in properties:
             yield {key: value for key, value in whole.items() if key != name or key in required}
@@ -258,6 +261,15 @@ def _wider(node: JsonSchema) -> set[str]:
 def _kinds(node: JsonSchema) -> list[str]:
     given = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
     return given if isinstance(given, list) else [given]
+
+
+def _free(node: JsonSchema, name: str) -> Any:
+    """The schema of a name that is not among the properties."""
+    for pattern, found in (node.get("patternProperties") or {}).items():
+        with contextlib.suppress(re.error):
+            if re.search(pattern, name):
+                return found
+    return node.get("additionalProperties", True)
 
 
 def _item(node: JsonSchema, at: int) -> Any:
