@@ -53,7 +53,8 @@ class Verdict:
     ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or ``failed``,
     where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the share of the
     expected calls that were made, each by the share of its arguments, an extra call counting as one that is wrong.
-    ``finish`` is why the last response ended; ``steps`` is how often the model was asked.
+    ``finish`` is why the last response ended; ``steps`` is how often the model was asked. ``track`` is the name of the set
+    of tools, where several were given.
     """
 
     case: str
@@ -66,3 +67,4 @@ class Verdict:
     model: str = ""
     trial: int = 0
     steps: int = 1
+    track: str = ""

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from toolshape.calls import JsonObject
+from toolshape.schema.values import WrittenSet, WrittenText
 
 __all__ = ["Form", "exact_arguments", "shown_name", "written_arguments"]
 
@@ -26,10 +27,15 @@ def shown_name(field: str, info: FieldInfo) -> str:
 
 
 class Form(NamedTuple):
-    """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave."""
+    """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave.
+
+    ``keeps_values`` marks sets, and texts that stand for another value, so that ``is_same_value`` compares what the
+    function gets.
+    """
 
     reveals: bool = False
     is_sparse: bool = False
+    keeps_values: bool = False
 
 
 _AS_SHOWN = Form()
@@ -81,11 +87,15 @@ def _written(value: Any, form: Form) -> Any:  # noqa: PLR0911 - a line a type
         return {shown: _written(getattr(value, name, None), form) for name, shown in names.items()}
     if isinstance(value, Mapping):
         return {_key(key, form): _written(one, form) for key, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset, deque)):
+    if isinstance(value, (list, tuple, deque)):
         return [_written(one, form) for one in value]
+    if isinstance(value, (set, frozenset)):
+        items = _in_order(_written(one, form) for one in value)  # not in that of hashes, which each process has its own of
+        return WrittenSet(items) if form.keeps_values else items
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
         return _written(reveal(), form)
-    return _leaf(value)
+    text = _leaf(value)
+    return WrittenText(text, value) if form.keeps_values and isinstance(text, str) else text
 
 
 def _key(key: Any, form: Form) -> str:
