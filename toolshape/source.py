@@ -124,9 +124,7 @@ class FunctionSource:
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
         """The same with what ``is_same_value`` needs to compare what the function gets; with secrets as they are, or not."""
-        return written_arguments(
-            validated, self.definition.layout.omittable, Form(reveals=reveals, keeps_values=True)
-        )
+        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=reveals, keeps_values=True))
 
     def sparse(self, validated: Any) -> JsonObject:
         """The same without nested fields that nobody gave: what validates to the same again."""

@@ -116,7 +116,9 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
     """The sum of a best assignment of no row, of the first, of the first two, and so on."""
     columns = len(scores[0]) if scores else 0
-    padded = [[*row, *[0.0] * len(scores)] for row in scores]  # so that each row has a column, though it be worth nothing
+    padded = [
+        [*row, *[0.0] * len(scores)] for row in scores
+    ]  # so that each row has a column, though it be worth nothing
     search = _Search(padded, columns + len(scores))
     found = [0.0]
     for row in range(1, len(scores) + 1):

@@ -166,7 +166,9 @@ def _compared(
     differences += [found for column in strays if (found := _stray(case, made[column], tools)) is not None]
     forbidden = [call for call in expected if call.is_forbidden]
     happened = [call for call in made for rule in forbidden if is_happening(rule, call)]
-    differences += [difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in happened]
+    differences += [
+        difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in happened
+    ]
     total = max(len(wanted), len(pairs) + extra) + len(happened)
     earned = sum(table[row][column].score for row, column in pairs)
     return (earned / total if total else 1.0), differences, columns

@@ -1,6 +1,6 @@
 """An expected call and one that was made in; how alike what the function would get is, and where it differs, out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -81,7 +81,7 @@ def pair_of(expected: Expect, made: Made) -> Pair:
         found = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
         return Pair(0.0, (replace(found, actual=said),))
     full = _as_received(expected, made.tool, made)
-    differing = list(_differing(*_counted(expected, expected.arguments, full, made.received), ()))
+    differing = list(_differing(_counted(expected, expected.arguments, full, made.received)))
     differences = tuple(
         difference_at("value", expected.tool, made.tool, place, expected=wanted, actual=received)
         for place, wanted, received in differing
@@ -211,7 +211,7 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
     full, received = forbidden.arguments, made.given
     if made.received is not None:
         full, received = _as_received(forbidden, made.tool, made), made.received
-    return not list(_differing(*_counted(forbidden, forbidden.arguments, full, received), ()))
+    return not any(True for _ in _differing(_counted(forbidden, forbidden.arguments, full, received)))
 
 
 def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
@@ -257,7 +257,8 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
     if isinstance(expected, Matcher):
         return came
     if isinstance(expected, dict):
-        inner, others = (each if isinstance(each, dict) else {} for each in (came, received))
+        inner: JsonObject = came if isinstance(came, dict) else {}
+        others: JsonObject = received if isinstance(received, dict) else {}
         filled = {
             name: _filled(value, inner.get(name, _LEFT_OUT), others.get(name, _LEFT_OUT))
             for name, value in expected.items()
@@ -266,13 +267,10 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
     if isinstance(expected, list):
         if isinstance(received, WrittenSet) and is_matched(expected):
             came = received = _aligned(expected, received)
-        items, others = (_as_long(each, len(expected)) for each in (came, received))
-        return [_filled(*each) for each in zip(expected, items, others, strict=True)]
+        nothing = [None] * len(expected)
+        items, whole = (each if _is_as_long(each, expected) else nothing for each in (came, received))
+        return [_filled(*each) for each in zip(expected, items, whole, strict=True)]
     return expected
-
-
-def _as_long(items: Any, length: int) -> list[Any]:
-    return items if isinstance(items, list) and len(items) == length else [None] * length
 
 
 def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
@@ -298,8 +296,14 @@ def _admits(expected: Any, received: Any) -> bool:
     return is_same_value(expected, received)
 
 
-def _differing(expected: Any, full: Any, received: Any, place: _Place) -> Iterator[tuple[_Place, Any, Any]]:
-    """The places where what was received is not what is expected: by a matcher, else by the value in full."""
+def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_Place, Any, Any]]:
+    """The places where what was received is not what is expected: by a matcher, else by the value in full.
+
+    Args:
+        arguments: What is expected, the same in full, and what was received.
+        place: Where all three stand.
+    """
+    expected, full, received = arguments
     if isinstance(expected, Matcher):
         if received is _LEFT_OUT and expected.may_be_left_out:
             return
@@ -309,18 +313,26 @@ def _differing(expected: Any, full: Any, received: Any, place: _Place) -> Iterat
         inner = expected if isinstance(expected, dict) else {}
         for name in dict.fromkeys((*inner, *full, *received)):
             wanted, other = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
-            yield from _differing(inner.get(name, wanted), wanted, other, (*place, name))
-    elif isinstance(expected, list) and is_matched(expected) and _has_as_many(received, expected):
-        if not isinstance(received, WrittenSet):
-            whole = full if _has_as_many(full, expected) else expected
-            for at, (wanted, *others) in enumerate(zip(expected, whole, received, strict=True)):
-                yield from _differing(wanted, *others, (*place, at))
-        elif _aligned(expected, received) is None or not is_same_value(full, received):
-            yield place, expected, received
+            yield from _differing((inner.get(name, wanted), wanted, other), (*place, name))
+    elif isinstance(expected, list) and is_matched(expected) and _is_as_long(received, expected):
+        yield from _differing_items(expected, full, received, place)
     elif not is_same_value(full, received):
         shown = expected if is_matched(expected) else full
         yield place, None if shown is _LEFT_OUT else shown, None if received is _LEFT_OUT else received
 
 
-def _has_as_many(received: Any, expected: list[Any]) -> bool:
-    return isinstance(received, list) and len(received) == len(expected)
+def _differing_items(
+    expected: list[Any], full: Any, received: list[Any], place: _Place
+) -> Iterator[tuple[_Place, Any, Any]]:
+    """The same for a list with matchers in it; items of a set have no places of their own."""
+    if isinstance(received, WrittenSet):
+        if _aligned(expected, received) is None or not is_same_value(full, received):
+            yield place, expected, received
+        return
+    whole = full if _is_as_long(full, expected) else expected
+    for at, items in enumerate(zip(expected, whole, received, strict=True)):
+        yield from _differing(items, (*place, at))
+
+
+def _is_as_long(given: Any, expected: list[Any]) -> bool:
+    return isinstance(given, list) and len(given) == len(expected)

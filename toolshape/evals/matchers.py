@@ -46,7 +46,9 @@ def one_of(*values: Any, left_out: bool = False) -> Matcher:
     """
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
-        lambda given: any(one.accepts(given) if isinstance(one, Matcher) else is_same_value(one, given) for one in values),
+        lambda given: any(
+            one.accepts(given) if isinstance(one, Matcher) else is_same_value(one, given) for one in values
+        ),
         left_out,
     )
 

@@ -90,7 +90,9 @@ def _written(value: Any, form: Form) -> Any:  # noqa: PLR0911 - a line a type
     if isinstance(value, (list, tuple, deque)):
         return [_written(one, form) for one in value]
     if isinstance(value, (set, frozenset)):
-        items = _in_order(_written(one, form) for one in value)  # not in that of hashes, which each process has its own of
+        items = _in_order(
+            _written(one, form) for one in value
+        )  # not in that of hashes, which each process has its own of
         return WrittenSet(items) if form.keeps_values else items
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
         return _written(reveal(), form)

@@ -273,17 +273,23 @@ def is_same_value(one: Any, other: Any) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return _is_same_leaf(one, other)
     if isinstance(one, list) and isinstance(other, list):
-        if len(one) != len(other):
-            return False
-        if isinstance(one, WrittenSet) or isinstance(other, WrittenSet):
-            return _have_same_items(one, other)
-        return all(map(is_same_value, one, other))
+        return len(one) == len(other) and _have_same_items(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
-        if one.keys() == other.keys():
-            return all(is_same_value(value, other[key]) for key, value in one.items())
-        has_values = len(one) == len(other) and any(isinstance(key, WrittenText) for key in (*one, *other))
-        return has_values and _have_same_items([[*pair] for pair in one.items()], [[*pair] for pair in other.items()])
+        return len(one) == len(other) and _have_same_members(one, other)
     return type(one) is type(other) and bool(one == other)
+
+
+def _have_same_items(one: list[Any], other: list[Any]) -> bool:
+    is_set = isinstance(one, WrittenSet) or isinstance(other, WrittenSet)
+    return _are_same_unordered(one, other) if is_set else all(map(is_same_value, one, other))
+
+
+def _have_same_members(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if one.keys() == other.keys():
+        return all(is_same_value(value, other[key]) for key, value in one.items())
+    if not any(isinstance(key, WrittenText) for key in (*one, *other)):
+        return False
+    return _are_same_unordered([[*pair] for pair in one.items()], [[*pair] for pair in other.items()])
 
 
 def _is_number(value: Any) -> bool:
@@ -304,7 +310,7 @@ def _is_same_leaf(one: str, other: str) -> bool:
 def _is_same_object(one: Any, other: Any) -> bool:
     """``==``; objects of a class that does not say what equal means are compared by what they hold."""
     try:
-        if type(one) is type(other) and type(one).__eq__ is object.__eq__:
+        if type(one) is type(other) and _has_no_equality(type(one)):
             return bool(_held(one) == _held(other))
         return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN of Decimal
     except Exception:  # a user's class may raise anything
@@ -317,6 +323,10 @@ def _time(text: str) -> time:
 
 def _datetime(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _has_no_equality(kind: Any) -> bool:
+    return kind.__eq__ is object.__eq__
 
 
 def _held(value: Any) -> dict[str, Any]:
@@ -335,7 +345,7 @@ def _read_with(read: Callable[[str], Any], text: str) -> Any:
         return text
 
 
-def _have_same_items(one: list[Any], other: list[Any]) -> bool:
+def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
     """Whether two lists of one length hold the same in any order.
 
     Items are looked for among those of one key, so that this takes time in proportion to the lists. The key is a guess:
