@@ -23,6 +23,7 @@ from pydantic_core import SchemaValidator, to_jsonable_python
 from toolshape.calls import JsonObject
 from toolshape.core_schema.enum_values import json_of_choice, key_of
 from toolshape.core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inside
+from toolshape.schema.values import WrittenSet, WrittenText
 
 __all__ = ["Form", "FreshDefault", "exact_arguments", "shown_name", "written_arguments", "written_default"]
 
@@ -59,10 +60,15 @@ _EMPTIES = frozenset({list, dict, set})
 
 
 class Form(NamedTuple):
-    """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave."""
+    """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave.
+
+    ``keeps_values`` marks sets, and texts that stand for another value, so that ``is_same_value`` compares what the
+    function gets.
+    """
 
     reveals: bool = False
     is_sparse: bool = False
+    keeps_values: bool = False
 
 
 _AS_SHOWN = Form()
@@ -260,19 +266,19 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
         def encode(value: Any, form: Form) -> Any:
             is_own = isinstance(value, bytes if is_bytes else str)
-            return _leaf(function(value)) if is_own else _written(value, form)
+            return _for(value, _leaf(function(value)), form) if is_own else _written(value, form)
 
         return encode
     if getattr(function, "__qualname__", "") == "ImportString._serialize":
-        return lambda value, _: _leaf(function(value))
+        return lambda value, form: _for(value, _leaf(function(value)), form)
     return None
 
 
 def _as_text(value: Any, form: Form) -> Any:
     if isinstance(value, NameEmail):  # its own text leaves out quotes, without which some names are not read
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
-        return f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value)
-    return _written(value, form) if value is None or isinstance(value, str) else str(value)
+        return _for(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
+    return _written(value, form) if value is None or isinstance(value, str) else _for(value, str(value), form)
 
 
 _NUMBERS = (Decimal, Fraction, timedelta)
@@ -290,14 +296,14 @@ def _unless_null(write: _Write) -> _Write:
 
 
 def _in_text(write: _Write) -> _Write:
-    return lambda value, form: json.dumps(write(value, form), ensure_ascii=False)
+    return lambda value, form: _for(value, json.dumps(write(value, form), ensure_ascii=False), form)
 
 
 def _of_bytes(mode: Any) -> _Write:
     def write(value: Any, form: Form) -> Any:
         if not isinstance(value, bytes) or mode == "utf8":
             return _written(value, form)
-        return to_jsonable_python(value, bytes_mode=mode)
+        return _for(value, to_jsonable_python(value, bytes_mode=mode), form)
 
     return write
 
@@ -306,8 +312,7 @@ def _of_items(write: _Write) -> _Write:
     def write_each(value: Any, form: Form) -> Any:
         if not isinstance(value, (list, tuple, set, frozenset, deque)):
             return _written(value, form)
-        items = [write(item, form) for item in value]
-        return _in_order(items) if isinstance(value, (set, frozenset)) else items
+        return _items(value, write, form)
 
     return write_each
 
@@ -373,7 +378,7 @@ def _of_root(cls: type[Any], write: _Write) -> _Write:
 def _unless_secret(write: _Write) -> _Write:
     def write_unless_secret(value: Any, form: Form) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
-            return write(reveal(), form) if form.reveals else _leaf(value)
+            return write(reveal(), form) if form.reveals else _for(value, _leaf(value), form)
         return write(value, form)
 
     return write_unless_secret
@@ -401,11 +406,24 @@ def _written(value: Any, form: Form) -> Any:  # noqa: PLR0911 - a line a type
     if isinstance(value, Mapping):
         return {_as_key(key, _written(key, form)): _written(one, form) for key, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, deque)):
-        items = [_written(one, form) for one in value]
-        return _in_order(items) if isinstance(value, (set, frozenset)) else items
+        return _items(value, _written, form)
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
         return _written(reveal(), form)
-    return _leaf(value)
+    return _for(value, _leaf(value), form)
+
+
+def _for(value: Any, written: Any, form: Form) -> Any:
+    """What stands for a value that JSON has no form for, and the value beside it where that is asked for."""
+    is_kept = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
+    return WrittenText(written, value) if is_kept else written
+
+
+def _items(values: Iterable[Any], write: _Write, form: Form) -> list[Any]:
+    """The items of an array. Those of a set come in an order of their own: that of hashes differs between processes."""
+    items = [write(item, form) for item in values]
+    if not isinstance(values, (set, frozenset)):
+        return items
+    return WrittenSet(_in_order(items)) if form.keeps_values else _in_order(items)
 
 
 def _of_choice(value: Enum, form: Form) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import UsageError, did_you_mean
+from toolshape.schema.values import WrittenSet
 from toolshape.schema.write_only import is_secret
 from toolshape.tool import Tool, record_of
 from toolshape.validation.lookup import MASKED, Secrets, is_scalar, location_of, nodes_at, property_names
@@ -164,7 +165,8 @@ def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     if isinstance(arguments, dict):
         return {name: masked(one, hidden, (*place, name)) for name, one in arguments.items()}
     if isinstance(arguments, list):
-        return [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
+        items = [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
+        return WrittenSet(items) if isinstance(arguments, WrittenSet) else items
     return MASKED if hidden.hides(place) else arguments
 
 
