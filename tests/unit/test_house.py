@@ -161,6 +161,27 @@ def test_the_command_line_says_what_it_needs():
     )
 
 
+@pytest.mark.parametrize(
+    ("extra", "missing", "module"),
+    [
+        ("ledger", "sqlalchemy", "toolshape.ledger"),
+        ("otel", "opentelemetry", "toolshape.otel"),
+        ("mcp", "mcp", "toolshape.mcp"),
+        ("mcp", "mcp_types", "toolshape.mcp"),
+        ("schema", "jsonschema", "toolshape.contract"),
+        ("testing", "hypothesis", "toolshape.testing.laws"),
+        ("testing", "jsonschema", "toolshape.testing.laws"),
+        ("repair", "json5", "toolshape.validation.repair"),
+        ("cli", "rich", "toolshape.cli"),
+    ],
+)
+def test_a_missing_extra_is_named(extra, missing, module):
+    """The last line of what Python prints is what to install."""
+    script = f"import sys; sys.modules[{missing!r}] = None; import {module}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert f"pip install 'toolshape[{extra}]'" in done.stderr.splitlines()[-1]
+
+
 def test_every_public_thing_is_described():
     """A docstring for every name of the public face, and for each of their public members."""
     for name in toolshape.__all__:

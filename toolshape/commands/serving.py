@@ -48,8 +48,10 @@ def serving(
     if not http:
         asyncio.run(_over_standard_streams(made))
         return
-    import uvicorn  # noqa: PLC0415 - it comes with the extra
-
+    try:
+        import uvicorn  # noqa: PLC0415 - it comes with the extra
+    except ImportError as error:
+        raise ImportError(f"toolshape mcp --http needs uvicorn: pip install 'toolshape[mcp]' ({error})") from error
     uvicorn.run(made.streamable_http_app(host=host), host=host, port=port)
 
 
