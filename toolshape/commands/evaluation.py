@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from toolshape.commands.output import progress, say
+from toolshape.commands.output import echo, echo_json, progress, refuse_unwritable, say, write
 from toolshape.errors import did_you_mean
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
 from toolshape.registry import Registry
@@ -62,15 +62,16 @@ def evaluation(
     known = _models(load(models), models, chosen)
     registry = registry_of(tools) if tools else registry_beside(cases)
     before = None if against is None else Run.from_json_lines(_read(against))
+    refuse_unwritable(lines, html, trace)
     run = _run(registry, asked, known, trials, limit, trace)
     if lines is not None:
-        lines.write_text(run.to_json_lines(), encoding="utf-8")
+        write(lines, run.to_json_lines())
     if html is not None:
-        html.write_text(run.to_html(f"Evaluation of {cases}"), encoding="utf-8")
+        write(html, run.to_html(f"Evaluation of {cases}"))
     if as_json:
-        click.echo(run.to_json_lines(), nl=False)
+        echo_json(run.to_json_lines(), nl=False)
     else:
-        click.echo(str(run))
+        echo(str(run))
         first, *others = run.models
         for other in others:
             say(f"{first} beside {other}: {run.of(first).compare(run.of(other))}")
