@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from toolshape.commands.output import progress, say
+from toolshape.commands.output import echo, echo_json, progress, refuse_unwritable, say, write
 from toolshape.errors import did_you_mean
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
 from toolshape.evals.run import compared_models
@@ -72,15 +72,16 @@ def evaluation(
     known = _models(load(models), models, chosen)
     offered = _tools(cases, tools, tracks)
     before = None if against is None else Run.from_json_lines(_read(against))
+    refuse_unwritable(lines, html, trace)
     run = _run(offered, asked, known, trials, limit, trace)
     if lines is not None:
-        lines.write_text(run.to_json_lines(), encoding="utf-8")
+        write(lines, run.to_json_lines())
     if html is not None:
-        html.write_text(run.to_html(f"Evaluation of {cases}"), encoding="utf-8")
+        write(html, run.to_html(f"Evaluation of {cases}"))
     if as_json:
-        click.echo(run.to_json_lines(), nl=False)
+        echo_json(run.to_json_lines(), nl=False)
     else:
-        click.echo(str(run))
+        echo(str(run))
         for compared, comparison in compared_models(run):
             say(f"{compared}: {comparison}")
         _say_against(run, before, against)
