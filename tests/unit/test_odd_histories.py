@@ -273,7 +273,7 @@ def test_results_go_by_the_calls_that_they_answer():
     )
     parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", 4)]
+    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", "4")]
     twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
     sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
@@ -495,3 +495,36 @@ def test_pieces_of_one_text_are_one_text():
     made.user("One.")
     assert made.request("openai")["messages"][1]["content"] == "There you are."
     assert made.messages[1].text == "There you are."
+
+
+TEXTS = ("3.10", "1e5", "007", '"quoted"', "null", "true", "[1, 2]", '{"a": 1, "a": 2}', "9007199254740993.0")
+OTHERS = ("openai", "openai-responses", "anthropic", "gemini", "gemini-interactions", "bedrock", "mistral", "cohere")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_of_a_result_stays_a_text(text):
+    """Whoever stored it, and whoever reads it: "3.10" is a version, and no number."""
+    stored = {
+        "openai": [asks(call("abcdefgh1")), answer("abcdefgh1", text)],
+        "anthropic": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}]},
+        ],
+        "gemini": [
+            said("model", g_call("x")),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": text}}}),
+        ],
+        "ollama": [
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+            {"role": "tool", "tool_name": "f", "content": text},
+        ],
+    }
+    for provider, messages in stored.items():
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.read(messages, provider)
+        made.user("On.")
+        for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+            for other in OTHERS:
+                sent = str(living.request(other))
+                assert repr(text) in sent or repr(f" {text}") in sent, (provider, other, sent)

@@ -156,14 +156,17 @@ def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPa
 
 
 def result_of(part: ToolResultPart, raw_call: Any) -> Result:
-    """A stored result as the encoders of providers take it, for a call that is written as ``raw_call``."""
+    """A stored result as the encoders of providers take it, for a call that is written as ``raw_call``.
+
+    Unless its provider said that the result is JSON, its text stays text: "3.10" may be a version, and no number.
+    """
     code: Any = part.code
     return Result(
         call=Call(part.id, None, part.wire_name, {}, "", raw_call),
         error=None if code is None else CallError(code, tool=part.wire_name),
         text=part.text or (as_text(part.parts) if part.parts else ""),
         parts=part.parts,
-        is_text=part.is_text,
+        is_text=part.is_text is not False,
     )
 
 
