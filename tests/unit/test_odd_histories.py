@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolshape import Conversation, ExportError, File, HistoryError, Registry, ResponseError, UsageError, tool
+from toolshape import Conversation, ExportError, File, HistoryError, Image, Registry, ResponseError, UsageError, tool
 from toolshape.messages import ToolResultPart
 from toolshape.providers import get
 
@@ -273,7 +273,7 @@ def test_results_go_by_the_calls_that_they_answer():
     )
     parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", 4)]
+    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", "4")]
     twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
     sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
@@ -495,3 +495,431 @@ def test_pieces_of_one_text_are_one_text():
     made.user("One.")
     assert made.request("openai")["messages"][1]["content"] == "There you are."
     assert made.messages[1].text == "There you are."
+
+
+TEXTS = ("3.10", "1e5", "007", '"quoted"', "null", "true", "[1, 2]", '{"a": 1, "a": 2}', "9007199254740993.0")
+OTHERS = ("openai", "openai-responses", "anthropic", "gemini", "gemini-interactions", "bedrock", "mistral", "cohere")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_of_a_result_stays_a_text(text):
+    """Whoever stored it, and whoever reads it: "3.10" is a version, and no number."""
+    stored = {
+        "openai": [asks(call("abcdefgh1")), answer("abcdefgh1", text)],
+        "anthropic": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}]},
+        ],
+        "gemini": [
+            said("model", g_call("x")),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": text}}}),
+        ],
+        "ollama": [
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+            {"role": "tool", "tool_name": "f", "content": text},
+        ],
+    }
+    for provider, messages in stored.items():
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.read(messages, provider)
+        made.user("On.")
+        for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+            for other in OTHERS:
+                sent = str(living.request(other))
+                assert repr(text) in sent or repr(f" {text}") in sent, (provider, other, sent)
+
+
+SEARCH = {"title": "Prices", "source": "https://shop.test/p"}
+SAID = {
+    "openai": [
+        {"role": "assistant", "content": None, "refusal": "ANSWER"},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+        {"role": "assistant", "content": None, "audio": {"id": "audio_1", "transcript": "ANSWER"}},
+    ],
+    "openai-responses": [
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+    ],
+    "anthropic": [
+        {"role": "user", "content": [{"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "ANSWER"}]}]},
+        {"role": "user", "content": [{"type": "document", "source": {"type": "content", "content": "ANSWER"}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "ANSWER"}]}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "source": {"type": "url", "url": "https://shop.test/a.png"}},
+                {
+                    "type": "document",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+                    "context": "ANSWER",
+                },
+            ],
+        },
+    ],
+    "bedrock": [
+        {"role": "assistant", "content": [{"citationsContent": {"content": [{"text": "ANS"}, {"text": "WER"}]}}]},
+        {"role": "user", "content": [{"guardContent": {"text": {"text": "ANSWER", "qualifiers": ["query"]}}}]},
+        {"role": "user", "content": [{"searchResult": {**SEARCH, "content": [{"text": "ANSWER"}]}}]},
+        {"role": "user", "content": [{"document": {"format": "txt", "name": "n", "source": {"text": "ANSWER"}}}]},
+        {
+            "role": "user",
+            "content": [{"document": {"format": "txt", "name": "n", "source": {"content": [{"text": "ANSWER"}]}}}],
+        },
+        {
+            "role": "user",
+            "content": [{"document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "context": "ANSWER"}}],
+        },
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "message"), [(name, one) for name, all_ in SAID.items() for one in all_])
+def test_text_that_was_said_is_carried(provider, message):
+    """Under whatever key its provider has it; and it goes back there as it came."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read([message], provider)
+    made.user("On.")
+    for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+        for other in (*OTHERS, "ollama", "xai:grpc"):
+            if other != provider:
+                assert "ANSWER" in repr(living.request(other)), other
+        key = get(provider).histories.key
+        sent = living.request(provider)[key]
+        assert message in sent or repr(message["content"])[1:-1] in repr(sent)
+
+
+def test_what_is_said_in_a_result_is_carried():
+    """What a search found, and the context of a document, also inside a result."""
+    blocks = [
+        {"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "FOUND"}], "citations": {"enabled": True}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+            "context": "CONTEXT",
+        },
+    ]  # fmt: skip
+    history = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": blocks}]},
+    ]
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read(history, "anthropic")
+    for other in OTHERS:
+        sent = repr(made.request(other))
+        assert "FOUND" in sent, other
+        assert "CONTEXT" in sent, other
+        if other != "anthropic":
+            assert any("citations" in one.note for one in made.repairs), other
+
+
+BESIDE = {
+    "openai": {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "low"}},
+    "anthropic": {
+        "type": "image",
+        "source": {"type": "url", "url": "https://shop.test/a.png"},
+        "cache_control": {"type": "ephemeral"},
+    },
+    "bedrock": {
+        "document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "citations": {"enabled": True}},
+    },
+    "gemini": {"inlineData": {"mimeType": "video/mp4", "data": "QUJD"}, "videoMetadata": {"fps": 5}},
+}
+
+
+@pytest.mark.parametrize("provider", BESIDE)
+def test_what_stands_beside_a_medium_is_named(provider):
+    """Where it says something: not the detail that is chosen anyway, nor citations that are off."""
+    key = "parts" if provider == "gemini" else "content"
+    made = conversation([{"role": "user", key: [BESIDE[provider]]}], provider)
+    other = "anthropic" if provider != "anthropic" else "openai-responses"
+    made.request(other)
+    names = {"openai": "detail", "anthropic": "cache_control", "bedrock": "citations", "gemini": "videoMetadata"}
+    assert [one.rule for one in made.repairs if names[provider] in one.note] == ["foreign_part"]
+    usual = {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "auto"}}
+    made = conversation([{"role": "user", "content": [usual]}], "openai")
+    made.request("anthropic")
+    assert made.repairs == ()
+
+
+def test_a_medium_is_sent_as_its_media_type_says():
+    """A PDF that was given as an image, an image that was given as a file, and "image/jpg"."""
+    pdf = {"type": "image_url", "image_url": {"url": "data:application/pdf;base64,QUJD"}}
+    made = conversation([{"role": "user", "content": [pdf]}], "openai")
+    for other, expected in (
+        ("anthropic", "document"), ("bedrock", "document"), ("openai-responses", "input_file"), ("gemini", "inlineData"),
+    ):  # fmt: skip
+        [message] = next(
+            value for key, value in made.request(other).items() if key in ("messages", "input", "contents")
+        )
+        [block] = message.get("content", message.get("parts"))
+        assert expected in (block.get("type"), *block)
+        assert [one.rule for one in made.repairs] == ["media_kind"]
+    made = Conversation(TOOLS)
+    made.user(File(b"1", "image/png", "a.png"), Image(b"2", "image/jpg"), Image(b"3", "application/pdf"))
+    content = made.request("anthropic")["messages"][0]["content"]
+    assert [one["type"] for one in content] == ["image", "image", "document"]
+    assert [one["source"]["media_type"] for one in content] == ["image/png", "image/jpeg", "application/pdf"]
+
+
+def heard(media_type):
+    return [said("user", {"text": "Go."}, {"inlineData": {"mimeType": media_type, "data": "QUJD"}})]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other", "expected"),
+    [
+        ("audio/wav", "openai", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}),
+        ("audio/mp3", "groq", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}}),
+        ("video/mp4", "openrouter", {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,QUJD"}}),
+        ("video/mp4", "bedrock", {"video": {"format": "mp4", "source": {"bytes": b"ABC"}}}),
+        ("audio/mpeg", "bedrock", {"audio": {"format": "mp3", "source": {"bytes": b"ABC"}}}),
+        ("audio/wav", "gemini-interactions", {"type": "audio", "mime_type": "audio/wav", "data": "QUJD"}),
+    ],
+)
+def test_sounds_and_videos_go_where_they_have_a_place(media_type, other, expected):
+    """As the other provider writes them; and read again they are what they were."""
+    made = conversation(heard(media_type), "gemini")
+    key = get(other).histories.key
+    [message] = made.request(other)[key]
+    assert message["content"][1] == expected
+    assert made.repairs == ()
+    again = conversation([message], other)
+    [content] = again.request("gemini")["contents"]
+    assert content["parts"][1]["inlineData"]["data"] == "QUJD"
+    assert content["parts"][1]["inlineData"]["mimeType"] == media_type.replace("mp3", "mpeg")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other"),
+    [
+        ("audio/flac", "openai"), ("video/mp4", "openai"), ("audio/wav", "openai-responses"), ("video/mp4", "groq"),
+        ("audio/wav", "anthropic"), ("audio/wav", "moonshot"), ("video/mp4", "mistral"), ("audio/wav", "cohere"),
+        ("application/zip", "gemini"), ("application/zip", "bedrock"), ("image/tiff", "anthropic"),
+    ],
+)  # fmt: skip
+def test_a_medium_that_is_refused_is_named(media_type, other):
+    """In the text, and in the repairs; no other part is made of it."""
+    given = Image(b"ABC", media_type) if media_type.startswith("image") else File(b"ABC", media_type, "song")
+    made = Conversation(TOOLS)
+    made.user("Go.", given)
+    sent = repr(made.request(other))
+    assert f"{media_type}, 3 bytes]" in sent
+    assert [one.rule for one in made.repairs] == ["media_as_text"]
+
+
+def test_parts_of_chat_completions_in_items_of_responses():
+    """Images and files too, as frameworks store them; and they go back as they came."""
+    item = {
+        "role": "user",
+        "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "https://shop.test/a.png"}}],
+    }  # fmt: skip
+    made = conversation([item], "openai-responses")
+    sent = made.request("anthropic")["messages"][0]["content"]
+    assert sent[1]["source"] == {"type": "url", "url": "https://shop.test/a.png"}
+    assert made.request("openai-responses")["input"] == [item]
+
+
+def test_a_sound_that_a_tool_gives():
+    """It goes to OpenAI in a message of the user's as a sound, and a video by its name."""
+
+    @tool
+    def play() -> list[File]:
+        """Play."""
+        return [File(b"ABC", "audio/x-wav", "a.wav"), File(b"D", "video/mp4", "b.mp4")]
+
+    results = Registry([play]).bind("openai").dispatch(asks(call("a", "play", "{}")))
+    assert results.messages[1]["content"][1:] == [
+        {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+        {"type": "text", "text": "[b.mp4, video/mp4, 1 bytes]"},
+    ]
+    assert [one.keyword for one in results.losses] == ["file"]
+
+
+def test_a_turn_that_was_stored_in_chunks_is_one_turn():
+    """As google-genai's own chat stores a stream with parallel calls; Anthropic takes neighbours for one message too."""
+    answers = [{"functionResponse": {"name": "f", "response": {"output": city}}} for city in "ab"]
+    chunks = [said("user", {"text": "Go."}), said("model", g_call("a")), said("model", g_call("b"))]
+    bound = TOOLS.bind("gemini")
+    assert rules(bound, [*chunks, said("user", *answers)]) == []
+    assert rules(bound, [*chunks, said("user", {"text": "No."}), said("user", *answers)]) == ["late_result"] * 2
+    assert rules(bound, chunks) == ["open_turn"] * 2
+    signed = [chunks[0], said("model", {**g_call("a"), "thoughtSignature": "c2ln"}), chunks[2], said("user", *answers)]
+    assert rules(bound, signed, model="gemini-3-pro") == []
+    uses = [{"type": "tool_use", "id": name, "name": "f", "input": {"city": name}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": name} for name in "ba"]
+    history = [GO, *({"role": "assistant", "content": [one]} for one in uses), {"role": "user", "content": results}]
+    assert rules(TOOLS.bind("anthropic"), history) == []
+    apart = [GO, asks(call("a")), asks(call("b")), answer("a"), answer("b")]
+    assert "late_result" in rules(TOOLS.bind("openai"), apart)
+
+
+def test_an_empty_message_stands_between_a_call_and_its_result():
+    """It is a message, if of nothing: the result is moved before it."""
+    history = [GO, asks(call("abcdefgh1")), {"role": "user", "content": ""}, answer("abcdefgh1"), GO]
+    for name in ("openai", "mistral", "cohere", "groq"):
+        bound = TOOLS.bind(name)
+        assert "late_result" in rules(bound, history)
+        repaired = bound.repair_messages(history).messages
+        assert [one["role"] for one in repaired[1:3]] == ["assistant", "tool"]
+        assert rules(bound, repaired) == []
+
+
+NO_ID = ("", None, "null")
+
+
+@pytest.mark.parametrize("given", NO_ID)
+@pytest.mark.parametrize("name", ["openai", "groq", "mistral", "cohere", "anthropic", "bedrock", "openai-responses"])
+def test_calls_and_results_without_ids_are_given_some(name, given):
+    """Where the provider asks for them: in both, in order, once; the results are not lost."""
+    if given == "null" and name in ("anthropic", "bedrock", "openai-responses"):
+        given = ""
+    history = {
+        "anthropic": [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"]},
+        ],
+        "bedrock": [
+            said_b("Go."),
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": given, "name": "f", "input": {}}}] * 2},
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": given, "content": [{"text": one}]}} for one in "RS"],
+            },
+        ],
+        "openai-responses": [
+            GO,
+            *[{"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"}] * 2,
+            *[{"type": "function_call_output", "call_id": given, "output": one} for one in "RS"],
+        ],
+    }.get(name, [GO, asks(call(given), call(given)), answer(given, "R"), answer(given, "S")])
+    bound = TOOLS.bind(name)
+    assert set(rules(bound, history)) == {"call_id"}
+    repaired = bound.repair_messages(history).messages
+    assert rules(bound, repaired) == []
+    assert bound.repair_messages(repaired).messages == repaired
+    parts = [part for one in bound.read_messages(repaired) for part in one.parts]
+    calls, results = [one.id for one in parts if hasattr(one, "wire_name") and not hasattr(one, "code")], {}
+    results = {one.id: one.text for one in parts if isinstance(one, ToolResultPart)}
+    assert [results[one] for one in calls] == ["R", "S"]
+    assert len(set(calls)) == 2
+
+
+def said_b(text):
+    return {"role": "user", "content": [{"text": text}]}
+
+
+def test_half_of_the_ids_are_missing():
+    """A result without one answers the call that waits, and one with an id of its own the call that came without."""
+    bound = TOOLS.bind("openai")
+    for history in (
+        [GO, asks(call("a")), answer("", "R")],
+        [GO, asks(call("")), answer("made-up", "R")],
+        [GO, asks({"type": "function", "function": {"name": "f", "arguments": "{}"}}), {"role": "tool", "content": "R"}],
+    ):  # fmt: skip
+        assert rules(bound, history) == ["call_id"]
+        _, asked, answered = bound.repair_messages(history).messages
+        assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+        assert answered["content"] == "R"
+        assert rules(bound, [GO, asked, answered]) == []
+
+
+LATE = {
+    "openai": [GO, asks(call("a")), GO, answer("a", "R"), GO],
+    "gemini": [
+        said("user", {"text": "Go."}), said("model", g_call("x")), said("user", {"text": "Wait."}),
+        said("user", {"functionResponse": {"name": "f", "response": {"output": "R"}}}), said("user", {"text": "On."}),
+    ],
+    "ollama": [
+        GO, {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"city": "x"}}}]},
+        GO, {"role": "tool", "tool_name": "f", "content": "R"}, GO,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", ["openai", "gemini", "anthropic", "bedrock", "mistral", "ollama", "huggingface"])
+@pytest.mark.parametrize("provider", LATE)
+def test_asked_after_each_message_it_is_what_is_asked_at_once(provider, other):
+    """A result that comes late changes what was made before it; and what was stored makes the same request."""
+    steps = Conversation(TOOLS)
+    for message in LATE[provider]:
+        steps.read([message], provider)
+        try:
+            sent = steps.request(other)
+        except HistoryError:
+            continue
+    whole = conversation(LATE[provider], provider)
+    assert sent == whole.request(other) == Conversation.from_json(steps.to_json(), TOOLS).request(other)
+    assert "R" in repr(sent).replace("On", "")
+    assert steps.messages == whole.messages
+
+
+def test_texts_of_two_turns_stay_two():
+    """Where nothing is left of what the user said between them."""
+    history = [
+        GO, {"role": "assistant", "content": "A"}, {"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]},
+        {"role": "assistant", "content": "B"}, GO,
+    ]  # fmt: skip
+    sent = conversation(history, "openai").request("mistral")["messages"]
+    assert [one["content"] for one in sent] == ["Go.", "A", "B", "Go."]
+
+
+def test_a_repair_names_the_message_that_it_is_of():
+    """Also where results that stood in messages of their own are sent in one."""
+    history = [GO, asks(call("a")), answer("a"), answer("stray"), GO]
+    made = conversation(history, "openai")
+    made.request("anthropic")
+    assert [(one.rule, one.path) for one in made.repairs] == [("orphan_result", "messages[3]")]
+
+
+def test_what_the_user_says_beside_a_result_follows_it():
+    """In a message of its own, which the provider's rules look at."""
+    blocks = [{"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "R"}, {"type": "text", "text": "And now?"}]
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": blocks}]
+    made = conversation(history, "anthropic")
+    sent = made.request("mistral")["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert rules(TOOLS.bind("mistral"), sent) == []
+    [answered, asked] = made.request("openai")["messages"][-2:]
+    assert (answered["role"], answered["tool_call_id"]) == ("tool", "abcdefgh1")
+    assert asked == {"role": "user", "content": "And now?"}
+
+
+def test_an_error_with_an_image_stays_an_error():
+    """Marked where there is no flag, and what only looks like the mark is moved."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
+    for text, is_error in (("It broke.", True), ("Error [tool_error]: said by a person", False), ("", True)):
+        content = [*([{"type": "text", "text": text}] if text else []), image]
+        history = [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "a", "content": content, "is_error": is_error}],
+            },
+        ]
+        for other in ("openai-responses", "gemini", "bedrock", "gemini-interactions"):
+            sent = conversation(history, "anthropic").request(other, model="m")[get(other).histories.key]
+            [result] = [
+                part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if isinstance(part, ToolResultPart)
+            ]  # fmt: skip
+            assert (result.code is not None) is is_error, other
+            assert [one.text for one in result.parts if hasattr(one, "text")] == ([text] if text else []) or not text
+
+
+def test_the_ending_of_a_url_tells_the_media_type():
+    """Where nobody says it: Gemini is told one in any case."""
+    for url, media_type in (
+        ("https://shop.test/a.jpg?size=1", "image/jpeg"), ("https://shop.test/a", "image/png"), ("https://shop.test/a.webp", "image/webp"),
+    ):  # fmt: skip
+        made = conversation([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}], "openai")
+        [content] = made.request("gemini")["contents"]
+        assert content["parts"][0]["fileData"] == {"fileUri": url, "mimeType": media_type}
