@@ -12,8 +12,19 @@ from random import Random
 from typing import Any
 
 KEYS = ("a", "b", "c", "ab", "ba", "x1", "zz", "value", "key", "rest", "item_1", "type", "", "é", "10")
-TEXTS = ("", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "é", "aaaaaa", "2026-01-02")
+TEXTS = ("", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa", "2026-01-02")
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 10, -1, -3, 0.5, 1.5, 2.5, -0.5, 7.0, 1.0, 0.0, 2**53 + 1)
+FORMATS = {
+    "date": ("2026-01-02",),
+    "date-time": ("2026-01-02T03:04:05Z",),
+    "time": ("03:04:05Z",),
+    "duration": ("PT1H",),
+    "uuid": ("12345678-1234-5678-1234-567812345678",),
+    "uri": ("https://example.com/a",),
+    "ipv4": ("127.0.0.1",),
+    "ipv6": ("::1",),
+    "regex": ("a+",),
+}
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 _DEEPEST = 6
 
@@ -157,7 +168,8 @@ class Values:
         return self._number(nodes, kind == "integer")
 
     def _text(self, nodes: list[dict[str, Any]]) -> str:
-        fitting = [text for text in TEXTS if _text_fits(text, nodes)]
+        pool = next((FORMATS[node["format"]] for node in nodes if node.get("format") in FORMATS), TEXTS)
+        fitting = [text for text in pool if _text_fits(text, nodes)]
         return self.random.choice(fitting or TEXTS)
 
     def _number(self, nodes: list[dict[str, Any]], is_integer: bool) -> Any:
