@@ -68,7 +68,7 @@ def check_drawn(lane: str, block: int, draw: Draw, check: Check) -> None:
         AssertionError: Some cases fail; the error shows the first of them.
     """
     found: list[tuple[Case, str]] = []
-    random = Random(f"{lane} {seed()} {block}")  # noqa: S311 - nothing secret is drawn
+    random = Random(f"{lane} {seed()} {block}")
     wanted = len(range(block, cases(), BLOCKS))
     checked = tried = 0
     while checked < wanted:

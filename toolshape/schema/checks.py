@@ -73,6 +73,13 @@ def root_without(*keywords: str) -> Check:
     return root_without_combinators
 
 
+def objects_have_properties(node: JsonSchema, at: Place) -> str | None:
+    """An object below the root names a field."""
+    if at.is_root or "object" not in types_of(node) or node.get("properties"):
+        return None
+    return "an object must have properties"
+
+
 def root_has_properties(node: JsonSchema, at: Place) -> str | None:
     """An object without properties is refused at the root."""
     return "the root must have properties" if at.is_root and "properties" not in node else None

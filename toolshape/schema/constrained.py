@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape.calls import JsonSchema, Loss
 from toolshape.schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
-from toolshape.schema.references import resolver
+from toolshape.schema.references import mentions, resolver
 from toolshape.schema.rewrites import (
     all_of_merged_or_described,
     annotations_of,
@@ -17,6 +17,7 @@ from toolshape.schema.rewrites import (
     free_object_as_json_text,
     map_as_pairs,
     merge_all_of,
+    misread,
     mixed_enum_as_strings,
     null_choice_apart,
     one_of_as_any_of,
@@ -26,11 +27,14 @@ from toolshape.schema.rewrites import (
     typed_enum,
 )
 from toolshape.schema.union_branches import fits
+from toolshape.schema.values import kind_of
 from toolshape.schema.walk import everywhere
 
 __all__ = [
     "STRUCTURE",
-    "patterns_as_map",
+    "items_said",
+    "never_left_out",
+    "patterns_as_maps",
     "possible_enum",
     "require_what_is_named",
     "require_what_is_there",
@@ -110,7 +114,39 @@ def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
     return {} if merged is None else merged.node
 
 
-def patterns_as_map(node: JsonSchema, at: Place) -> Change | None:
+def never_left_out(node: JsonSchema, at: Place) -> Change | None:
+    """Leave out optional fields that admit no value: a model that sends one is refused by us."""
+    never = [
+        name
+        for name, inner in node.get("properties", {}).items()
+        if _without_marks(inner) in ({"not": {}}, {"not": True}) and name not in node.get("required", ())
+    ]
+    if not never:
+        return None
+    properties = {name: inner for name, inner in node["properties"].items() if name not in never}
+    base = f"{at.path}." if at.path else ""
+    note = "a field that is never valid: it is not sent, and refused by us"
+    losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in never)
+    return Change(node={**node, "properties": properties}, losses=losses)
+
+
+def patterns_as_maps(schema: JsonSchema) -> Lens:
+    """Apply ``_pattern_as_map`` until no pattern is left.
+
+    A walk does not enter ``patternProperties``, since no arrow can be lifted from there. What a pattern held is reached by
+    the next walk, as the values of a map, and may hold patterns of its own.
+    """
+    losses: list[Loss] = []
+    while mentions(schema, "patternProperties"):
+        lens = everywhere(_pattern_as_map)(schema)
+        losses.extend(lens.losses)
+        if lens.schema == schema:  # what is left is a field or a value of this name
+            break
+        schema = lens.schema
+    return Lens(schema=schema, losses=tuple(losses))
+
+
+def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     """Fields whose names follow patterns, as fields of any name."""
     patterns = node.get("patternProperties")
     if not patterns:
@@ -168,6 +204,16 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**node, "properties": completed})
 
 
+def items_said(node: JsonSchema, at: Place) -> Change | None:
+    """An array says what it holds; only where ``unevaluatedItems`` is used does a canonical array leave that open."""
+    kinds = node.get("type", ())
+    if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
+        return None
+    note = "which items are unevaluated is checked by us"
+    loss = Loss(path=at.path, keyword="unevaluatedItems", kind="widened", note=note)
+    return Change(node={**node, "items": {}}, losses=(loss,))
+
+
 FIELD = "arguments"
 
 
@@ -190,9 +236,14 @@ def wrapped_root(schema: JsonSchema) -> Lens:
         rewritten["$defs"] = node["$defs"]
 
     def back(value: Any) -> Any:
-        if not isinstance(value, dict) or value.keys() != {name} or not isinstance(value[name], dict):
+        if not isinstance(value, dict) or name not in value:
             return value
-        return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
+        if value.keys() == {name} and isinstance(value[name], dict):
+            return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
+        if not isinstance(value[name], dict):
+            raise misread(f"expected object, got {kind_of(value[name])}", "", name)
+        beside = next(key for key in value if key != name)
+        raise misread(f"unknown field: it belongs into {name!r}", "", beside)
 
     def out(value: Any) -> Any:
         return {name: value}
@@ -209,11 +260,12 @@ def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:
         return None
 
 
-STRUCTURE: tuple[Pass, ...] = tuple(
-    map(
+STRUCTURE: tuple[Pass, ...] = (
+    patterns_as_maps,
+    *map(
         everywhere,
         (
-            each(type_list_apart, describe_constraints, patterns_as_map, possible_enum, require_what_is_there),
+            each(type_list_apart, never_left_out, describe_constraints, possible_enum, require_what_is_there),
             all_of_merged_or_described,
             require_what_is_there,  # what was merged may require more than it names
             branches_whole,
@@ -227,6 +279,6 @@ STRUCTURE: tuple[Pass, ...] = tuple(
             mixed_enum_as_strings,
             typed_enum,
         ),
-    )
+    ),
 )
 """What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""

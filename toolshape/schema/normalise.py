@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from toolshape.calls import Finding, JsonSchema
 from toolshape.errors import Problem
 from toolshape.schema.lens import Change, Place
-from toolshape.schema.references import at_pointer, resolver
+from toolshape.schema.references import at_pointer, definition_name, mentions, resolver
 from toolshape.schema.union_branches import fits
 from toolshape.schema.values import copied
 from toolshape.schema.walk import everywhere
@@ -34,7 +34,21 @@ _TYPES: Mapping[str, str] = {
     **dict(zip("1234567", ("string", "number", "integer", "boolean", "array", "object", "null"), strict=True)),
 }
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
-_NEVER: tuple[Any, ...] = (False, {"not": {}}, {"not": True})
+_OLD_DRAFT = re.compile(r"draft-0?[1-7]\b|/draft[1-7]\b")
+# What makes a reference one keyword among others; an annotation beside it changes no meaning.
+_CONSTRAINTS = frozenset(
+    {
+        "type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "format", "pattern",
+        "properties", "patternProperties", "additionalProperties", "propertyNames", "required", "minProperties",
+        "maxProperties", "dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+        "items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains", "minItems", "maxItems",
+        "uniqueItems", "unevaluatedItems", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
+        "exclusiveMaximum", "multipleOf",
+    }
+)  # fmt: skip
+_EVALUATES_ITEMS = frozenset(
+    {"items", "contains", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
 _DEFINITIONS = ("$defs", "definitions")
 _DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 # What a keyword can hold; anything else is no schema.
@@ -59,6 +73,8 @@ class SchemaReader:
         self.base = ""
         self.names: dict[str, str] = {}
         self.definitions: JsonSchema = {}
+        self.references_stand_alone = False
+        self.completes_arrays = True
 
     def arguments(self, schema: Any) -> JsonSchema:
         """The schema of arguments: an object, whatever the form of what was written."""
@@ -74,7 +90,7 @@ class SchemaReader:
         found = self.canonical(schema)
         if "$ref" in found:  # the root itself is a reference
             target = resolver(found)(found)
-            if not isinstance(target, dict):
+            if not isinstance(target, dict) or target == {"not": {}}:
                 self.problems.append(Problem(path="", rule="$ref", message=f"{found['$ref']} admits nothing"))
                 return {}
             found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
@@ -93,6 +109,9 @@ class SchemaReader:
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """The schema in the words of 2020-12."""
         self.root = copied(schema)
+        self.references_stand_alone = _OLD_DRAFT.search(str(schema.get("$schema", ""))) is not None
+        # An array that says it holds anything leaves nothing for ``unevaluatedItems``, wherever that is written.
+        self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
         found: JsonSchema = self.inner(self.root, "")
@@ -104,6 +123,8 @@ class SchemaReader:
             return schema
         before, self.base = self.base, base
         own = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+        if self.references_stand_alone:
+            own = everywhere(_lone_reference, constraints=True)(own).schema
         done = everywhere(self.rule, constraints=True)(own).schema
         self.base = before
         return done
@@ -158,8 +179,24 @@ class SchemaReader:
                 name, number = f"{stem}_{number}", number + 1
             self.names[reference] = f"#/$defs/{name}"
             self.definitions[name] = {}
-            self.definitions[name] = self.inner({} if found is True else found, name)
+            self.definitions[name] = self.inner(_as_object(found), name)
         node["$ref"] = self.names[reference]
+        self.apart(node)
+
+    def apart(self, node: JsonSchema) -> None:
+        """Move a reference that does not stand alone into ``allOf``, which means the same.
+
+        Since 2019-09 ``$ref`` is one keyword among others: a value must be valid for the definition and for what is
+        written beside the reference. The rewrites know ``allOf``; they need not know this second way to write it.
+        """
+        target = self.definitions.get(definition_name(node["$ref"]))
+        if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
+            del node["type"]
+        is_mark = isinstance(node.get("required"), (bool, str))  # of the field that stands here
+        if not (node.keys() - {"required"} if is_mark else node.keys()) & _CONSTRAINTS:
+            return
+        reference = {"$ref": node.pop("$ref")}
+        node["allOf"] = [reference, *node.get("allOf", ())]
 
     def at_pointer(self, reference: str) -> Any:
         """What a local reference leads to; ``None`` where there is nothing, or where it leads out."""
@@ -203,14 +240,17 @@ class SchemaReader:
             if items:
                 node["prefixItems"] = items
             node["items"] = {} if others is True else others
+        if "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:  # items alone say the same
+            node["items"] = node.pop("unevaluatedItems")
         if node.get("items") is True:
             node["items"] = {}
+        if node.get("items") is False and not node.get("prefixItems"):
+            node["items"], node["maxItems"] = {}, 0
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
-                branches = [{} if inner is True else inner for inner in node[keyword] if inner not in never]
-                node[keyword] = [{"not": {}} if inner is False else inner for inner in branches]
-                if not branches:
+                node[keyword] = [_as_object(inner) for inner in node[keyword] if inner not in never]
+                if not node[keyword]:
                     del node[keyword]
 
     def types(self, node: JsonSchema, at: Place) -> None:
@@ -225,13 +265,14 @@ class SchemaReader:
                 del node["type"]
         elif node.keys() & {"properties", "patternProperties"} and _says_nothing_else(node):
             node["type"] = "object"
-        elif node.keys() & {"items", "prefixItems"} and "$ref" not in node:
+        elif node.keys() & {"items", "prefixItems"} and _says_nothing_else(node):
             node["type"] = "array"
         if node.get("enum") and "type" in node:
             of_type = {"type": node["type"]}
             if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
                 self.note(at, f"none of the choices is of type {node['type']}: no value can be right")
-        if "array" in (node.get("type"), *([] if isinstance(node.get("type"), str) else node.get("type", ()))):
+        kinds = node.get("type", ())
+        if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
 
     def type(self, name: Any, at: Place) -> str | None:
@@ -264,10 +305,7 @@ class SchemaReader:
         """Collect ``required`` on the object where it is written on its fields; drop fields that are never valid."""
         properties = node.get("properties")
         if isinstance(properties, dict):
-            properties = {name: {} if inner is True else inner for name, inner in properties.items()}
-            if any(inner in _NEVER for inner in properties.values()):
-                properties = {name: inner for name, inner in properties.items() if inner not in _NEVER}
-                self.note(at, "a field that is never valid is left out")
+            properties = {name: _as_object(inner) for name, inner in properties.items()}
             marked = [name for name, inner in properties.items() if isinstance(inner, dict) and _is_required(inner)]
             node["properties"] = {
                 name: _without_mark(inner) if isinstance(inner, dict) else inner for name, inner in properties.items()
@@ -289,18 +327,19 @@ class SchemaReader:
         """OpenAPI's ``nullable`` is one more type, or one more branch."""
         if node.pop("nullable", False) is not True:
             return
-        if "enum" in node and None not in node["enum"]:
-            node["enum"] = [*node["enum"], None]
-        if "type" in node and "const" not in node:
-            types = node["type"] if isinstance(node["type"], list) else [node["type"]]
-            node["type"] = list(dict.fromkeys([*types, "null"]))
-        elif node.get("anyOf") and "const" not in node:
-            node["anyOf"] = [*node["anyOf"], {"type": "null"}]
-        elif node.keys() & {"$ref", "oneOf", "allOf", "const"}:
+        if node.keys() & {"$ref", "oneOf", "allOf", "const"}:
             values = {
                 key: node.pop(key) for key in list(node) if key not in ("title", "description", "default", "examples")
             }
             node["anyOf"] = [values, {"type": "null"}]
+            return
+        if "enum" in node and None not in node["enum"]:
+            node["enum"] = [*node["enum"], None]
+        if "type" in node:
+            types = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            node["type"] = list(dict.fromkeys([*types, "null"]))
+        if node.get("anyOf"):
+            node["anyOf"] = [*node["anyOf"], {"type": "null"}]
 
     def note(self, at: Place, message: str) -> None:
         """Keep what was read otherwise than it was written."""
@@ -313,6 +352,17 @@ class SchemaReader:
     def path(self, at: Place) -> str:
         """Where a node stands, from the root or the definition that it is in."""
         return f"{self.base}.{at.path}".strip(".") if self.base else at.path
+
+
+def _as_object(schema: Any) -> Any:
+    """A schema that is true or false as an object that means the same."""
+    return {} if schema is True else {"not": {}} if schema is False else schema
+
+
+def _lone_reference(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Up to draft-07, what is written beside a reference is ignored; a description of it is kept."""
+    ignored = [key for key in node if key in _CONSTRAINTS] if isinstance(node.get("$ref"), str) else []
+    return Change(node={key: value for key, value in node.items() if key not in ignored}) if ignored else None
 
 
 def _are_parameters(given: list[Any]) -> bool:

@@ -11,6 +11,7 @@ __all__ = [
     "definition_name",
     "follow",
     "is_reference",
+    "mentions",
     "pruned",
     "references",
     "referring",
@@ -32,6 +33,13 @@ def is_reference(node: Any) -> bool:
 def definition_name(reference: str) -> str:
     """The name of the definition that a reference leads to."""
     return reference.rpartition("/")[2]
+
+
+def mentions(node: Any, keyword: str) -> bool:
+    """Whether a keyword stands anywhere in a schema; a field or a value of that name counts, too."""
+    if isinstance(node, list):
+        return any(mentions(inner, keyword) for inner in node)
+    return isinstance(node, dict) and (keyword in node or any(mentions(inner, keyword) for inner in node.values()))
 
 
 def references(node: Any) -> set[str]:

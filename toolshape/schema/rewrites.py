@@ -15,19 +15,26 @@ from toolshape.schema.intersect import intersected
 from toolshape.schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
 from toolshape.schema.references import definition_name
 from toolshape.schema.union_branches import are_disjoint, fits
-from toolshape.schema.values import INTEGER_KEY, as_json, require_unique_keys
+from toolshape.schema.values import INTEGER_KEY, UnreadableError, as_json, kind_of, require_unique_keys
 from toolshape.schema.walk import unmarked
 
 ANNOTATIONS = frozenset(
     {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
 """The keywords that constrain nothing."""
+WIRE_FORM = "wire_form"
+"""The rule of the error for a value that is not in the form that was sent, so that no inverse applies."""
 
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
     """The node with sentences added to its description."""
     description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
     return {**node, "description": description} if description else node
+
+
+def misread(message: str, path: str, *location: int | str) -> UnreadableError:
+    """The error of an inverse that cannot be applied: ``path`` is that of the rewrite, ``location`` a place in the value."""
+    return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
 
 
 def annotations_of(node: JsonSchema) -> JsonSchema:
@@ -95,6 +102,13 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
     return json_text(node, at, of="A JSON object", text_is_meant=False)
 
 
+def empty_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """An object that names no field, where every object must name one."""
+    if at.is_root or node.get("type") != "object" or node.get("properties"):
+        return None
+    return json_text(node, at, of="A JSON object without fields, {}", text_is_meant=False)
+
+
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     """A definition inside itself, or a union of such, where references are inlined."""
     parts = node.get("anyOf", [node])
@@ -128,6 +142,7 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     names = node.get("propertyNames", {})
     is_integer = names.get("pattern") == INTEGER_KEY
     key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
+    admits_integers = not are_disjoint(key, {"type": "integer"}, at.resolve)
     rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
     for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
         if ours in node:
@@ -142,7 +157,11 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, sent as a list of pairs"),
         Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
     )
-    return Change(node=rewritten, back=_from_pairs, out=out, losses=losses)
+
+    def back(value: Any) -> Any:
+        return _from_pairs(value, at.path, admits_integers=admits_integers)
+
+    return Change(node=rewritten, back=back, out=out, losses=losses)
 
 
 def _pair(key: JsonSchema, value: Any) -> JsonSchema:
@@ -150,17 +169,29 @@ def _pair(key: JsonSchema, value: Any) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": ["key", "value"], "additionalProperties": False}
 
 
-def _from_pairs(value: Any) -> Any:
-    """A list of pairs as a map; anything else, and pairs of which two have one key, as it is."""
-    if not isinstance(value, list) or not all(
-        isinstance(pair, dict) and pair.keys() == {"key", "value"} for pair in value
-    ):
+def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
+    """Return the map that a list of pairs stands for; a value that is no list is returned unchanged.
+
+    Raises:
+        UnreadableError: An item is no pair, a key is no text, or two pairs have the same key.
+    """
+    if not isinstance(value, list):
         return value
-    pairs = [(pair["key"], pair["value"]) for pair in value]
-    if any(isinstance(key, bool) or not isinstance(key, (str, int)) for key, _ in pairs):
-        return value
-    found = {str(key): item for key, item in pairs}
-    return found if len(found) == len(pairs) else value
+    found: dict[str, Any] = {}
+    for index, pair in enumerate(value):
+        if not isinstance(pair, dict) or pair.keys() != {"key", "value"}:
+            message = 'expected an object with "key" and "value" alone'
+            raise misread(message, path, index)
+        key = pair["key"]
+        if admits_integers and type(key) is int:
+            key = str(key)
+        if not isinstance(key, str):
+            message = f"expected {'integer' if admits_integers else 'string'}, got {kind_of(key)}"
+            raise misread(message, path, index, "key")
+        if key in found:
+            raise misread("the key comes twice", path, index, "key")
+        found[key] = pair["value"]
+    return found
 
 
 def _integer(key: str) -> Any:
@@ -190,48 +221,74 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         "description": "Further fields of this object.",
     }
     rewritten = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
+    named, path = frozenset(properties), _inner(at, "*")
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
-        extras = _from_pairs(value[name])
         rest = {key: item for key, item in value.items() if key != name}
-        if not isinstance(extras, dict) or extras.keys() & rest.keys():
-            return value
-        return {**rest, **extras}
+        return {**rest, **_further_fields(value[name], name, named | rest.keys(), path)}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        named = {key: item for key, item in value.items() if key in properties}
-        extras = [{"key": key, "value": item} for key, item in value.items() if key not in properties]
-        return {**named, name: extras} if extras else named
+        kept = {key: item for key, item in value.items() if key in named}
+        extras = [{"key": key, "value": item} for key, item in value.items() if key not in named]
+        return {**kept, name: extras} if extras else kept
 
     losses = (
         Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, sent in {name!r}"),
-        Loss(path=_inner(at, "*"), keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
+        Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
     )
     return Change(node=rewritten, back=back, out=out, losses=losses)
+
+
+def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
+    """Return the unnamed fields of an object, which are sent as pairs in the field ``name``.
+
+    Raises:
+        UnreadableError: There is no list of pairs, a field comes twice, or it is a named one.
+    """
+    if not isinstance(pairs, list):
+        message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
+        raise misread(message, path, name)
+    try:
+        fields: dict[str, Any] = _from_pairs(pairs, path)
+    except UnreadableError as error:
+        error.location = (name, *error.location)
+        raise
+    for index, key in enumerate(fields):
+        if key in named:
+            raise misread("this is a field of its own: it must not come here", path, name, index, "key")
+    return fields
 
 
 _ABSENT = object()
 
 
-def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str]) -> Arrow:
-    """The arrow from an object with one field per position to a tuple; an omitted position takes its default."""
+def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
+    """Return the arrow from an object with one field per place to a tuple; an omitted place takes its default."""
 
     def back(value: Any) -> Any:
-        if not isinstance(value, dict) or not value.keys() <= known:
+        if not isinstance(value, dict):
             return value
-        last = max((index for index, name in enumerate(names) if name in value), default=-1)
-        if value.get("rest"):
-            last = len(names) - 1
+        for key in value:
+            if key not in known:
+                raise misread("unknown field", path, key)
+        rest = value.get("rest", []) if "rest" in known else []
+        if not isinstance(rest, list):
+            raise misread(f"expected array, got {kind_of(rest)}", path, "rest")
+        last = len(names) - 1 if rest else max((index for index, name in enumerate(names) if name in value), default=-1)
         given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
-        if any(item is _ABSENT for item in given):  # nobody knows what stands in between
-            return value
-        return given + list(value.get("rest", ()))
+        if _ABSENT in given:  # nothing says what stands in between
+            missing = names[given.index(_ABSENT)]
+            raise misread("required before what follows it, but missing", path, missing)
+        return given + rest
 
     return back
+
+
+_OF_TUPLES = frozenset({"type", "prefixItems", "items", "minItems", "maxItems"})
 
 
 def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
@@ -239,22 +296,21 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     prefix = node.get("prefixItems")
     if not prefix:
         return None
+    least, most = node.get("minItems", 0), node.get("maxItems", math.inf)
+    prefix = prefix[: max(int(min(most, len(prefix))), 1)]
     names = [f"item_{index + 1}" for index in range(len(prefix))]
-    defaults = {
-        name: item["default"]
-        for name, item in zip(names, prefix, strict=True)
-        if isinstance(item, dict) and "default" in item
-    }
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
-    rest = node.get("items", node.get("maxItems", 0) != len(prefix))
-    if rest is not False and node.get("maxItems") != len(prefix):
-        properties["rest"] = {"type": "array", "items": {} if rest is True else rest}
+    others = node.get("items", True)
+    if others is not False and most > len(prefix):
+        properties["rest"] = _rest(node, others, len(prefix))
+    required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
+    moved = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
     rewritten = {
         "type": "object",
         "properties": properties,
-        "required": names[: node.get("minItems", 0)],
+        "required": required,
         "additionalProperties": False,
-        **annotations_of(node),
+        **annotations_of(moved.node),
     }
 
     def out(value: Any) -> Any:
@@ -263,13 +319,27 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         named = dict(zip(names, value, strict=False))
         return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
 
+    defaults = {name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)}
     losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
-    if any(name not in defaults for name in names[node.get("minItems", 0) :]):
+    if any(name not in defaults for name in names[least:]):
         losses.append(
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
         )
-    back = _from_places(names, defaults, frozenset(properties))
-    return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
+    back = _from_places(names, defaults, frozenset(properties), at.path)
+    return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved.losses))
+
+
+def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
+    """The schema of the items after those that have a place of their own."""
+    rest: JsonSchema = {"type": "array", "items": {} if others is True else others}
+    for keyword in ("minItems", "maxItems"):
+        if node.get(keyword, 0) > places:
+            rest[keyword] = node[keyword] - places
+    return {**rest, PATH: node[PATH]} if PATH in node else rest
+
+
+def _as_dict(node: Any) -> JsonSchema:
+    return node if isinstance(node, dict) else {}
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
@@ -448,7 +518,12 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
             for old, new in new_names.items()
             if old != new
         )
-        return Change(node=renamed, back=_renaming(originals), out=_renaming(new_names), losses=losses)
+        if is_open(node):
+            note = "a field may come under both of its names, refused by us"
+            losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
+        return Change(
+            node=renamed, back=_renaming(originals, at.path), out=_renaming(new_names, at.path), losses=losses
+        )
 
     return rule
 
@@ -461,12 +536,15 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
 
 
-def _renaming(names: Mapping[str, str]) -> Arrow:
+def _renaming(names: Mapping[str, str], path: str) -> Arrow:
     def rename(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         renamed = {names.get(key, key): item for key, item in value.items()}
-        return renamed if len(renamed) == len(value) else value  # a field under both of its names: leave it
+        if len(renamed) < len(value):
+            twice = next(key for key in value if names.get(key, key) != key and names[key] in value)
+            raise misread(f"the field comes twice, as {names[twice]!r} too", path, twice)
+        return renamed
 
     return rename
 

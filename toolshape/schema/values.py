@@ -25,6 +25,7 @@ __all__ = [
     "is_finite",
     "is_same_text",
     "is_whole",
+    "kind_of",
     "parser_input",
     "read_json",
     "require_unique_keys",
@@ -38,11 +39,15 @@ INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 
 
 class UnreadableError(ValueError):
-    """A text is not unambiguous JSON: ``rule`` and ``location`` say why."""
+    """A text is not unambiguous JSON, or a value cannot be mapped back: ``rule`` and ``location`` say why and where.
 
-    def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = ()) -> None:
+    ``location`` is a place in the value as it was sent, ``schema_path`` the place in the canonical schema, as losses name it.
+    """
+
+    def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = (), schema_path: str = "") -> None:
         self.rule = rule
         self.location = location
+        self.schema_path = schema_path
         super().__init__(message)
 
 
@@ -173,6 +178,12 @@ def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tupl
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     found = (first_repeated_key(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
     return next((one for one in found if one is not None), None)
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value."""
+    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
 def copied(node: Any) -> Any:

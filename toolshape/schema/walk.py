@@ -284,13 +284,14 @@ class _Walk:
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and lift their arrows to its values."""
-        if "$ref" in node and is_reference(node):
-            return self.reference(node)
-        step = _Step(before=node, after=dict(node))
+        refers = "$ref" in node and is_reference(node)  # one keyword among others
+        step = self.reference(node) if refers else _Step(before=node, after=dict(node))
+        if refers and len(node) == 1:
+            return step
         if self.constraints:
             self.in_constraints(node, step.after, path, stack)
-        backs: list[Arrow] = []
-        outs: list[Arrow] = []
+        backs: list[Arrow] = [step.back] if step.back else []
+        outs: list[Arrow] = [step.out] if step.out else []
         for rewrite in (self.in_objects, self.in_arrays, self.in_branches):
             for back, out in rewrite(node, step.after, path, stack):
                 backs.extend([back] if back else [])

@@ -6,9 +6,10 @@ from typing import Any
 
 from toolshape.calls import JsonSchema
 from toolshape.errors import Problem, did_you_mean, preview
+from toolshape.schema.values import kind_of
 from toolshape.validation.faults import Fault, Location, path_of
 from toolshape.validation.lookup import Secrets, nodes_at, property_names
-from toolshape.validation.wording import expected_of, kind_of
+from toolshape.validation.wording import expected_of
 
 __all__ = ["annotated", "meant", "problems_of"]
 

@@ -8,6 +8,7 @@ from pydantic_core import to_json
 from toolshape.calls import Coercion, JsonSchema
 from toolshape.errors import CallError, CallErrorCode, Problem, preview
 from toolshape.schema.backtracking import depth_of
+from toolshape.schema.rewrites import WIRE_FORM
 from toolshape.schema.values import UnreadableError, copied
 from toolshape.validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerced_until_valid
 from toolshape.validation.faults import path_of
@@ -136,4 +137,8 @@ def _unreadable(tool: str, error: UnreadableError) -> CallError:
     return CallError(_CODES.get(error.rule, "malformed_arguments"), tool=tool, problems=[problem])
 
 
-_CODES: Mapping[str, CallErrorCode] = {"json_truncated": "truncated_arguments", "repeated_key": "invalid_arguments"}
+_CODES: Mapping[str, CallErrorCode] = {
+    "json_truncated": "truncated_arguments",
+    "repeated_key": "invalid_arguments",
+    WIRE_FORM: "invalid_arguments",
+}

@@ -6,7 +6,7 @@ from typing import Any
 from toolshape.calls import JsonSchema
 from toolshape.errors import preview
 
-__all__ = ["expected_of", "kind_of"]
+__all__ = ["expected_of"]
 
 _MOST_CHOICES = 12
 _MOST_BRANCHES = 6
@@ -107,9 +107,3 @@ def _listed(choices: Sequence[Any]) -> str:
         return texts[0]
     more = len(texts) - _MOST_CHOICES
     return f"one of {', '.join(texts[:_MOST_CHOICES])}" + (f" and {more} more" if more > 0 else "")
-
-
-def kind_of(value: Any) -> str:
-    """The JSON type of a value."""
-    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return kinds.get(type(value), "null")
