@@ -8,7 +8,7 @@ from typing import Any
 
 from drawn_schemas import Schemas, siblings_count
 from drawn_values import NoValueError, Values, mutated
-from jsonschema import Draft4Validator, Draft202012Validator
+from jsonschema import Draft4Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.validators import extend, validator_for
 from lanes import Case, check_drawn, check_kept, in_blocks
 
@@ -29,10 +29,17 @@ def _is_integer(_checker: Any, value: Any) -> bool:
 _DRAFT_4 = extend(Draft4Validator, type_checker=Draft4Validator.TYPE_CHECKER.redefine("integer", _is_integer))
 
 
+# jsonschema 4.26 takes the keywords of an ``additionalProperties`` in 2019-09 for names of fields.
+_2019 = extend(
+    Draft201909Validator, {"unevaluatedProperties": Draft202012Validator.VALIDATORS["unevaluatedProperties"]}
+)
+_JUDGES: dict[Any, Any] = {Draft4Validator: _DRAFT_4, Draft201909Validator: _2019}
+
+
 def judge_of(schema: Any) -> Any:
     """The validator of the dialect that a schema names."""
     found: Any = validator_for(schema, default=Draft202012Validator)
-    return (_DRAFT_4 if found is Draft4Validator else found)(schema)
+    return _JUDGES.get(found, found)(schema)
 
 
 class Made:
@@ -50,6 +57,8 @@ class Made:
             return
         self.bound: Bound = Registry([self.tool]).bind("json-schema")
         self.canonical = Draft202012Validator(self.tool.input_schema)
+        # A schema that speaks of fields is read as an object's, which refuses what the standard admits; a finding says so.
+        self.is_narrower = any("no type is written" in finding.message for finding in self.tool.findings)
 
     def run(self, **given: Any) -> str:
         """Keep what the function gets."""
@@ -72,20 +81,24 @@ def check(case: Case) -> str | None:
         return difference
     value = case["value"]
     admitted = tool.judge.is_valid(value)
-    if tool.canonical.is_valid(value) is not admitted:
+    is_canonical = tool.canonical.is_valid(value)
+    is_narrowed = admitted and not is_canonical and tool.is_narrower
+    if is_canonical is not admitted and not is_narrowed:
         return f"the canonical schema says {not admitted} to {json.dumps(value)}: {json.dumps(tool.canonical.schema)}"
     tool.got.clear()
     [result] = tool.bound.dispatch({"name": "f", "arguments": json.dumps(value)})
     if result.error is not None and result.error.code not in ("invalid_arguments", "malformed_arguments"):
         return f"{json.dumps(value)} ends as {result.error.code}: {result.text}"
     if not result.ok:
-        return f"{json.dumps(value)} is refused, though valid: {result.text}" if admitted else None
+        is_wrong = admitted and not is_narrowed
+        return f"{json.dumps(value)} is refused, though valid: {result.text}" if is_wrong else None
     [got] = tool.got
     if not tool.judge.is_valid(got):
         return f"{json.dumps(value)} is invalid, and ran as {json.dumps(got)}"
-    if admitted and not same(got, value):
+    if admitted and not is_narrowed and not same(got, value):
         return f"{json.dumps(value)} is valid, and arrived as {json.dumps(got)}"
-    return None if admitted or result.coercions else f"{json.dumps(value)} is invalid, and ran without a coercion"
+    is_right = (admitted and not is_narrowed) or result.coercions
+    return None if is_right else f"{json.dumps(value)} is invalid, and ran without a coercion"
 
 
 def same(one: Any, other: Any) -> bool:

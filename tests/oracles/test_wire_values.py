@@ -81,6 +81,7 @@ class Shown:
             self.tool = Tool.from_definition({"name": "f", "inputSchema": schema}, self.run)
             meant = schema
             self.judge = judge_of(schema)
+        self.canonical = Draft202012Validator(self.tool.input_schema)
         self.bound: Bound = Registry([self.tool]).bind(provider, strict=strict)
         self.wire_name, self.sent = _entry(self.bound.export())
         self.admitted = Draft202012Validator(self.sent)
@@ -220,6 +221,7 @@ def check_wire(found: Shown, value: Any) -> str | None:
         return f"{json.dumps(value)} ends as {result.error.code}: {result.text}"
     if result.ok:
         return _wrongly_taken(found, value, readings, result)
+    readings = [one for one in readings or () if found.judge.is_valid(one) and found.canonical.is_valid(one)]
     if is_admitted and readings and not found.ambiguous:
         return f"{json.dumps(value)} means {json.dumps(readings[0])}, and is refused: {result.text}"
     if is_admitted and not all(_is_named(problem.path, found) for problem in result.error.problems):
@@ -229,7 +231,7 @@ def check_wire(found: Shown, value: Any) -> str | None:
 
 def check_said(found: Shown, value: Any) -> str | None:
     """What is wrong with the wire form that valid arguments are written in: it must be admitted, and mean the same."""
-    if not found.judge.is_valid(value):
+    if not found.judge.is_valid(value) or not found.canonical.is_valid(value):
         return None
     [message] = found.bound.say([(found.tool.name, value)])
     said = _arguments(message)
