@@ -8,32 +8,20 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import fractions
 import functools
-import ipaddress
-import pathlib
 import re
 import typing
-import uuid
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSet, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeVar, Union
 
-import annotated_types
 import pydantic
 from pydantic import (
-    AfterValidator,
     AliasChoices,
     AliasGenerator,
     AliasPath,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     RootModel,
-    StringConstraints,
-    Tag,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.experimental.missing_sentinel import MISSING
@@ -613,4 +601,4 @@ _NAMES = dict(globals())
 @functools.cache
 def evaluated(text: str) -> Any:
     """The annotation that a text says."""
-    return eval(text, _NAMES)  # noqa: S307 - the texts are ours
+    return eval(text, _NAMES)

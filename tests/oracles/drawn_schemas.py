@@ -101,7 +101,7 @@ class Schemas:
                 found["description"] = "A field."
         return found
 
-    def scalar(self, depth: int, first: int) -> Any:  # noqa: ARG002 - one of the ways
+    def scalar(self, depth: int, first: int) -> Any:
         kind = self.pick("string", "integer", "number", "boolean", "null", "string", "integer")
         found: dict[str, Any] = {} if self.chance(0.12) else {"type": kind}
         if kind == "string":
@@ -138,7 +138,7 @@ class Schemas:
         found.setdefault(which.lower(), self.pick(0, 1, 5))
         found[f"exclusive{which}"] = self.chance(0.7)
 
-    def choice(self, depth: int, first: int) -> Any:  # noqa: ARG002
+    def choice(self, depth: int, first: int) -> Any:
         drawn = self.random.sample(_CHOICES, self.random.randint(1, 4))
         if self.chance(0.5):
             drawn = [one for one in drawn if isinstance(one, str)] or ["a", "b"]
@@ -164,7 +164,7 @@ class Schemas:
             self.array_words(found, depth)
         return found
 
-    def nothing(self, depth: int, first: int) -> Any:  # noqa: ARG002
+    def nothing(self, depth: int, first: int) -> Any:
         if self.age < 6:
             return self.pick({}, {"not": {}})
         return self.pick({}, True, False, {"not": {}}, {})
@@ -203,7 +203,7 @@ class Schemas:
             found["type"] = self.pick("string", "object", "array", ["integer", "null"])
         return found
 
-    def object(self, depth: int, first: int) -> Any:  # noqa: ARG002
+    def object(self, depth: int, first: int) -> Any:
         found: dict[str, Any] = {} if self.chance(0.15) else {"type": "object"}
         self.object_words(found, depth)
         return found
@@ -254,7 +254,7 @@ class Schemas:
         if self.age < 11 and self.chance(0.1):
             found["dependencies"] = {self.pick(*names): self.pick([self.pick(*names)], self.node(9, len(self.names)))}
 
-    def array(self, depth: int, first: int) -> Any:  # noqa: ARG002
+    def array(self, depth: int, first: int) -> Any:
         found: dict[str, Any] = {} if self.chance(0.15) else {"type": "array"}
         self.array_words(found, depth)
         return found

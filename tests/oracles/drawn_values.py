@@ -12,7 +12,27 @@ from random import Random
 from typing import Any
 
 KEYS = ("a", "b", "c", "ab", "ba", "x1", "zz", "value", "key", "rest", "item_1", "type", "", "é", "10")
-TEXTS = ("", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa", "2026-01-02")
+TEXTS = (
+    "",
+    "a",
+    "b",
+    "ab",
+    "ba",
+    "abc",
+    "bb",
+    "x1",
+    "5",
+    "1.0",
+    "true",
+    "null",
+    "[1]",
+    '{"a": 1}',
+    "{}",
+    "3",
+    "é",
+    "aaaaaa",
+    "2026-01-02",
+)
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 10, -1, -3, 0.5, 1.5, 2.5, -0.5, 7.0, 1.0, 0.0, 2**53 + 1)
 FORMATS = {
     "date": ("2026-01-02",),

@@ -68,7 +68,7 @@ class Readings:
         """
         return _distinct(self.read(self.meant, self.sent, value))
 
-    def read(self, meant: Any, sent: Any, value: Any) -> list[Any]:  # noqa: C901, PLR0911 - a line a form
+    def read(self, meant: Any, sent: Any, value: Any) -> list[Any]:  # noqa: C901 - a line a form
         meant, sent = _resolved(meant, self.meant), _resolved(sent, self.sent)
         if meant is False or sent is False:
             return []
@@ -162,7 +162,9 @@ class Readings:
     def fields(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
         named, shown = meant.get("properties", {}), sent.get("properties", {})
         if meant is self.meant and list(shown) == ["arguments"] and "arguments" not in json.dumps(meant):
-            return self.read(meant, shown["arguments"], value["arguments"]) if value.keys() == {"arguments"} else [value]
+            return (
+                self.read(meant, shown["arguments"], value["arguments"]) if value.keys() == {"arguments"} else [value]
+            )
         unknown = [name for name in shown if name not in named and not self.is_open(meant, name)]
         extras = next((name for name in shown if name not in named and name.startswith("additional_properties")), None)
         if any(name != extras for name in unknown):
@@ -266,7 +268,9 @@ def _is_json_text(sent: Any) -> bool:
 
 def _says_left_out(sent: Any, item: Any) -> bool:
     text = str(_field(sent, "description"))
-    return ("null leaves it out" in text and item in ("null", None)) or ("empty text leaves it out" in text and item == "")
+    return ("null leaves it out" in text and item in ("null", None)) or (
+        "empty text leaves it out" in text and item == ""
+    )
 
 
 def _without_null(node: Any) -> Any:
@@ -291,7 +295,9 @@ def _choice(options: list[Any], value: Any) -> list[Any]:
     own = [one for one in options if json.dumps(one) == json.dumps(value)]
     if isinstance(value, str) and not own:
         own = [one for one in options if not isinstance(one, str) and json.dumps(one) == value.rstrip("_")]
-        own = own or [one for one in options if not isinstance(one, str) and value == json.dumps(one, separators=(",", ":"))]
+        own = own or [
+            one for one in options if not isinstance(one, str) and value == json.dumps(one, separators=(",", ":"))
+        ]
     return own or [value]
 
 

@@ -117,7 +117,7 @@ def exported(tool: Made, provider: str, strict: bool) -> str | None:
         tool.tool.export(provider, strict=strict)
     except ExportError as error:
         return f"{provider} {strict}: {error}" if "leads nowhere" in str(error) else None
-    except Exception as error:  # noqa: BLE001 - any is a defect
+    except Exception as error:
         return f"{provider} {strict}: the export raises {type(error).__name__}: {error}"
     return None
 

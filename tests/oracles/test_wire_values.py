@@ -104,7 +104,6 @@ class Shown:
         except (UnknownError, RecursionError):
             return None
 
-
     def is_taken(self, reading: Any) -> bool:
         """Whether a function takes some arguments: by jsonschema, or by pydantic, which checks formats, too."""
         if not self.name:

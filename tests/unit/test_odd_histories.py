@@ -784,7 +784,10 @@ def test_calls_and_results_without_ids_are_given_some(name, given):
         "anthropic": [
             GO,
             {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"],
+            },
         ],
         "bedrock": [
             said_b("Go."),

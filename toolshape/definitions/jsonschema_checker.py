@@ -177,13 +177,14 @@ def _checked(
     value with such numbers is valid at all: a ``not`` turns what the strict reading refuses into what it admits, and a
     ``contains`` refuses a value without a place that could be coerced.
     """
-    errors = _errors(validator, value)
+    errors, by_strict_reading = _errors(validator, value), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
         by_standard = _errors(standard.validator, value)
         if by_standard:
             errors = errors or by_standard
         else:
             errors = [leaf for error in errors for leaf in _leaves(error) if _is_integral_float(leaf.instance)]
+            by_strict_reading = True
     faults = [fault for error in errors for fault in _faults(error)]
     own: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
@@ -194,7 +195,11 @@ def _checked(
     if not is_finite(value):
         own += _not_finite(value, ())
     if faults or own:
-        raise InvalidError([*faults, *own], lambda: [*(one for error in errors for one in _told(error)), *own])
+        raise InvalidError(
+            [*faults, *own],
+            lambda: [*(fault for error in errors for fault in _told(error)), *own],
+            by_strict_reading=by_strict_reading and not own,
+        )
     return value
 
 

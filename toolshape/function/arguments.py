@@ -257,7 +257,7 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """pydantic's own way to write a type of its own as text, which its validator reads; never that of an author."""
+    """Pydantic's own way to write a type of its own as text, which its validator reads; never that of an author."""
     kind, function = serialization.get("type"), cast("Any", serialization.get("function"))
     if kind == "to-string":
         return _as_text

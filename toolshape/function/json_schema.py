@@ -141,7 +141,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._with_text("complex", super().complex_schema(schema))
 
     def fraction_schema(self, schema: Any) -> JsonSchemaValue:
-        """pydantic has this since 2.14."""
+        """Pydantic has this since 2.14."""
         return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
 
     def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:

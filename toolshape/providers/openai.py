@@ -437,7 +437,11 @@ PROVIDERS = (
     replace(
         OPENAI,
         name="openai:string-enums",
-        lenient=(*OPENAI.lenient, everywhere(rewrites.enum_as_strings)),
+        lenient=(
+            *OPENAI.lenient,
+            everywhere(rewrites.all_of_merged_or_described),  # each part must be of one type
+            everywhere(rewrites.enum_as_strings),
+        ),
         strict=(*STRICT, everywhere(rewrites.enum_as_strings)),
     ),
 )

@@ -114,10 +114,9 @@ class SchemaReader:
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
-        typed = everywhere(self.implied_type)
-        found: JsonSchema = typed(self.inner(self.root, "")).schema
-        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains")):  # which may refer to any
-            self.definitions = {name: typed(node).schema for name, node in self.definitions.items()}
+        found = self.typed(self.inner(self.root, ""))
+        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):  # may refer to any
+            self.definitions = {name: self.typed(node) for name, node in self.definitions.items()}
         return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
@@ -277,26 +276,35 @@ class SchemaReader:
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
 
-    def implied_type(self, node: JsonSchema, at: Place) -> Change | None:
+    def typed(self, schema: JsonSchema) -> JsonSchema:
         """Read fields as an object's, and items as an array's, where no type is written.
 
         The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
-        ``if``, where a type would admit more, and a branch of ``oneOf`` is left alone, which excludes what others admit.
+        ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were added
+        inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
         """
-        if "type" in node or at.keyword == "oneOf" or not _says_nothing_else(node):
-            return None
-        if node.keys() & {"properties", "patternProperties"}:
-            kind = "object"
-        elif node.keys() & {"items", "prefixItems"}:
-            kind = "array"
-        else:
-            return None
-        if not at.is_root:
-            self.note(at, f"no type is written: it is read as {kind}")
-        completed = {**node, "type": kind}
+        marked = everywhere(self.implied_type)(schema).schema
+        return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
+
+    def implied_type(self, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG002 - a rule
+        """Add the type that fields or items imply, and a mark."""
+        if "oneOf" in node:
+            node = {**node, **everywhere(_without_implied_type)({"oneOf": node["oneOf"]}).schema}
+        kind = _implied_by(node)
+        if kind is None:
+            return Change(node=node)
+        completed = {**node, "type": kind, _IMPLIED: True}
         if kind == "array" and self.completes_arrays:
             completed.setdefault("items", {})
         return Change(node=completed)
+
+    def noted_type(self, node: JsonSchema, at: Place) -> Change | None:
+        """Take out the mark, and keep what was read."""
+        if _IMPLIED not in node:
+            return None
+        if not at.is_root:
+            self.note(at, f"no type is written: it is read as {node['type']}")
+        return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
     def type(self, name: Any, at: Place) -> str | None:
         """The type that a name means; ``None``: any."""
@@ -375,6 +383,24 @@ class SchemaReader:
     def path(self, at: Place) -> str:
         """Where a node stands, from the root or the definition that it is in."""
         return f"{self.base}.{at.path}".strip(".") if self.base else at.path
+
+
+_IMPLIED = "x-toolshape-implied"
+
+
+def _implied_by(node: JsonSchema) -> str | None:
+    """The type that a node speaks of without saying so."""
+    if "type" in node or not _says_nothing_else(node):
+        return None
+    if node.keys() & {"properties", "patternProperties"}:
+        return "object"
+    return "array" if node.keys() & {"items", "prefixItems"} else None
+
+
+def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    if _IMPLIED not in node:
+        return None
+    return Change(node={key: value for key, value in node.items() if key not in ("type", _IMPLIED)})
 
 
 def _as_object(schema: Any) -> Any:

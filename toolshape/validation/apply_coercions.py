@@ -38,12 +38,19 @@ class TooMuchWrongError(Exception):
 class InvalidError(Exception):
     """A value is invalid: ``faults`` are the places to coerce, ``explained`` gives the faults to report to the model.
 
-    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults.
+    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults. ``by_strict_reading``:
+    the faults are numbers such as ``3.0`` where an integer is wanted; where they cannot be coerced, the value is valid.
     """
 
     def __init__(
-        self, faults: Sequence[Fault], explained: Callable[[], Sequence[Fault]] | None = None, work: int = 0
+        self,
+        faults: Sequence[Fault],
+        explained: Callable[[], Sequence[Fault]] | None = None,
+        work: int = 0,
+        *,
+        by_strict_reading: bool = False,
     ) -> None:
+        self.by_strict_reading = by_strict_reading
         self.faults = faults
         self.work = work
         self.explained = explained or (lambda: faults)
@@ -173,6 +180,8 @@ def coerced_until_valid(
             error = found
         coercer.spend(error.work)
         made = _coerced(holder, error.faults, checker, coercer, at)
+        if not made and error.by_strict_reading and "integral_float" in coercer.rules:
+            return Coerced(holder[0], holder[0], coercions)
         if not made or not rounds_left:
             error.value = holder[0]
             raise error
