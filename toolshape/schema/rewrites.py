@@ -6,7 +6,8 @@ Rules are applied by ``walk.everywhere``, innermost node first; a factory that t
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
@@ -631,7 +632,7 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**outside, "anyOf": branches}, losses=losses)
 
 
-def _is_apart(part: JsonSchema, beside: Set[str]) -> bool:
+def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
     """Whether a part and what stands beside it can be one node: they share no keyword, and the part is no reference."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
