@@ -48,7 +48,8 @@ def mcp_contents(value: Any) -> tuple[Part, ...]:
         TypeError: Something else is among the blocks.
     """
     given = value if isinstance(value, (list, tuple)) else [value]
-    if not any(map(is_mcp_content_type, set(map(type, given)))):
+    kinds: set[Any] = set(map(type, given))
+    if not any(is_mcp_content_type(kind) for kind in kinds):
         return ()
     return tuple(_part_of(one) for one in given)
 
@@ -58,7 +59,8 @@ def _part_of(value: Any) -> Part:
         return value
     if isinstance(value, str):
         return Text(value)
-    if not is_mcp_content_type(type(value)):
+    kind: Any = type(value)
+    if not is_mcp_content_type(kind):
         raise TypeError(f"among texts, images and files stands a value of type {type(value).__name__}")
     make = next((make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None), None)
     return _part(value if make is None else make())

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import jsonschema
-import pytest
 from annotations import ANNOTATIONS, SECRETS, WRAPPERS, evaluated
 from lanes import Case, check_drawn, check_kept, in_blocks
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -117,7 +116,11 @@ def draw(random: Random) -> Case | None:
             text = _changed(text, random)
     default = random.choice(DEFAULTS) if random.random() < 0.1 else None
     way = random.choice(("call", "call", "edit"))
-    return {"annotation": annotation, "default": default, "text": text, "way": way} if _is_tool(annotation, default) else None
+    return (
+        {"annotation": annotation, "default": default, "text": text, "way": way}
+        if _is_tool(annotation, default)
+        else None
+    )
 
 
 def _is_tool(annotation: str, default: str | None) -> bool:
@@ -156,7 +159,7 @@ def check(case: Case) -> str | None:
     if made is None:
         return None
     subject, got, judge, schema = made
-    arguments = '{"x": %s}' % case["text"]
+    arguments = f'{{"x": {case["text"]}}}'
     result = _called(subject, arguments, got)
     if result.error is not None:
         return _refused(result, case, judge, schema)
@@ -165,7 +168,9 @@ def check(case: Case) -> str | None:
         difference = _taken(case, given, judge, schema)
         if difference is not None:
             return difference
-    return _again(case, subject, result, given, got) if case["way"] == "call" else _edited(case, arguments, result, given)
+    return (
+        _again(case, subject, result, given, got) if case["way"] == "call" else _edited(case, arguments, result, given)
+    )
 
 
 def _called(subject: Tool[..., Any], arguments: str, got: list[Any]) -> Result:
@@ -197,7 +202,7 @@ def _taken(case: Case, given: Any, judge: Any, schema: Any) -> str | None:
             value = judge.validate_json(case["text"], strict=strict)
         except ValidationError:
             continue
-        except Exception as error:  # noqa: BLE001 - pydantic lets several kinds through
+        except Exception as error:  # pydantic lets several kinds through
             return f"ran with {given!r:.200}, where pydantic raises {type(error).__name__}"
         if same(given, value) or _excused(case, OTHER):
             return None
@@ -219,7 +224,9 @@ def _again(case: Case, subject: Tool[..., Any], result: Result, given: Any, got:
     again = _called(subject, text, got)
     if not again.ok:
         return f"refuses its own arguments {text:.200}: {again.text}"
-    return None if same(given, got[0]) else f"got {given!r:.200}, and {got[0]!r:.200} from its own arguments {text:.200}"
+    return (
+        None if same(given, got[0]) else f"got {given!r:.200}, and {got[0]!r:.200} from its own arguments {text:.200}"
+    )
 
 
 def _edited(case: Case, arguments: str, result: Result, given: Any) -> str | None:
@@ -339,6 +346,7 @@ _CHOICES = "pydantic finds no member for the JSON of a choice that is no scalar:
 TAKEN: Gaps = {
     **dict.fromkeys(("ByPath", "ByIndex", "ByChoice", "Camel"), _NAMES),
     **dict.fromkeys(("Literal[b", "Literal[Colour", "Mixed"), _CHOICES),
+    "strict=False": "the author asks that texts are taken, too",
     "OnErrorOmit": "the author asks that items are left out that are invalid",
     "discriminator='kind'": "a tag with a default may be left out, as the schema says; pydantic requires it",
 }

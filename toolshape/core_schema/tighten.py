@@ -206,7 +206,9 @@ def _refusing_strays(node: Node) -> Node:
     if not any(tree.values()):
         return node
     message = "beside what is read from the values in it, there is more"
-    return _wrapped(node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message)
+    return _wrapped(
+        node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message
+    )
 
 
 def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:

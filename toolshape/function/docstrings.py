@@ -120,7 +120,9 @@ def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
     """The strings that stand under the fields of a class and of its bases, where their source can be read."""
     found: dict[str, str] = {}
-    of_dict = [one for one in getattr(cls, "__orig_bases__", ()) if isinstance(one, type) and cls.__mro__[1:2] == (dict,)]
+    of_dict = [
+        one for one in getattr(cls, "__orig_bases__", ()) if isinstance(one, type) and cls.__mro__[1:2] == (dict,)
+    ]
     for base in of_dict:  # the bases of a TypedDict, which are not among those of the class
         found |= attribute_docstrings(base)
     for base in reversed(cls.__mro__):
@@ -176,7 +178,10 @@ _SECTIONS = (
 """Sections of Google's and NumPy's style, fields of reST and Epydoc, and directives of reST."""
 _FIELD_TITLES = {
     **{title.lower(): title for title in sorted(_FOR_CALLER)},
-    **{"return": "Returns", "raise": "Raises", "yield": "Yields", "seealso": "See Also"},
+    "return": "Returns",
+    "raise": "Raises",
+    "yield": "Yields",
+    "seealso": "See Also",
 }
 
 

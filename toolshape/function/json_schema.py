@@ -145,7 +145,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._with_text("complex", super().complex_schema(schema))
 
     def fraction_schema(self, schema: Any) -> JsonSchemaValue:
-        """pydantic has this since 2.14."""
+        """Say how the text of a fraction is written; pydantic has this type since 2.14."""
         return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
 
     def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
@@ -173,7 +173,9 @@ class _CanonicalSchema(GenerateJsonSchema):
             generated["default"] = written_default(schema, self.core_definitions, None)
             if not self._takes(schema["schema"], generated["default"]):
                 del generated["default"]
-                self.refused_defaults.append(f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}")
+                self.refused_defaults.append(
+                    f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}"
+                )
         return generated
 
     def _surely_takes(self, node: Node, default: Any) -> bool:
@@ -185,7 +187,11 @@ class _CanonicalSchema(GenerateJsonSchema):
         if node["type"] in ("enum", "literal"):
             return any(type(one) is type(default) and one == default for one in choices_of(node).values)
         is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
-        return is_bare and type(default) is _BARE.get(node["type"]) and (not isinstance(default, (list, dict)) or not default)
+        return (
+            is_bare
+            and type(default) is _BARE.get(node["type"])
+            and (not isinstance(default, (list, dict)) or not default)
+        )
 
     def _takes(self, node: Node, default: Any) -> bool:
         definitions = list(self.core_definitions.values())
@@ -205,7 +211,9 @@ class _CanonicalSchema(GenerateJsonSchema):
             raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
         is_by_alias = self.mode == "validation" or class_config(type(dft)).get("serialize_by_alias") is not False
         try:
-            encoded = to_jsonable_python(_ordered(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
+            encoded = to_jsonable_python(
+                _ordered(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
+            )
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
         if not is_finite(encoded) or _MASK in scalars(encoded):

@@ -31,7 +31,9 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "float": frozenset({"number"}),
     "bool": frozenset({"boolean"}),
     "decimal": frozenset({"decimal"}),
-    **dict.fromkeys(("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"), frozenset({"text"})),
+    **dict.fromkeys(
+        ("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"), frozenset({"text"})
+    ),
     "literal": frozenset({"choice"}),
     "enum": frozenset({"choice"}),
     **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
