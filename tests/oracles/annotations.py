@@ -2,26 +2,40 @@
 
 An annotation is the source of an expression over the names of this module, so that a case of the lane is JSON.
 """
+# ruff: noqa: F401, PIE796, RUF036 - the expressions use what is imported; aliases and odd orders are cases, too
 
 import collections
 import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
 import functools
+import ipaddress
+import json
+import pathlib
 import re
 import typing
+import uuid
+from collections.abc import Iterable, Mapping, MutableMapping, MutableSet, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeVar, Union
 
+import annotated_types
 import pydantic
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     AliasGenerator,
     AliasPath,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     RootModel,
+    StringConstraints,
+    Tag,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.experimental.missing_sentinel import MISSING
@@ -546,21 +560,21 @@ WRAPPERS: dict[str, typing.Callable[[str], str]] = {
     "{}": _same,
     "Optional[{}]": _same,
     "list[{}]": lambda value: f"[{value}]",
-    "dict[str, {}]": lambda value: '{"k": %s}' % value,
+    "dict[str, {}]": lambda value: f'{{"k": {value}}}',
     "tuple[int, {}]": lambda value: f"[1, {value}]",
     "tuple[{}, ...]": lambda value: f"[{value}, {value}]",
-    "field({})": lambda value: '{"value": %s}' % value,
-    "optional_field({})": lambda value: '{"value": %s}' % value,
-    "aliased_field({})": lambda value: '{"theValue": %s}' % value,
+    "field({})": lambda value: f'{{"value": {value}}}',
+    "optional_field({})": lambda value: f'{{"value": {value}}}',
+    "aliased_field({})": lambda value: f'{{"theValue": {value}}}',
     "root({})": _same,
-    "data({})": lambda value: '{"value": %s}' % value,
-    "typed({})": lambda value: '{"value": %s}' % value,
-    "Box[{}]": lambda value: '{"item": %s}' % value,
+    "data({})": lambda value: f'{{"value": {value}}}',
+    "typed({})": lambda value: f'{{"value": {value}}}',
+    "Box[{}]": lambda value: f'{{"item": {value}}}',
     "Union[{}, Point]": _same,
     "Union[None, list[{}]]": lambda value: f"[{value}]",
     "Annotated[{}, Field(description='d')]": _same,
     "list[Optional[{}]]": lambda value: f"[{value}, null]",
-    "pydantic.Json[{}]": lambda value: __import__("json").dumps(value),
+    "pydantic.Json[{}]": lambda value: json.dumps(value),
 }
 """What an annotation may stand in, and where its value then stands."""
 

@@ -159,7 +159,7 @@ def check(case: Case) -> str | None:
     if made is None:
         return None
     subject, got, judge, schema = made
-    arguments = '{"x": %s}' % case["text"]
+    arguments = f'{{"x": {case["text"]}}}'
     result = _called(subject, arguments, got)
     if result.error is not None:
         return _refused(result, case, judge, schema)
@@ -202,7 +202,7 @@ def _taken(case: Case, given: Any, judge: Any, schema: Any) -> str | None:
             value = judge.validate_json(case["text"], strict=strict)
         except ValidationError:
             continue
-        except Exception as error:
+        except Exception as error:  # pydantic lets several kinds through
             return f"ran with {given!r:.200}, where pydantic raises {type(error).__name__}"
         if same(given, value) or _excused(case, OTHER):
             return None
@@ -346,6 +346,7 @@ _CHOICES = "pydantic finds no member for the JSON of a choice that is no scalar:
 TAKEN: Gaps = {
     **dict.fromkeys(("ByPath", "ByIndex", "ByChoice", "Camel"), _NAMES),
     **dict.fromkeys(("Literal[b", "Literal[Colour", "Mixed"), _CHOICES),
+    "strict=False": "the author asks that texts are taken, too",
     "OnErrorOmit": "the author asks that items are left out that are invalid",
     "discriminator='kind'": "a tag with a default may be left out, as the schema says; pydantic requires it",
 }

@@ -130,11 +130,11 @@ class _Writers:
         if node is None:
             return _written
         if id(node) not in self.made:
-            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # where it contains itself
+            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - it may contain itself
             self.made[id(node)] = self._compiled(node, config)
         return self.made[id(node)]
 
-    def _compiled(self, node: Node, config: Node | None) -> _Write:  # noqa: PLR0911 - a line a kind
+    def _compiled(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - a line a kind
         kind = node["type"]
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
@@ -257,7 +257,7 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """Pydantic's own way to write a type of its own as text, which its validator reads; never that of an author."""
+    """How pydantic itself writes a type of its own as text, which its validator reads; never that of an author."""
     kind, function = serialization.get("type"), cast("Any", serialization.get("function"))
     if kind == "to-string":
         return _as_text
@@ -288,7 +288,8 @@ _NUMBERS = (Decimal, Fraction, timedelta)
 def _as_number(value: Any, form: Form) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return float(value) if isinstance(value, _NUMBERS) and math.isfinite(value) else _written(value, form)
+    is_number = isinstance(value, (Decimal, Fraction)) and math.isfinite(value)
+    return float(value) if is_number else _written(value, form)
 
 
 def _unless_null(write: _Write) -> _Write:

@@ -49,7 +49,7 @@ class _Order:
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
-        self.names: dict[Location, list[str]] = {}
+        self.places: dict[Location, dict[str, int]] = {}
 
     def position(self, fault: Fault) -> list[int]:
         places: list[int] = []
@@ -58,10 +58,11 @@ class _Order:
             if isinstance(step, int):
                 places.append(step)
                 continue
-            if parent not in self.names:
-                self.names[parent] = list(property_names(nodes_at(self.schema, parent)))
-            names = self.names[parent]
-            places.append(names.index(step) if step in names else len(names))
+            if parent not in self.places:
+                names = property_names(nodes_at(self.schema, parent))
+                self.places[parent] = {name: place for place, name in enumerate(names)}
+            known = self.places[parent]
+            places.append(known.get(step, len(known)))
         return places
 
 
