@@ -10,8 +10,8 @@ import click
 from toolshape.commands.output import echo, echo_json, progress, refuse_unwritable, say, write
 from toolshape.errors import did_you_mean
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
-from toolshape.evals.run import compared_models
-from toolshape.evals.verdict import Column, by_column
+from toolshape.evals.run import compared_models, runs_by_column
+from toolshape.evals.verdict import Column
 from toolshape.registry import Registry
 from toolshape.targets import TargetError, load, registry_beside, registry_of
 from toolshape.trace import record
@@ -85,18 +85,17 @@ def evaluation(
         for compared, comparison in compared_models(run):
             say(f"{compared}: {comparison}")
         _say_against(run, before, against)
-    shares = [run.of(column.model, column.track).share() for column in by_column(run.verdicts)]
+    shares = [own.share() for own in runs_by_column(run).values()]
     if any(share.right / share.total < least for share in shares):
         raise SystemExit(1)
 
 
 def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
     """Compare each column with the same column of an earlier run."""
-    known = () if before is None else by_column(before.verdicts)
-    for column in by_column(run.verdicts):
-        if before is not None and column in known:
-            comparison = run.of(column.model, column.track).compare(before.of(column.model, column.track))
-            say(f"{column} beside {against}: {comparison}")
+    known = {} if before is None else runs_by_column(before)
+    for column, own in runs_by_column(run).items():
+        if column in known:
+            say(f"{column} beside {against}: {own.compare(known[column])}")
 
 
 def _tools(cases: str, tools: str | None, tracks: tuple[str, ...]) -> Registry | dict[str, Registry]:

@@ -5,7 +5,7 @@ import hashlib
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from toolshape.calls import Coercion
@@ -22,7 +22,6 @@ class _Run(Protocol):
     def verdicts(self) -> tuple[Verdict, ...]: ...
     @property
     def cases(self) -> tuple[str, ...]: ...
-    def of(self, model: str | None, track: str | None, /) -> Any: ...
 
 
 _STYLE = """
@@ -57,12 +56,13 @@ document.querySelectorAll('td a').forEach(link => link.addEventListener('click',
 """
 
 
-def page_of(run: _Run, title: str, comparisons: Iterable[tuple[str, Any]]) -> str:
+def page_of(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
     """Write the page.
 
     Args:
         run: The verdicts.
         title: What the page is called.
+        shares: How many trials of each column were right.
         comparisons: What is compared of the columns, and how it compares.
     """
     columns = by_column(run.verdicts)
@@ -77,7 +77,7 @@ def page_of(run: _Run, title: str, comparisons: Iterable[tuple[str, Any]]) -> st
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title><style>{_STYLE}{' '.join(hidden)}</style></head><body><main>",
         f"<h1>{_text(title)}</h1>",
-        *_overview(run, columns, keys),
+        *_overview(shares, columns, keys),
         *(f"<p>{_text(said)}: {_text(comparison)}</p>" for said, comparison in comparisons),
         *_cases(run, columns, keys),
         *_filters(run, keys),
@@ -100,12 +100,12 @@ def _code(value: Any) -> str:
     return f"<code>{_text(shown)}</code>"
 
 
-def _overview(run: _Run, columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
+def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
     """The share of each column."""
     yield '<div class="wide"><table><tr><th>model<th>trials right<th>95 per cent of such runs<th>cases right in every trial'
     yield "".join(f"<th>{label.replace('_', ' ')}" for label in _LABELS)
     for column, cases in columns.items():
-        share = run.of(column.model, column.track).share()
+        share = shares[column]
         labels = Counter(verdict.label for own in cases.values() for _, verdict in own)
         yield f'<tr class="{keys[column]}"><th scope="row">{_text(column)}<td>{share.right} of {share.total}'
         yield f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"

@@ -12,7 +12,7 @@ from toolshape.evals.matchers import Matcher
 from toolshape.evals.page import page_of
 from toolshape.evals.verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
 
-__all__ = ["Comparison", "Run", "Share", "compared_models", "compared_tracks", "wilson"]
+__all__ = ["Comparison", "Run", "Share", "compared_models", "compared_tracks", "runs_by_column", "wilson"]
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
@@ -147,7 +147,8 @@ class Run:
         Args:
             title: What the page is called.
         """
-        return page_of(self, title, [*compared_tracks(self), *compared_models(self)])
+        shares = {column: own.share() for column, own in runs_by_column(self).items()}
+        return page_of(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
         """Each verdict as a line of JSON."""
@@ -178,23 +179,29 @@ class Run:
 
 def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
     """Compare the first track with each of the others, at each model; what is compared, and the comparison."""
-    columns = {name: _run_of(cases) for name, cases in by_column(run.verdicts).items()}
-    models = run.models
-    for model in models:
-        first, *others = [column for column in columns if column.model == model]
-        of_model = f", {model}" if len(models) > 1 else ""
-        for other in others:
-            yield f"{first.track} beside {other.track}{of_model}", columns[first].compare(columns[other])
+    by_model: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_model.setdefault(column.model, []).append((column.track, own))
+    for model, ((first, mine), *others) in by_model.items():
+        of_model = f", {model}" if len(by_model) > 1 else ""
+        for track, theirs in others:
+            yield f"{first} beside {track}{of_model}", mine.compare(theirs)
 
 
 def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
     """Compare the first model with each of the others, of each track; what is compared, and the comparison."""
-    columns = {name: _run_of(cases) for name, cases in by_column(run.verdicts).items()}
-    for track in dict.fromkeys(column.track for column in columns):
-        first, *others = [column for column in columns if column.track == track]
+    by_track: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_track.setdefault(column.track, []).append((column.model, own))
+    for track, ((first, mine), *others) in by_track.items():
         of_track = f", {track}" if track else ""
-        for other in others:
-            yield f"{first.model} beside {other.model}{of_track}", columns[first].compare(columns[other])
+        for model, theirs in others:
+            yield f"{first} beside {model}{of_track}", mine.compare(theirs)
+
+
+def runs_by_column(run: Run) -> dict[Column, Run]:
+    """The verdicts of each column."""
+    return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
 
 
 def _run_of(column: Mapping[str, Numbered]) -> Run:

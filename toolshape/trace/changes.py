@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from toolshape.calls import JsonObject, shortened
 from toolshape.errors import ToolshapeError, UsageError
 from toolshape.registry import Registry
-from toolshape.schema.values import WrittenSet, is_same_value
+from toolshape.schema.values import WrittenSet, is_same_value, scalars
 from toolshape.trace.privacy import Hidden, hidden_of, known_path, masked, split_patterns
 from toolshape.trace.stages import Recorded, Stages, stages
 from toolshape.validation.lookup import MASKED
@@ -194,8 +194,8 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """The places where two JSON values differ; a hidden one is like any."""
-    if MASKED in (then, now):
-        return
+    if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
+        return  # of a set, equal stand-ins for hidden items are one item
     if isinstance(then, dict) and isinstance(now, dict):
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)
