@@ -276,6 +276,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             make_room(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None and isinstance(before, str) and isinstance(value, str):
+            before = None  # else the text would be copied
             append_text(place, step, value)
         elif following is None:
             place[step] = value

@@ -195,11 +195,12 @@ _WHOLE = ("role", "id", "name", "type")
 
 
 def _join(message: WireMessage, key: str, value: Any) -> None:
+    if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
+        append_text(message, key, value)  # before a variable refers to the text, which would be copied then
+        return
     before = message.get(key)
     if value is None or key in _WHOLE:
         message[key] = before if value is None else value
-    elif isinstance(before, str) and isinstance(value, str):
-        append_text(message, key, value)
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
         if not isinstance(before, dict):
             before = message[key] = {"name": "", "arguments": ""}
