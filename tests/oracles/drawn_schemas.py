@@ -266,7 +266,9 @@ class Schemas:
             if self.chance(0.5):
                 found["items" if self.age == 12 else "additionalItems"] = self.further(depth)
         elif self.chance(0.7):
-            found["items"] = self.inside(depth)
+            items = self.inside(depth)
+            # jsonschema 4.26 does not find the unevaluated items of 2019-09 beside items that are true or false.
+            found["items"] = {} if self.age == 11 and isinstance(items, bool) else items
         if self.chance(0.25):
             found["minItems"] = self.random.randint(0, 3)
         if self.chance(0.2):

@@ -95,11 +95,11 @@ class Readings:
 
     def in_branches(self, of_meant: list[Any], of_sent: list[Any], value: Any) -> list[Any]:
         found: list[Any] = []
-        for sent in of_sent:
-            if self.admits_sent(sent, value) or len(of_sent) == 1:
-                for meant in of_meant:
-                    read = self.read(meant, sent, value)
-                    found += [one for one in read if self.admits_meant(meant, one)]
+        fitting = [sent for sent in of_sent if self.admits_sent(sent, value)]
+        for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
+            for meant in of_meant:
+                read = self.read(meant, sent, value)
+                found += [one for one in read if self.admits_meant(meant, one)]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
@@ -134,7 +134,12 @@ class Readings:
         names = [f"item_{index + 1}" for index in range(len(prefix))]
         if value.keys() - {*names, "rest"} or ("rest" in value and "rest" not in sent["properties"]):
             return []
-        value = {key: item for key, item in value.items() if item is not None or self.admits_null(prefix, names, key)}
+        places = sent["properties"]
+        value = {
+            key: item
+            for key, item in value.items()
+            if item is not None or (self.admits_null(prefix, names, key) and not _is_json_text(places[key]))
+        }
         rest = value.get("rest", [])
         if not isinstance(rest, list):
             return []
@@ -164,7 +169,7 @@ class Readings:
         if meant is self.meant and list(shown) == ["arguments"] and "arguments" not in json.dumps(meant):
             return self.read(meant, shown["arguments"], value["arguments"]) if value.keys() == {"arguments"} else [value]
         unknown = [name for name in shown if name not in named and not self.is_open(meant, name)]
-        extras = next((name for name in shown if name not in named and name.startswith("additional_properties")), None)
+        extras = next((name for name in unknown if name.startswith("additional_properties")), None)
         if any(name != extras for name in unknown):
             raise UnknownError  # renamed, or merged from somewhere
         found: list[dict[str, Any]] = [{}]
@@ -255,6 +260,10 @@ def _branches(node: Any) -> list[Any]:
     if isinstance(node.get("type"), list):
         return [{**node, "type": name} for name in node["type"]]
     return [node]
+
+
+def _kind(value: Any) -> str:
+    return {dict: "object", list: "array", str: "string", bool: "boolean"}.get(type(value), "")
 
 
 def _is_json_text(sent: Any) -> bool:
