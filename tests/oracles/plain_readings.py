@@ -134,12 +134,7 @@ class Readings:
         names = [f"item_{index + 1}" for index in range(len(prefix))]
         if value.keys() - {*names, "rest"} or ("rest" in value and "rest" not in sent["properties"]):
             return []
-        places = sent["properties"]
-        value = {
-            key: item
-            for key, item in value.items()
-            if item is not None or (self.admits_null(prefix, names, key) and not _is_json_text(places[key]))
-        }
+        value = {key: item for key, item in value.items() if item is not None or key not in self.left_out}
         rest = value.get("rest", [])
         if not isinstance(rest, list):
             return []
@@ -159,10 +154,6 @@ class Readings:
             if len(found) > _MOST:
                 raise UnknownError
         return found
-
-    def admits_null(self, prefix: list[Any], names: list[str], key: str) -> bool:
-        """Whether null is a value of its own at a place of a tuple."""
-        return key in names and self.admits_meant(prefix[names.index(key)], None)
 
     def fields(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
         named, shown = meant.get("properties", {}), sent.get("properties", {})
@@ -197,11 +188,9 @@ class Readings:
         shown = True if shown is False else shown  # a field that was not sent is in the function's own form
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
-        is_optional = key in meant.get("properties", {}) and key not in meant.get("required", ())
-        if item is None and is_optional and (_is_json_text(shown) or not self.admits_meant(inner, None)):
-            return [_LEFT_OUT]
+        is_optional = key not in meant.get("required", ()) and all(key in _field(one, "properties") for one in (meant, sent))
         if item is None and is_optional and key in self.left_out:
-            return [_LEFT_OUT, None]
+            return [_LEFT_OUT, None] if self.admits_meant(inner, None) else [_LEFT_OUT]
         return self.read(inner, shown, item)
 
     def field(self, meant: Any, key: str) -> Any:
