@@ -60,12 +60,14 @@ class Values:
         random: The source of the draw.
         root: The whole schema, into which references lead.
         siblings: Whether keywords beside a ``$ref`` count, as they do since 2019-09.
+        unknown: Whether fields are drawn that no schema speaks of.
     """
 
-    def __init__(self, random: Random, root: Any, *, siblings: bool = True) -> None:
+    def __init__(self, random: Random, root: Any, *, siblings: bool = True, unknown: bool = True) -> None:
         self.random = random
         self.root = root
         self.siblings = siblings
+        self.unknown = unknown
         self.anchors: dict[str, Any] = {}
         self._find_anchors(root)
 
@@ -232,7 +234,7 @@ class Values:
         is_map = any(isinstance(node.get("additionalProperties"), dict) for node in nodes)
         if others and self.random.random() < 0.7:
             wanted.append(self.random.choice(others))
-        if self.random.random() < (0.7 if is_map else 0.15):
+        if self.random.random() < (0.7 if is_map else 0.15 if self.unknown else 0):
             wanted += self.random.sample(KEYS, self.random.randint(1, 2))
         least = max((node.get("minProperties", 0) for node in nodes), default=0)
         wanted += [key for key in KEYS if key not in wanted][: max(0, least - len(set(wanted)))]

@@ -95,11 +95,11 @@ class Readings:
 
     def in_branches(self, of_meant: list[Any], of_sent: list[Any], value: Any) -> list[Any]:
         found: list[Any] = []
-        for sent in of_sent:
-            if self.admits_sent(sent, value) or len(of_sent) == 1:
-                for meant in of_meant:
-                    read = self.read(meant, sent, value)
-                    found += [one for one in read if self.admits_meant(meant, one)]
+        fitting = [sent for sent in of_sent if self.admits_sent(sent, value)]
+        for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
+            for meant in of_meant:
+                read = self.read(meant, sent, value)
+                found += [one for one in read if self.admits_meant(meant, one)]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
@@ -134,7 +134,7 @@ class Readings:
         names = [f"item_{index + 1}" for index in range(len(prefix))]
         if value.keys() - {*names, "rest"} or ("rest" in value and "rest" not in sent["properties"]):
             return []
-        value = {key: item for key, item in value.items() if item is not None or self.admits_null(prefix, names, key)}
+        value = {key: item for key, item in value.items() if item is not None or key not in self.left_out}
         rest = value.get("rest", [])
         if not isinstance(rest, list):
             return []
@@ -155,10 +155,6 @@ class Readings:
                 raise UnknownError
         return found
 
-    def admits_null(self, prefix: list[Any], names: list[str], key: str) -> bool:
-        """Whether null is a value of its own at a place of a tuple."""
-        return key in names and self.admits_meant(prefix[names.index(key)], None)
-
     def fields(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
         named, shown = meant.get("properties", {}), sent.get("properties", {})
         if meant is self.meant and list(shown) == ["arguments"] and "arguments" not in json.dumps(meant):
@@ -166,7 +162,7 @@ class Readings:
                 self.read(meant, shown["arguments"], value["arguments"]) if value.keys() == {"arguments"} else [value]
             )
         unknown = [name for name in shown if name not in named and not self.is_open(meant, name)]
-        extras = next((name for name in shown if name not in named and name.startswith("additional_properties")), None)
+        extras = next((name for name in unknown if name.startswith("additional_properties")), None)
         if any(name != extras for name in unknown):
             raise UnknownError  # renamed, or merged from somewhere
         found: list[dict[str, Any]] = [{}]
@@ -194,11 +190,9 @@ class Readings:
         shown = True if shown is False else shown  # a field that was not sent is in the function's own form
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
-        is_optional = key in meant.get("properties", {}) and key not in meant.get("required", ())
-        if item is None and is_optional and (_is_json_text(shown) or not self.admits_meant(inner, None)):
-            return [_LEFT_OUT]
+        is_optional = key not in meant.get("required", ()) and all(key in _field(one, "properties") for one in (meant, sent))
         if item is None and is_optional and key in self.left_out:
-            return [_LEFT_OUT, None]
+            return [_LEFT_OUT, None] if self.admits_meant(inner, None) else [_LEFT_OUT]
         return self.read(inner, shown, item)
 
     def field(self, meant: Any, key: str) -> Any:
@@ -257,6 +251,10 @@ def _branches(node: Any) -> list[Any]:
     if isinstance(node.get("type"), list):
         return [{**node, "type": name} for name in node["type"]]
     return [node]
+
+
+def _kind(value: Any) -> str:
+    return {dict: "object", list: "array", str: "string", bool: "boolean"}.get(type(value), "")
 
 
 def _is_json_text(sent: Any) -> bool:

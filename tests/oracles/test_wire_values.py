@@ -75,18 +75,17 @@ class Shown:
         self.judge: Any
         if name:
             self.tool: Tool[..., Any] = tool(FUNCTIONS[name])
-            meant = self.tool.input_schema
-            self.judge = Draft202012Validator(meant)
+            self.judge = Draft202012Validator(self.tool.input_schema)
         else:
             self.tool = Tool.from_definition({"name": "f", "inputSchema": schema}, self.run)
-            meant = schema
             self.judge = judge_of(schema)
-        self.canonical = Draft202012Validator(self.tool.input_schema)
+        self.meant = self.tool.input_schema
+        self.canonical = Draft202012Validator(self.meant)
         self.bound: Bound = Registry([self.tool]).bind(provider, strict=strict)
         self.wire_name, self.sent = _entry(self.bound.export())
         self.admitted = Draft202012Validator(self.sent)
         left_out = {entry.path.rpartition(".")[2] for entry in self.bound.report() if "left out" in entry.note}
-        self.readings = Readings(meant, self.sent, left_out) if isinstance(self.judge, Draft202012Validator) else None
+        self.readings = Readings(self.meant, self.sent, left_out)
         self.losses = [entry for entry in self.bound.report() if entry.severity != "mapped_back"]
         self.ambiguous = "look alike" in str(self.bound.report())
         self.definitions = set(self.tool.input_schema.get("$defs", ()))
@@ -99,8 +98,7 @@ class Shown:
     def read(self, value: Any) -> list[Any] | None:
         """Every plain reading of a value; ``None`` where none is known."""
         try:
-            found = None if self.readings is None else self.readings.of(value)
-            return [one for one in found if self.is_taken(one)] if found else found
+            return [one for one in self.readings.of(value) if self.is_taken(one)]
         except (UnknownError, RecursionError):
             return None
 
@@ -228,13 +226,24 @@ def check_wire(found: Shown, value: Any) -> str | None:
     return None
 
 
+_UNKNOWN_FIELDS = "unknown fields, which are ignored"
+"""What is reported of nearly every open object: it excuses only values with a field that no schema names."""
+
+
+def _keys(value: Any) -> set[str]:
+    """Every name in a JSON value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set(value if isinstance(value, dict) else ()).union(*map(_keys, inner))
+
+
 def check_said(found: Shown, value: Any) -> str | None:
     """What is wrong with the wire form that valid arguments are written in: it must be admitted, and mean the same."""
     if not found.judge.is_valid(value) or not found.canonical.is_valid(value):
         return None
     [message] = found.bound.say([(found.tool.name, value)])
     said = _arguments(message)
-    is_lost = any(entry.severity == "lost" for entry in found.losses)
+    notes = {entry.note for entry in found.losses if entry.severity == "lost"}
+    is_lost = bool(notes - {_UNKNOWN_FIELDS}) or (_UNKNOWN_FIELDS in notes and not _keys(value) <= _keys(found.meant))
     if not found.admitted.is_valid(said) and not is_lost:
         return f"{json.dumps(value)} is written as {json.dumps(said)}, which what was sent does not admit"
     found.got.clear()
@@ -262,7 +271,7 @@ def _wrongly_taken(found: Shown, value: Any, readings: list[Any] | None, result:
     got = result.arguments if found.name else found.got[0]
     if not found.judge.is_valid(got) and not found.name:
         return f"{json.dumps(value)} ran as {json.dumps(got)}, which is invalid"
-    if result.coercions or readings is None:
+    if result.coercions or readings is None or found.ambiguous:
         return None
     if not found.name:
         if any(same(got, reading) for reading in readings) or (same(got, value) and _is_canonical(found, value)):
@@ -363,8 +372,8 @@ def drawn(random: Random) -> list[Case]:
 
 def said(random: Random, case: Case, found: Shown) -> list[Case]:
     """Two cases of valid arguments, to be written in the target's form."""
-    meant = found.tool.input_schema if found.name else case["schema"]
-    values = Values(random, meant, siblings=siblings_count(meant))
+    meant = found.meant if found.name else case["schema"]
+    values = Values(random, meant, siblings=siblings_count(meant), unknown=False)
     cases = []
     for _ in range(2):
         try:
