@@ -10,9 +10,11 @@ __all__ = [
     "Part",
     "Text",
     "as_text",
+    "by_media_type",
     "data_url",
     "encoded",
     "is_taken",
+    "kind_of",
     "named",
     "parts_of",
 ]
@@ -104,17 +106,42 @@ def named(part: Image | File) -> str:
     return f"[{what}{part.media_type}, {where}]"
 
 
+_OTHER_NAMES = {
+    "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/wave": "audio/wav",
+    "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
+}  # fmt: skip
+"""Media types under names that no provider lists, and under the name that providers list."""
+
+
+def by_media_type(part: Image | File) -> Image | File:
+    """Return the part as its media type says: an image as an ``Image``, anything else as a ``File``."""
+    media_type = part.media_type.partition(";")[0].strip().lower()
+    media_type = _OTHER_NAMES.get(media_type, media_type)
+    is_image = media_type.startswith("image/")
+    if media_type == part.media_type and is_image == isinstance(part, Image):
+        return part
+    if is_image:
+        return Image(part.data, media_type, part.url)
+    return File(part.data, media_type, part.name if isinstance(part, File) else "file", part.url)
+
+
+def kind_of(part: Image | File) -> str:
+    """Return what a part is, by its media type: ``"image"``, ``"audio"``, ``"video"``, or else ``"file"``."""
+    kind = part.media_type.partition("/")[0].lower()
+    return kind if kind in ("image", "audio", "video") else "file"
+
+
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
-    """Whether a provider takes a part of this type; of what stands elsewhere it is not known, and only the web is reached.
+    """Return whether a provider takes a part of this media type. Of the parts with a URL, it reaches only those on the web.
 
     Args:
         part: The part.
-        types: The media types of bytes that it takes, ``"text/*"`` for all texts; ``None``: any.
+        types: The media types that it takes, ``"text/*"`` for all texts; ``None``: any.
     """
-    if part.url:
-        return part.url.startswith(("http://", "https://"))
-    kind = part.media_type.lower()
-    return types is None or kind in types or (kind.startswith("text/") and "text/*" in types)
+    if part.url and not part.url.startswith(("http://", "https://")):
+        return False
+    media_type = part.media_type.lower()
+    return types is None or media_type in types or f"{media_type.partition('/')[0]}/*" in types
 
 
 def encoded(part: Image | File) -> str:

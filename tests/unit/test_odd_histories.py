@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolshape import Conversation, ExportError, File, HistoryError, Registry, ResponseError, UsageError, tool
+from toolshape import Conversation, ExportError, File, HistoryError, Image, Registry, ResponseError, UsageError, tool
 from toolshape.messages import ToolResultPart
 from toolshape.providers import get
 
@@ -273,7 +273,7 @@ def test_results_go_by_the_calls_that_they_answer():
     )
     parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", 4)]
+    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", "4")]
     twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
     sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
@@ -495,3 +495,248 @@ def test_pieces_of_one_text_are_one_text():
     made.user("One.")
     assert made.request("openai")["messages"][1]["content"] == "There you are."
     assert made.messages[1].text == "There you are."
+
+
+TEXTS = ("3.10", "1e5", "007", '"quoted"', "null", "true", "[1, 2]", '{"a": 1, "a": 2}', "9007199254740993.0")
+OTHERS = ("openai", "openai-responses", "anthropic", "gemini", "gemini-interactions", "bedrock", "mistral", "cohere")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_of_a_result_stays_a_text(text):
+    """Whoever stored it, and whoever reads it: "3.10" is a version, and no number."""
+    stored = {
+        "openai": [asks(call("abcdefgh1")), answer("abcdefgh1", text)],
+        "anthropic": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}]},
+        ],
+        "gemini": [
+            said("model", g_call("x")),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": text}}}),
+        ],
+        "ollama": [
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+            {"role": "tool", "tool_name": "f", "content": text},
+        ],
+    }
+    for provider, messages in stored.items():
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.read(messages, provider)
+        made.user("On.")
+        for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+            for other in OTHERS:
+                sent = str(living.request(other))
+                assert repr(text) in sent or repr(f" {text}") in sent, (provider, other, sent)
+
+
+SEARCH = {"title": "Prices", "source": "https://shop.test/p"}
+SAID = {
+    "openai": [
+        {"role": "assistant", "content": None, "refusal": "ANSWER"},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+        {"role": "assistant", "content": None, "audio": {"id": "audio_1", "transcript": "ANSWER"}},
+    ],
+    "openai-responses": [
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+    ],
+    "anthropic": [
+        {"role": "user", "content": [{"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "ANSWER"}]}]},
+        {"role": "user", "content": [{"type": "document", "source": {"type": "content", "content": "ANSWER"}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "ANSWER"}]}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "source": {"type": "url", "url": "https://shop.test/a.png"}},
+                {
+                    "type": "document",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+                    "context": "ANSWER",
+                },
+            ],
+        },
+    ],
+    "bedrock": [
+        {"role": "assistant", "content": [{"citationsContent": {"content": [{"text": "ANS"}, {"text": "WER"}]}}]},
+        {"role": "user", "content": [{"guardContent": {"text": {"text": "ANSWER", "qualifiers": ["query"]}}}]},
+        {"role": "user", "content": [{"searchResult": {**SEARCH, "content": [{"text": "ANSWER"}]}}]},
+        {"role": "user", "content": [{"document": {"format": "txt", "name": "n", "source": {"text": "ANSWER"}}}]},
+        {
+            "role": "user",
+            "content": [{"document": {"format": "txt", "name": "n", "source": {"content": [{"text": "ANSWER"}]}}}],
+        },
+        {
+            "role": "user",
+            "content": [{"document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "context": "ANSWER"}}],
+        },
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "message"), [(name, one) for name, all_ in SAID.items() for one in all_])
+def test_text_that_was_said_is_carried(provider, message):
+    """Under whatever key its provider has it; and it goes back there as it came."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read([message], provider)
+    made.user("On.")
+    for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+        for other in (*OTHERS, "ollama", "xai:grpc"):
+            if other != provider:
+                assert "ANSWER" in repr(living.request(other)), other
+        key = get(provider).histories.key
+        sent = living.request(provider)[key]
+        assert message in sent or repr(message["content"])[1:-1] in repr(sent)
+
+
+def test_what_is_said_in_a_result_is_carried():
+    """What a search found, and the context of a document, also inside a result."""
+    blocks = [
+        {"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "FOUND"}], "citations": {"enabled": True}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+            "context": "CONTEXT",
+        },
+    ]  # fmt: skip
+    history = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": blocks}]},
+    ]
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read(history, "anthropic")
+    for other in OTHERS:
+        sent = repr(made.request(other))
+        assert "FOUND" in sent, other
+        assert "CONTEXT" in sent, other
+        if other != "anthropic":
+            assert any("citations" in one.note for one in made.repairs), other
+
+
+BESIDE = {
+    "openai": {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "low"}},
+    "anthropic": {
+        "type": "image",
+        "source": {"type": "url", "url": "https://shop.test/a.png"},
+        "cache_control": {"type": "ephemeral"},
+    },
+    "bedrock": {
+        "document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "citations": {"enabled": True}},
+    },
+    "gemini": {"inlineData": {"mimeType": "video/mp4", "data": "QUJD"}, "videoMetadata": {"fps": 5}},
+}
+
+
+@pytest.mark.parametrize("provider", BESIDE)
+def test_what_stands_beside_a_medium_is_named(provider):
+    """Where it says something: not the detail that is chosen anyway, nor citations that are off."""
+    key = "parts" if provider == "gemini" else "content"
+    made = conversation([{"role": "user", key: [BESIDE[provider]]}], provider)
+    other = "anthropic" if provider != "anthropic" else "openai-responses"
+    made.request(other)
+    names = {"openai": "detail", "anthropic": "cache_control", "bedrock": "citations", "gemini": "videoMetadata"}
+    assert [one.rule for one in made.repairs if names[provider] in one.note] == ["foreign_part"]
+    usual = {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "auto"}}
+    made = conversation([{"role": "user", "content": [usual]}], "openai")
+    made.request("anthropic")
+    assert made.repairs == ()
+
+
+def test_a_medium_is_sent_as_its_media_type_says():
+    """A PDF that was given as an image, an image that was given as a file, and "image/jpg"."""
+    pdf = {"type": "image_url", "image_url": {"url": "data:application/pdf;base64,QUJD"}}
+    made = conversation([{"role": "user", "content": [pdf]}], "openai")
+    for other, expected in (
+        ("anthropic", "document"), ("bedrock", "document"), ("openai-responses", "input_file"), ("gemini", "inlineData"),
+    ):  # fmt: skip
+        [message] = next(
+            value for key, value in made.request(other).items() if key in ("messages", "input", "contents")
+        )
+        [block] = message.get("content", message.get("parts"))
+        assert expected in (block.get("type"), *block)
+        assert [one.rule for one in made.repairs] == ["media_kind"]
+    made = Conversation(TOOLS)
+    made.user(File(b"1", "image/png", "a.png"), Image(b"2", "image/jpg"), Image(b"3", "application/pdf"))
+    content = made.request("anthropic")["messages"][0]["content"]
+    assert [one["type"] for one in content] == ["image", "image", "document"]
+    assert [one["source"]["media_type"] for one in content] == ["image/png", "image/jpeg", "application/pdf"]
+
+
+def heard(media_type):
+    return [said("user", {"text": "Go."}, {"inlineData": {"mimeType": media_type, "data": "QUJD"}})]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other", "expected"),
+    [
+        ("audio/wav", "openai", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}),
+        ("audio/mp3", "groq", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}}),
+        ("video/mp4", "openrouter", {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,QUJD"}}),
+        ("video/mp4", "bedrock", {"video": {"format": "mp4", "source": {"bytes": b"ABC"}}}),
+        ("audio/mpeg", "bedrock", {"audio": {"format": "mp3", "source": {"bytes": b"ABC"}}}),
+        ("audio/wav", "gemini-interactions", {"type": "audio", "mime_type": "audio/wav", "data": "QUJD"}),
+    ],
+)
+def test_sounds_and_videos_go_where_they_have_a_place(media_type, other, expected):
+    """As the other provider writes them; and read again they are what they were."""
+    made = conversation(heard(media_type), "gemini")
+    key = get(other).histories.key
+    [message] = made.request(other)[key]
+    assert message["content"][1] == expected
+    assert made.repairs == ()
+    again = conversation([message], other)
+    [content] = again.request("gemini")["contents"]
+    assert content["parts"][1]["inlineData"]["data"] == "QUJD"
+    assert content["parts"][1]["inlineData"]["mimeType"] == media_type.replace("mp3", "mpeg")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other"),
+    [
+        ("audio/flac", "openai"), ("video/mp4", "openai"), ("audio/wav", "openai-responses"), ("video/mp4", "groq"),
+        ("audio/wav", "anthropic"), ("audio/wav", "moonshot"), ("video/mp4", "mistral"), ("audio/wav", "cohere"),
+        ("application/zip", "gemini"), ("application/zip", "bedrock"), ("image/tiff", "anthropic"),
+    ],
+)  # fmt: skip
+def test_a_medium_that_is_refused_is_named(media_type, other):
+    """In the text, and in the repairs; no other part is made of it."""
+    given = Image(b"ABC", media_type) if media_type.startswith("image") else File(b"ABC", media_type, "song")
+    made = Conversation(TOOLS)
+    made.user("Go.", given)
+    sent = repr(made.request(other))
+    assert f"{media_type}, 3 bytes]" in sent
+    assert [one.rule for one in made.repairs] == ["media_as_text"]
+
+
+def test_parts_of_chat_completions_in_items_of_responses():
+    """Images and files too, as frameworks store them; and they go back as they came."""
+    item = {
+        "role": "user",
+        "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "https://shop.test/a.png"}}],
+    }  # fmt: skip
+    made = conversation([item], "openai-responses")
+    sent = made.request("anthropic")["messages"][0]["content"]
+    assert sent[1]["source"] == {"type": "url", "url": "https://shop.test/a.png"}
+    assert made.request("openai-responses")["input"] == [item]
+
+
+def test_a_sound_that_a_tool_gives():
+    """It goes to OpenAI in a message of the user's as a sound, and a video by its name."""
+
+    @tool
+    def play() -> list[File]:
+        """Play."""
+        return [File(b"ABC", "audio/x-wav", "a.wav"), File(b"D", "video/mp4", "b.mp4")]
+
+    results = Registry([play]).bind("openai").dispatch(asks(call("a", "play", "{}")))
+    assert results.messages[1]["content"][1:] == [
+        {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+        {"type": "text", "text": "[b.mp4, video/mp4, 1 bytes]"},
+    ]
+    assert [one.keyword for one in results.losses] == ["file"]

@@ -9,6 +9,7 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    found_text,
     result_part,
     result_pieces,
     text_of,
@@ -23,7 +24,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, encoded, is_taken, named
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, kind_of, named
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece", "system_texts"]
@@ -60,10 +61,25 @@ def _block(block: Any, path: str) -> MessagePart:
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
     if kind == "tool_result":
         return _result(block, path)
+    if said := _said(block, kind):
+        return TextPart(text=said, raw=block, path=path)
     media = _media(block)
     return (
         ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
     )
+
+
+def _said(block: JsonObject, kind: str) -> str:
+    """Return the text of what a search found, or of a document that was given as blocks."""
+    if kind == "search_result":
+        return found_text(block)
+    source = block.get("source")
+    if kind != "document" or not isinstance(source, dict) or source.get("type") != "content":
+        return ""
+    content = source.get("content")
+    if isinstance(content, list):
+        content = as_text(result_pieces(_block(one, "") for one in content))
+    return found_text({"title": block.get("title"), "context": block.get("context"), "content": content})
 
 
 def _media(block: JsonObject) -> Image | File | None:
@@ -132,7 +148,8 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a block."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    if not is_taken(part, _MEDIA_TYPES):
+    part = by_media_type(part)
+    if kind_of(part) not in ("image", "file") or not is_taken(part, _MEDIA_TYPES):
         return {"type": "text", "text": named(part)}
     source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
     if part.url:

@@ -177,7 +177,11 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
+    # "Unsupported MIME type" of an office document: googleapis/python-genai#829, 2025-05.
+    media_types=frozenset({"image/*", "audio/*", "video/*", "text/*", "application/pdf"}),
     opaque_keys=frozenset(_SIGNATURES),
     write_unsigned=_write_unsigned,
     rules=(

@@ -23,7 +23,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of
 from toolshape.schema.values import write_json
 from toolshape.wire.histories import Encode, Histories, history_rules
 
@@ -55,7 +55,14 @@ def read(item: JsonObject, path: str) -> Message:
     return Message(role=role, parts=(part,), raw=item, path=path)
 
 
-_CONTENTS = ("text", "image", "document", "audio", "video")
+_CONTENTS = {
+    "text": "text/plain",
+    "image": "image/png",
+    "document": "application/pdf",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+}
+"""The kinds of contents, each with its media type where none is given."""
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -64,9 +71,9 @@ def _piece(piece: Any, path: str) -> MessagePart:
     kind = str(piece.get("type", ""))
     if kind == "text":
         return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
-    media_type = str(piece.get("mime_type") or ("image/png" if kind == "image" else "application/pdf"))
+    media_type = str(piece.get("mime_type") or _CONTENTS.get(kind))
     url = str(piece.get("uri") or "")
-    if kind in ("image", "document") and (url or piece.get("data")):
+    if kind in _CONTENTS and (url or piece.get("data")):
         try:
             data = b"" if url else bytes_of(piece["data"])
         except ValueError:
@@ -124,9 +131,10 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    kind = "image" if isinstance(part, Image) else "document"
+    part = by_media_type(part)
+    kind = kind_of(part)
     where = {"uri": part.url} if part.url else {"data": encoded(part)}
-    return {"type": kind, "mime_type": part.media_type, **where}
+    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **where}
 
 
 def read_system(request: JsonObject) -> list[Message]:
@@ -145,7 +153,9 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     is_items=True,
-    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
     opaque_keys=frozenset({"signature"}),
     continued_by=frozenset({"previous_interaction_id"}),
     rules=(

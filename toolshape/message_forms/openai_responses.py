@@ -5,6 +5,7 @@ from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
 from toolshape.message_forms.anthropic import system_texts
+from toolshape.message_forms import openai
 from toolshape.message_forms.content import (
     arguments_text,
     bytes_of,
@@ -26,7 +27,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, data_url
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
@@ -71,11 +72,15 @@ def _piece(piece: Any, path: str) -> MessagePart:
     kind = str(piece.get("type", ""))
     if kind in ("input_text", "output_text", "text"):
         return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
+    if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
+        return TextPart(text=piece["refusal"], raw=piece, path=path)
     media: Image | File | None = None
     if kind == "input_image" and isinstance(piece.get("image_url"), str):
         media = media_of(piece["image_url"])
     elif kind == "input_file":
         media = _file(piece)
+    elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
+        media = openai.media_in(piece)
     return (
         ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
     )
@@ -148,6 +153,9 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file in an item."""
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
+    part = by_media_type(part)
+    if kind_of(part) in ("audio", "video"):
+        return {"type": "input_text", "text": named(part)}
     if isinstance(part, Image):
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     if part.data:
@@ -173,6 +181,8 @@ HISTORIES = Histories(
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    # openai 3.54.0 ResponseInputContentParam: there is no sound. Of files, all kinds of documents since 2026-02-24.
+    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}),
     opaque_keys=frozenset({"encrypted_content"}),
     item_ids={"function_call": "fc", "reasoning": "rs"},
     continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),

@@ -341,7 +341,7 @@ GEMINI = Provider(
         "ERROR": "error",
     },
     fold=fold,
-    carries=frozenset({"image", "file"}),
+    carries=frozenset({"image", "file", "audio", "video"}),
     say=say,
     encode=encode,
     histories=messages.HISTORIES,

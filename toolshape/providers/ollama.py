@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.message_forms import ollama as messages
-from toolshape.parts import Image, encoded
+from toolshape.parts import Image, Text, by_media_type, encoded
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -160,7 +160,8 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 
 def _message(result: Result) -> WireMessage:
     message: WireMessage = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
-    if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
+    media = [by_media_type(one) for one in result.parts if not isinstance(one, Text)]
+    if images := [encoded(one) for one in media if isinstance(one, Image) and one.data]:
         message["images"] = images
     has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's
     return {**message, "tool_call_id": result.call.id} if has_own else message

@@ -9,7 +9,8 @@ from typing import Any
 from toolshape.calls import EARLY, Finish, JsonObject, Spec, WireCall, WireMessage, new_record
 from toolshape.errors import ResponseError
 from toolshape.message_forms import openai as messages
-from toolshape.parts import Image, Text, data_url
+from toolshape.messages import MediaPart
+from toolshape.parts import Image, Text, by_media_type, is_taken, kind_of, named
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -293,13 +294,14 @@ def _shown(result: Result) -> list[JsonObject]:
     said: list[JsonObject] = [
         {"type": "text", "text": f"From the result of {result.call.wire_name} ({result.call.id}):"}
     ]
-    for one in parts:
-        if isinstance(one, Image):
-            said.append({"type": "image_url", "image_url": {"url": data_url(one)}})
-        elif one.data:
-            said.append({"type": "file", "file": {"filename": one.name, "file_data": data_url(one)}})
-        else:
+    types = messages.HISTORIES.media_types
+    for one in map(by_media_type, parts):
+        if not isinstance(one, Image) and not one.data:
             said.append({"type": "text", "text": one.url})
+        elif kind_of(one) in ("audio", "video") and not is_taken(one, types):
+            said.append({"type": "text", "text": named(one)})
+        else:
+            said.append(messages.media_piece(MediaPart(media=one)))
     return said
 
 
@@ -380,7 +382,7 @@ OPENAI = Provider(
     request=request,
     recognises=recognises,
     read=read,
-    carries=frozenset({"image", "file"}),
+    carries=frozenset({"image", "file", "audio"}),
     finishes=FINISHES,
     fold=fold,
     say=say,

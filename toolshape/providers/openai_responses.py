@@ -188,6 +188,7 @@ OPENAI_RESPONSES = replace(
         "cancelled": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     gather=gathered,

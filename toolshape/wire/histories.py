@@ -26,8 +26,8 @@ HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
     "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
     "foreign_reasoning", "invalid_arguments", "item_id", "last_is_assistant", "late_result", "malformed_arguments",
-    "media_as_text", "media_in_result", "missing_reasoning", "missing_signature", "no_messages", "open_turn", "orphan_result",
-    "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
+    "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature", "no_messages", "open_turn",
+    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
     "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "unanswered_call",
     "unknown_tool", "user_after_result",
 ]  # fmt: skip
@@ -35,8 +35,8 @@ HistoryRuleName: TypeAlias = Literal[
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
-        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "other_tools", "system_moved",
-        "unknown_tool",
+        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "media_kind", "other_tools",
+        "system_moved", "unknown_tool",
     }
 )  # fmt: skip
 """What is changed on the way from one provider to another: without that nothing could be sent, and no switch is off."""
@@ -91,8 +91,9 @@ class Histories:
         is_system_first: Whether those after the first other message stand among the messages all the same.
         joins: Whether calls and results of one turn stand in one message each.
         is_items: Whether each part is a wire message of its own.
-        input_kinds: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
-        media_types: The types of images and files that are taken as bytes; ``"text/*"`` for all texts, ``None``: any.
+        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and each
+            with ``_url`` behind it where it may stand elsewhere.
+        media_types: The media types that are taken; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
         opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
         write_unsigned: A call as it is taken where no signature of the model is known.
