@@ -110,7 +110,7 @@ class Writer:
         if kind < 0.12:
             return {"texts": [self.random.choice(RESULTS)], "is_error": True}
         if kind < 0.22:
-            return {"texts": [self.text()], "image": PNG + self.data()}
+            return {"texts": [self.text()], "image": PNG + self.data(), "is_error": self.chance(0.2)}
         if kind < 0.3:
             return {"texts": [self.text(), self.random.choice(RESULTS)]}
         if kind < 0.36:
@@ -383,8 +383,9 @@ class Responses(Writer):
         for call, result in answered:
             output: Json = _as_text(result)
             if result.get("is_error"):
-                output = f"Error [tool_error]: {output}"
-            elif "image" in result or len(result.get("texts", ())) > 1:
+                result = {**result, "texts": [f"Error [tool_error]: {output}"]}
+                output = result["texts"][0]
+            if "image" in result or len(result.get("texts", ())) > 1:
                 output = [{"type": "input_text", "text": one} for one in result["texts"]]
                 if "image" in result:
                     url = f"data:image/png;base64,{_b64(result['image'])}"

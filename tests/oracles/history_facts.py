@@ -292,13 +292,13 @@ def _bedrock_block(block: dict[str, Json], path: str, role: str) -> Iterator[Fac
 
 def _bedrock_media(kind: str, given: dict[str, Json], path: str, role: str) -> Fact | None:
     source = given.get("source", {})
-    if kind not in ("image", "document") or not source.keys() & {"bytes", "text"}:
+    if kind not in ("image", "document", "audio") or not source.keys() & {"bytes", "text"}:
         return None
     if "text" in source:
         value = {"type": "text/plain", "data": source["text"].encode()}
     else:
-        value = {"type": _FORMS[given["format"]], "data": _in_data(source["bytes"])}
-    place = "image" if kind == "image" else "file"
+        value = {"type": _FORMS.get(given["format"]) or f"{kind}/{given['format']}", "data": _in_data(source["bytes"])}
+    place = "file" if kind == "document" else kind
     return _media(place, value, path, role, **_beside(given, "format", "source", "name"))
 
 
