@@ -299,6 +299,11 @@ ROWS = [
     ("cohere", "open_turn", None, [GO, asks(call()), answer()], [GO, asks(call())]),
     ("cohere", "orphan_result", None, [GO, asks(call()), answer()], [GO, answer()]),
     ("cohere", "duplicate_result", None, [GO, asks(call()), answer()], [GO, asks(call()), answer(), answer()]),
+    (
+        "mistral", "call_placement", None,
+        [GO, asks(call(NINE)), answer(NINE)], [asks(call(NINE)), answer(NINE)],
+    ),
+    ("cohere", "call_id", None, [GO, asks(call()), answer()], [GO, asks(call("")), answer("")]),
     ("cohere", "late_result", None, [GO, asks(call()), answer()], [GO, asks(call()), OK, answer()]),
     (
         "ollama", "unanswered_call", "gpt-oss:120b-cloud",

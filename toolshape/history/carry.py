@@ -5,7 +5,7 @@ author can read does not go along: reasoning, signatures, calls that the provide
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -182,13 +182,19 @@ def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
     return found
 
 
-def joined(messages: Sequence[Message]) -> list[Message]:
-    """Put what was written for a provider that sends each part, or each result, by itself into one message a turn."""
-    return merged_neighbours(messages, _in_one_turn)
+def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
+    """Put what was written for a provider that sends each part, or each result, by itself into one message a turn.
+
+    Args:
+        messages: The messages.
+        apart: The ``id()`` of those that begin a turn, as what the user said before them has been left out.
+    """
+    return merged_neighbours(messages, lambda last, message: _in_one_turn(last, message, apart))
 
 
-def _in_one_turn(last: Message, message: Message) -> Message | None:
-    is_made = last.raw is None and message.raw is None
+def _in_one_turn(last: Message, message: Message, apart: Collection[int]) -> Message | None:
+    is_made = last.raw is None and message.raw is None and id(message) not in apart
     if not is_made or last.role != message.role or message.role not in ("assistant", "tool"):
         return None
-    return replace(last, parts=(*last.parts, *message.parts), finish=message.finish)
+    parts = (replace(part, path=part_path(message, part)) for part in message.parts)  # repairs name where they stood
+    return replace(last, parts=(*last.parts, *parts), finish=message.finish)

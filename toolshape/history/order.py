@@ -13,6 +13,7 @@ from toolshape.messages import (
     Role,
     TextPart,
     ToolCallPart,
+    ToolResultPart,
     calls_in,
     results_in,
     with_parts,
@@ -44,6 +45,8 @@ def in_order(
     """
     found: list[Message] = []
     rules = log.rules
+    if not rules.histories.joins:
+        messages = [one for message in messages for one in _results_apart(message)]
     for at, message in enumerate(messages):
         last = found[-1] if found else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
@@ -68,6 +71,15 @@ def in_order(
             "last_is_assistant", last.path, "the last message is the assistant's", "append a message of the user"
         )
     return found
+
+
+def _results_apart(message: Message) -> list[Message]:
+    """Results in a message of their own, where what the user says follows in another one."""
+    results = results_in(message)
+    if message.raw is not None or not results or len(results) == len(message.parts):
+        return [message]
+    others = tuple(part for part in message.parts if not isinstance(part, ToolResultPart))
+    return [replace(message, role="tool", parts=tuple(results)), replace(message, role="user", parts=others)]
 
 
 def _goes_on_itself(message: Message, log: Log) -> bool:
@@ -133,9 +145,17 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
         return messages
     turn = max((at for at, one in enumerate(messages) if begins_turn(one)), default=-1) if is_end else len(messages)
     return [
-        missing_signature(one, log) if one.role == "assistant" and (at > turn or one.raw is None) else one
+        missing_signature(one, log)
+        if one.role == "assistant" and (at > turn or one.raw is None) and not _goes_on_with_calls(messages, at)
+        else one
         for at, one in enumerate(messages)
     ]
+
+
+def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
+    """Whether a message that came goes on with the calls of the one before: only the first call of a turn is signed."""
+    last = messages[at - 1] if at else None
+    return last is not None and last.role == "assistant" and messages[at].raw is not None and bool(calls_in(last))
 
 
 def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:

@@ -28,19 +28,23 @@ class LateResultError(Exception):
 class Pairs:
     """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
 
-    ``calls`` are the calls of the messages at hand that results answer, by the ``id()`` of the result.
+    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the messages
+    at hand that results answer, by the ``id()`` of the result.
     """
 
-    __slots__ = ("answered", "calls", "filled_in")
+    __slots__ = ("answered", "calls", "filled_in", "left")
 
-    def __init__(self, answered: set[str] | None = None, filled_in: set[str] | None = None) -> None:
-        self.answered = set[str]() if answered is None else answered
-        self.filled_in = set[str]() if filled_in is None else filled_in
+    def __init__(self) -> None:
+        self.answered: set[str] = set()
+        self.filled_in: set[str] = set()
+        self.left: set[str] = set()
         self.calls: dict[int, ToolCallPart] = {}
 
     def copy(self) -> "Pairs":
         """The same, to be changed on its own."""
-        return Pairs(set(self.answered), set(self.filled_in))
+        made = Pairs()
+        made.answered, made.filled_in, made.left = set(self.answered), set(self.filled_in), set(self.left)
+        return made
 
 
 class _Call:
@@ -63,9 +67,9 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
         is_end: Whether nothing follows: calls of the last turn may still be answered.
 
     Raises:
-        LateResultError: A result answers a call that ``pairs`` says was answered for it.
+        LateResultError: A result answers a call that ``pairs`` says was answered for it, or left without a result.
     """
-    calls, dropped, last_content, last_other = _looked_through(messages, log, pairs)
+    calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
     inserted: dict[int, list[ToolResultPart]] = {}
     moved: set[int] = set()
     renewed: dict[int, ToolResultPart] = {}
@@ -82,7 +86,7 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
                 inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
             continue
-        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_content)
+        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
         _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
     messages = [_with_answers(message, renewed) for message in messages]
     if dropped or inserted:
@@ -107,29 +111,40 @@ def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Messa
 
 
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
-    """The calls with their answers, the results to drop, and the last messages with content, of anyone and of others."""
+    """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
+
+    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that streams
+    may store each chunk by itself, and answer the calls of all of them at once.
+    """
     calls: list[_Call] = []
     by_id: dict[str, list[_Call]] = {}
     dropped: set[int] = set()
-    last_content = last_other = -1
-    minds_place = "late_result" in log.rules
+    turn = last_content = last_other = -1
+    minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for at, message in enumerate(messages):
-        for part in message.parts:
+        for part in message.parts or (None,):  # an empty message stands between a call and its result, too
             if isinstance(part, ToolResultPart):
                 call = _answered_by(part, by_id)
                 if call is None:
                     _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
                     continue
                 call.answer = part
-                call.is_late = minds_place and last_content != call.at
+                call.is_late = minds_place and turn > call.at
                 continue
+            if last_content != at and not (is_one_turn and _goes_on(messages, at, last_content)):
+                turn = at
             last_content = at
             if message.role != "assistant":
                 last_other = at
             if isinstance(part, ToolCallPart):
                 calls.append(_Call(at, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
-    return calls, dropped, last_content, last_other
+    return calls, dropped, turn, last_other
+
+
+def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
+    """Whether a message of the assistant directly follows another one."""
+    return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
 def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Call]]) -> _Call | None:
@@ -142,7 +157,7 @@ def _unasked(
     part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
 ) -> None:
     """A result that answers no call that waits."""
-    if part.id in pairs.filled_in:
+    if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
     is_known = is_known or part.id in pairs.answered
     rule: Any = "duplicate_result" if is_known else "orphan_result"
@@ -161,7 +176,9 @@ def _unanswered(
             hint = "dispatch() runs the calls that wait"
             log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
         return
-    if "unanswered_call" in log.rules:
+    if "unanswered_call" not in log.rules:
+        pairs.left.add(part.id)
+    else:
         log.repaired("unanswered_call", path, f"the call {part.id!r} has no result", "it is answered as not run")
         answer = ToolResultPart(
             id=part.id,
@@ -211,7 +228,9 @@ def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
             if "split_results" in log.rules or last.raw is None or message.raw is None:
                 found[-1] = _merged(last, message, order)
                 continue
-        order = {call.id: at for at, call in enumerate(calls_in(message))} or order
+        if calls := calls_in(message):
+            order = order if last is not None and last.role == "assistant" else {}
+            order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
         found.append(message)
     return found
 

@@ -10,6 +10,7 @@ from toolshape.message_forms.content import (
     content_list,
     encoded_results,
     found_text,
+    given_id,
     result_part,
     result_pieces,
     text_of,
@@ -48,7 +49,7 @@ def read(item: JsonObject, path: str) -> Message:
     return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
     if not isinstance(block, dict):
         return TextPart(text=str(block), path=path)
     kind = str(block.get("type", ""))
@@ -57,7 +58,7 @@ def _block(block: Any, path: str) -> MessagePart:
     if kind in ("thinking", "redacted_thinking"):
         return ReasoningPart(text=str(block.get("thinking", "")), raw=block, path=path)
     if kind == "tool_use":
-        call_id, name = str(block.get("id") or ""), str(block.get("name") or "")
+        call_id, name = given_id(block.get("id")), str(block.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
     if kind == "tool_result":
         return _result(block, path)

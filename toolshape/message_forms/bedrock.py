@@ -13,6 +13,7 @@ from toolshape.message_forms.content import (
     content_list,
     encoded_results,
     found_text,
+    given_id,
     result_part,
     result_pieces,
 )
@@ -50,7 +51,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     if isinstance(block.get("text"), str):
         return TextPart(text=block["text"], raw=block, path=path)
     if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
-        call_id, name = str(use.get("toolUseId") or ""), str(use.get("name") or "")
+        call_id, name = given_id(use.get("toolUseId")), str(use.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=use.get("input"), raw=block, path=path)
     if isinstance(result := block.get("toolResult"), dict):
         return _result(result, block, path)

@@ -23,6 +23,8 @@ __all__ = [
     "context_of",
     "encoded_results",
     "found_text",
+    "given_id",
+    "has_place_for_id",
     "is_nothing",
     "joined_text",
     "keys_beside",
@@ -35,6 +37,7 @@ __all__ = [
     "sound_of",
     "text_of",
     "with_call_id",
+    "with_first_id",
 ]
 
 _READ_KEYS = frozenset(
@@ -245,7 +248,14 @@ def arguments_object(call: ToolCallPart) -> JsonObject:
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
     """A result as it was read."""
-    return ToolResultPart(id=call_id if isinstance(call_id, str) else "", wire_name=str(name or ""), text=text, **more)
+    return ToolResultPart(id=given_id(call_id), wire_name=str(name or ""), text=text, **more)
+
+
+def given_id(given: Any) -> str:
+    """The id of a call or a result as a text; empty where there is none."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    return given if isinstance(given, str) else ""
 
 
 def result_of(part: ToolResultPart, raw_call: Any) -> Result:
@@ -274,6 +284,31 @@ def encoded_results(results: Sequence[ToolResultPart], write_call: Any, encode: 
         write_call(call) if one.call_raw is None else one.call_raw for one, call in zip(results, calls, strict=True)
     ]
     return list(encode([result_of(one, raw) for one, raw in zip(results, raws, strict=True)]))
+
+
+def has_place_for_id(raw: Any) -> bool:
+    """Whether a call or a result is of a form with an id: the ``function_call`` of 2023 is linked by its name."""
+    return not isinstance(raw, dict) or not (raw.get("role") == "function" or raw.keys() <= {"name", "arguments"})
+
+
+_OF_TYPE = {"tool_use": "id", "tool_result": "tool_use_id"}
+
+
+def with_first_id(raw: Any, new: str) -> Any:
+    """What a provider sent of a call or a result that came without an id, with one; ``None`` for a form without one."""
+    if not isinstance(raw, dict):
+        return None
+    for key in ("toolUse", "toolResult"):
+        if isinstance(raw.get(key), dict):
+            return {**raw, key: {**raw[key], "toolUseId": new}}
+    kind = str(raw.get("type"))
+    if kind in _OF_TYPE:
+        return {**raw, _OF_TYPE[kind]: new}
+    if kind.endswith(("_call", "_call_output")):
+        return {**raw, "call_id": new}
+    if raw.get("role") == "tool":
+        return {**raw, "tool_call_id": new}
+    return {**raw, "id": new} if "function" in raw or "custom" in raw else None
 
 
 def with_call_id(raw: Any, old: str, new: str | None) -> Any:

@@ -11,6 +11,7 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    given_id,
     result_part,
 )
 from toolshape.messages import (
@@ -57,7 +58,7 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each 
         return TextPart(text=str(part), raw=part, path=path)
     call = _either(part, "functionCall", "function_call")
     if isinstance(call, dict):
-        call_id, name = str(call.get("id") or ""), str(call.get("name") or "")
+        call_id, name = given_id(call.get("id")), str(call.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=call.get("args"), raw=part, path=path)
     response = _either(part, "functionResponse", "function_response")
     if isinstance(response, dict):

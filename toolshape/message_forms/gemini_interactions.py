@@ -9,6 +9,7 @@ from toolshape.message_forms.content import (
     arguments_object,
     bytes_of,
     encoded_results,
+    given_id,
     joined_text,
     result_part,
     result_pieces,
@@ -40,7 +41,7 @@ def read(item: JsonObject, path: str) -> Message:
         parts = tuple(_piece(one, f"content[{at}]") for at, one in enumerate(pieces))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
-        call_id, name = str(item.get("id") or ""), str(item.get("name") or "")
+        call_id, name = given_id(item.get("id")), str(item.get("name") or "")
         part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get("arguments"), raw=item)
     elif kind == "function_result":
         role, part = "tool", _result(item)

@@ -12,6 +12,7 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    given_id,
     is_nothing,
     joined_text,
     marked_error,
@@ -143,7 +144,7 @@ _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video
 """The parts that hold a URL, with the media types that it has where it says none; sounds and videos are vendors'."""
 
 
-def _media(kind: Any, piece: JsonObject) -> Image | File | None:
+def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one for each kind
     if kind in _URLS:
         given, (family, media_type) = piece.get(kind), _URLS[kind]
         return media_of(str(given["url"] if isinstance(given, dict) else given), kind=family, media_type=media_type)
@@ -170,11 +171,18 @@ def call_part(call: JsonObject, path: str) -> ToolCallPart:
     """A call of a message."""
     function = call.get("function") or call.get("custom") or {}
     arguments = function.get("arguments", function.get("input"))
-    call_id = call.get("id")
-    call_id = "" if call_id is None or call_id == "null" else str(call_id)
     return ToolCallPart(
-        id=call_id, wire_name=str(function.get("name") or ""), arguments_raw=arguments, raw=call, path=path
+        id=_own_id(call.get("id")),
+        wire_name=str(function.get("name") or ""),
+        arguments_raw=arguments,
+        raw=call,
+        path=path,
     )
+
+
+def _own_id(given: Any) -> str:
+    """The id of a call or result; Mistral's SDK writes a missing one as the text "null"."""
+    return "" if given == "null" else given_id(given)
 
 
 def _result(item: JsonObject) -> ToolResultPart:
@@ -187,7 +195,7 @@ def _result(item: JsonObject) -> ToolResultPart:
             media = list(result_pieces(pieces))
     text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
-    return result_part(item.get("tool_call_id"), name, text, code=code, parts=tuple(media), raw=item, path="")
+    return result_part(_own_id(item.get("tool_call_id")), name, text, code=code, parts=tuple(media), raw=item, path="")
 
 
 def _result_text(content: Any) -> str:
@@ -320,7 +328,8 @@ HISTORIES = Histories(
         *_NAMES,
     ),
 )
-VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_NAMES))
+_HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
+VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
 """What all vendors refuse. Limits of ids and images in results are OpenAI's: others have taken both in 2026."""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
-from toolshape.message_forms.anthropic import system_texts
 from toolshape.message_forms import openai
+from toolshape.message_forms.anthropic import system_texts
 from toolshape.message_forms.content import (
     arguments_text,
     bytes_of,
     encoded_results,
+    given_id,
     joined_text,
     marked_error,
     media_of,
@@ -45,7 +46,7 @@ def read(item: JsonObject, path: str) -> Message:
         return _message(item, path)
     role: Any = "assistant"
     if kind in _ARGUMENTS:
-        call_id, name = str(item.get("call_id") or ""), str(item.get("name") or "")
+        call_id, name = given_id(item.get("call_id")), str(item.get("name") or "")
         part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get(_ARGUMENTS[kind]), raw=item)
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
