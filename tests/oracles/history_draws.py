@@ -102,7 +102,9 @@ class Writer:
                 made["arguments"] = {"n": self.number}  # which no tool takes
             if all(one["id"] != made["id"] for one in found):
                 found.append(made)
-        self.used += [one["id"] for one in found]
+        if len(found) == 1 and self.chance(0.04):
+            found[0]["id"] = ""
+        self.used += [one["id"] for one in found if one["id"]]
         return found
 
     def result(self) -> dict[str, Json]:
@@ -177,6 +179,9 @@ def _as_text(result: dict[str, Json]) -> str:
 class Chat(Writer):
     """Messages of ``openai.types.chat``."""
 
+    legacy = 0.05
+    custom = 0.05
+
     def own_id(self, letters: str) -> str:
         return f"call_{letters}"
 
@@ -230,7 +235,11 @@ class Chat(Writer):
             message["content"] = [self.text_part(), self.text_part()]
         elif kind < 0.6:
             message["content"] = ""
-        if calls:
+        if len(calls) == 1 and self.chance(self.legacy):
+            calls[0] |= {"id": "", "is_legacy": True}
+            arguments = json.dumps(calls[0]["arguments"])
+            message["function_call"] = {"name": calls[0]["name"], "arguments": arguments}
+        elif calls:
             message["tool_calls"] = [self.call(call) for call in calls]
         self.odd_assistant(message)
         self.messages.append(message)
@@ -242,7 +251,11 @@ class Chat(Writer):
             message["annotations"] = []
 
     def call(self, call: dict[str, Json]) -> Json:
+        if self.chance(self.custom):
+            return {"id": call["id"], "type": "custom", "custom": {"name": call["name"], "input": self.text()}}
         arguments = json.dumps(call["arguments"], ensure_ascii=self.chance(0.5))
+        if self.chance(0.03):
+            arguments = arguments[:-2]  # it was cut off
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
     def results(self, answered: list[tuple[dict[str, Json], dict[str, Json]]]) -> None:
@@ -253,11 +266,17 @@ class Chat(Writer):
                 content = [{"type": "text", "text": one} for one in result["texts"]]
             if result.get("is_error"):
                 content = f"Error [tool_error]: {text}"
-            self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+            if call.get("is_legacy"):
+                self.messages.append({"role": "function", "name": call["name"], "content": text})
+            else:
+                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
 
 
 class Mistral(Chat):
     """Messages of ``mistralai.client.models``."""
+
+    legacy = 0.0
+    custom = 0.0
 
     def own_id(self, letters: str) -> str:
         return letters
@@ -362,6 +381,14 @@ class Responses(Writer):
         for at, call in enumerate(calls):
             item = {"id": f"fc_{self.number}{at}"} if self.chance(0.6) else {}
             arguments = json.dumps(call["arguments"])
+            call["is_custom"] = self.chance(0.05)
+            if call["is_custom"]:
+                self.messages.append(
+                    {"type": "custom_tool_call", "call_id": call["id"], "name": call["name"], "input": self.text()}
+                )
+                continue
+            if self.chance(0.03):
+                arguments = arguments[:-2]  # it was cut off
             self.messages.append(
                 {"type": "function_call", **item, "call_id": call["id"], "name": call["name"], "arguments": arguments}
             )
@@ -390,7 +417,8 @@ class Responses(Writer):
                 if "image" in result:
                     url = f"data:image/png;base64,{_b64(result['image'])}"
                     output.append({"type": "input_image", "image_url": url, "detail": "auto"})
-            self.messages.append({"type": "function_call_output", "call_id": call["id"], "output": output})
+            kind = "custom_tool_call_output" if call.get("is_custom") else "function_call_output"
+            self.messages.append({"type": kind, "call_id": call["id"], "output": output})
 
 
 class Anthropic(Writer):

@@ -36,7 +36,7 @@ class Fact:
 
 KEYS = {
     "openai": "messages", "openai-responses": "input", "anthropic": "messages", "gemini": "contents", "bedrock": "messages",
-    "mistral": "messages",
+    "mistral": "messages", "vertex": "contents", "cohere": "messages", "ollama": "messages",
 }  # fmt: skip
 
 
@@ -95,6 +95,8 @@ def _chat(message: dict[str, Json]) -> Iterator[Fact]:
     for key in ("audio", "annotations", "name"):
         if message.get(key):
             yield Fact("own", key, role, message[key])
+    if legacy := message.get("function_call"):
+        yield Fact("call", "function_call", role, _parsed(legacy["arguments"]), legacy["name"])
     for at, call in enumerate(message.get("tool_calls") or ()):
         function = call.get("function") or {}
         if not function:
@@ -144,6 +146,21 @@ def _parsed(arguments: Json) -> Json:
         return json.loads(arguments or "{}")
     except ValueError:
         return arguments
+
+
+def _ollama(message: dict[str, Json]) -> Iterator[Fact]:
+    """``ollama.Message``: one text, images beside it, calls and results without ids in older versions."""
+    images = [
+        _media("image", {"type": "image/*", "data": _in_data(data)}, "images", message["role"])
+        for data in message.get("images") or ()
+    ]
+    if message["role"] == "tool":
+        text = Fact("text", "", "tool", message["content"])
+        name, call_id = message.get("tool_name", ""), message.get("tool_call_id", "")
+        yield Fact("result", "", "tool", name=name, call_id=call_id, pieces=[text, *images])
+        return
+    yield from _chat({key: message[key] for key in message if key not in ("images", "thinking")})
+    yield from images
 
 
 # OpenAI's Responses.
@@ -311,16 +328,22 @@ def _texts(given: Json) -> Iterable[str]:
 _SYSTEMS: dict[str, Callable[[dict[str, Json]], Iterable[str]]] = {
     "openai": lambda request: [],
     "mistral": lambda request: [],
+    "cohere": lambda request: [],
+    "ollama": lambda request: [],
     "openai-responses": lambda request: _texts(request.get("instructions")),
     "anthropic": lambda request: _texts(request.get("system")),
     "bedrock": lambda request: _texts(request.get("system")),
     "gemini": lambda request: _texts((request.get("config") or {}).get("systemInstruction", {}).get("parts")),
+    "vertex": lambda request: _texts((request.get("config") or {}).get("systemInstruction", {}).get("parts")),
 }
 _READERS: dict[str, Callable[[dict[str, Json]], Iterable[Fact]]] = {
     "openai": _chat,
     "mistral": _chat,
     "openai-responses": _item,
     "anthropic": _anthropic,
+    "cohere": _chat,
+    "ollama": _ollama,
     "gemini": _content,
+    "vertex": _content,
     "bedrock": _bedrock,
 }
