@@ -16,6 +16,7 @@ __all__ = [
     "is_taken",
     "kind_of",
     "named",
+    "named_by_url",
     "parts_of",
 ]
 
@@ -113,9 +114,32 @@ _OTHER_NAMES = {
 """Media types under names that no provider lists, and under the name that providers list."""
 
 
+_BY_ENDING = {
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
+    "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml", "pdf": "application/pdf", "txt": "text/plain",
+    "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "mp3": "audio/mpeg",
+    "wav": "audio/wav", "mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+}  # fmt: skip
+_UNSAID = frozenset({"image/png", "application/pdf"})
+"""The media types of a part whose author has named none."""
+
+
+def named_by_url(url: str) -> str:
+    """Return the name of the file that a URL ends with, or an empty text."""
+    return url.partition("?")[0].partition("#")[0].rpartition("/")[2]
+
+
 def by_media_type(part: Image | File) -> Image | File:
-    """Return the part as its media type says: an image as an ``Image``, anything else as a ``File``."""
+    """Return the part as its media type says: an image as an ``Image``, anything else as a ``File``.
+
+    Where only a URL is known, its ending tells the media type.
+    """
     media_type = part.media_type.partition(";")[0].strip().lower()
+    if part.url and media_type in _UNSAID:
+        media_type = _BY_ENDING.get(named_by_url(part.url).rpartition(".")[2].lower(), media_type)
     media_type = _OTHER_NAMES.get(media_type, media_type)
     is_image = media_type.startswith("image/")
     if media_type == part.media_type and is_image == isinstance(part, Image):

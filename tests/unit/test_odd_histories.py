@@ -740,3 +740,186 @@ def test_a_sound_that_a_tool_gives():
         {"type": "text", "text": "[b.mp4, video/mp4, 1 bytes]"},
     ]
     assert [one.keyword for one in results.losses] == ["file"]
+
+
+def test_a_turn_that_was_stored_in_chunks_is_one_turn():
+    """As google-genai's own chat stores a stream with parallel calls; Anthropic takes neighbours for one message too."""
+    answers = [{"functionResponse": {"name": "f", "response": {"output": city}}} for city in "ab"]
+    chunks = [said("user", {"text": "Go."}), said("model", g_call("a")), said("model", g_call("b"))]
+    bound = TOOLS.bind("gemini")
+    assert rules(bound, [*chunks, said("user", *answers)]) == []
+    assert rules(bound, [*chunks, said("user", {"text": "No."}), said("user", *answers)]) == ["late_result"] * 2
+    assert rules(bound, chunks) == ["open_turn"] * 2
+    signed = [chunks[0], said("model", {**g_call("a"), "thoughtSignature": "c2ln"}), chunks[2], said("user", *answers)]
+    assert rules(bound, signed, model="gemini-3-pro") == []
+    uses = [{"type": "tool_use", "id": name, "name": "f", "input": {"city": name}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": name} for name in "ba"]
+    history = [GO, *({"role": "assistant", "content": [one]} for one in uses), {"role": "user", "content": results}]
+    assert rules(TOOLS.bind("anthropic"), history) == []
+    apart = [GO, asks(call("a")), asks(call("b")), answer("a"), answer("b")]
+    assert "late_result" in rules(TOOLS.bind("openai"), apart)
+
+
+def test_an_empty_message_stands_between_a_call_and_its_result():
+    """It is a message, if of nothing: the result is moved before it."""
+    history = [GO, asks(call("abcdefgh1")), {"role": "user", "content": ""}, answer("abcdefgh1"), GO]
+    for name in ("openai", "mistral", "cohere", "groq"):
+        bound = TOOLS.bind(name)
+        assert "late_result" in rules(bound, history)
+        repaired = bound.repair_messages(history).messages
+        assert [one["role"] for one in repaired[1:3]] == ["assistant", "tool"]
+        assert rules(bound, repaired) == []
+
+
+NO_ID = ("", None, "null")
+
+
+@pytest.mark.parametrize("given", NO_ID)
+@pytest.mark.parametrize("name", ["openai", "groq", "mistral", "cohere", "anthropic", "bedrock", "openai-responses"])
+def test_calls_and_results_without_ids_are_given_some(name, given):
+    """Where the provider asks for them: in both, in order, once; the results are not lost."""
+    if given == "null" and name in ("anthropic", "bedrock", "openai-responses"):
+        given = ""
+    history = {
+        "anthropic": [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"]},
+        ],
+        "bedrock": [
+            said_b("Go."),
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": given, "name": "f", "input": {}}}] * 2},
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": given, "content": [{"text": one}]}} for one in "RS"],
+            },
+        ],
+        "openai-responses": [
+            GO,
+            *[{"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"}] * 2,
+            *[{"type": "function_call_output", "call_id": given, "output": one} for one in "RS"],
+        ],
+    }.get(name, [GO, asks(call(given), call(given)), answer(given, "R"), answer(given, "S")])
+    bound = TOOLS.bind(name)
+    assert set(rules(bound, history)) == {"call_id"}
+    repaired = bound.repair_messages(history).messages
+    assert rules(bound, repaired) == []
+    assert bound.repair_messages(repaired).messages == repaired
+    parts = [part for one in bound.read_messages(repaired) for part in one.parts]
+    calls, results = [one.id for one in parts if hasattr(one, "wire_name") and not hasattr(one, "code")], {}
+    results = {one.id: one.text for one in parts if isinstance(one, ToolResultPart)}
+    assert [results[one] for one in calls] == ["R", "S"]
+    assert len(set(calls)) == 2
+
+
+def said_b(text):
+    return {"role": "user", "content": [{"text": text}]}
+
+
+def test_half_of_the_ids_are_missing():
+    """A result without one answers the call that waits, and one with an id of its own the call that came without."""
+    bound = TOOLS.bind("openai")
+    for history in (
+        [GO, asks(call("a")), answer("", "R")],
+        [GO, asks(call("")), answer("made-up", "R")],
+        [GO, asks({"type": "function", "function": {"name": "f", "arguments": "{}"}}), {"role": "tool", "content": "R"}],
+    ):  # fmt: skip
+        assert rules(bound, history) == ["call_id"]
+        _, asked, answered = bound.repair_messages(history).messages
+        assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+        assert answered["content"] == "R"
+        assert rules(bound, [GO, asked, answered]) == []
+
+
+LATE = {
+    "openai": [GO, asks(call("a")), GO, answer("a", "R"), GO],
+    "gemini": [
+        said("user", {"text": "Go."}), said("model", g_call("x")), said("user", {"text": "Wait."}),
+        said("user", {"functionResponse": {"name": "f", "response": {"output": "R"}}}), said("user", {"text": "On."}),
+    ],
+    "ollama": [
+        GO, {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"city": "x"}}}]},
+        GO, {"role": "tool", "tool_name": "f", "content": "R"}, GO,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", ["openai", "gemini", "anthropic", "bedrock", "mistral", "ollama", "huggingface"])
+@pytest.mark.parametrize("provider", LATE)
+def test_asked_after_each_message_it_is_what_is_asked_at_once(provider, other):
+    """A result that comes late changes what was made before it; and what was stored makes the same request."""
+    steps = Conversation(TOOLS)
+    for message in LATE[provider]:
+        steps.read([message], provider)
+        try:
+            sent = steps.request(other)
+        except HistoryError:
+            continue
+    whole = conversation(LATE[provider], provider)
+    assert sent == whole.request(other) == Conversation.from_json(steps.to_json(), TOOLS).request(other)
+    assert "R" in repr(sent).replace("On", "")
+    assert steps.messages == whole.messages
+
+
+def test_texts_of_two_turns_stay_two():
+    """Where nothing is left of what the user said between them."""
+    history = [
+        GO, {"role": "assistant", "content": "A"}, {"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]},
+        {"role": "assistant", "content": "B"}, GO,
+    ]  # fmt: skip
+    sent = conversation(history, "openai").request("mistral")["messages"]
+    assert [one["content"] for one in sent] == ["Go.", "A", "B", "Go."]
+
+
+def test_a_repair_names_the_message_that_it_is_of():
+    """Also where results that stood in messages of their own are sent in one."""
+    history = [GO, asks(call("a")), answer("a"), answer("stray"), GO]
+    made = conversation(history, "openai")
+    made.request("anthropic")
+    assert [(one.rule, one.path) for one in made.repairs] == [("orphan_result", "messages[3]")]
+
+
+def test_what_the_user_says_beside_a_result_follows_it():
+    """In a message of its own, which the provider's rules look at."""
+    blocks = [{"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "R"}, {"type": "text", "text": "And now?"}]
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": blocks}]
+    made = conversation(history, "anthropic")
+    sent = made.request("mistral")["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert rules(TOOLS.bind("mistral"), sent) == []
+    [answered, asked] = made.request("openai")["messages"][-2:]
+    assert (answered["role"], answered["tool_call_id"]) == ("tool", "abcdefgh1")
+    assert asked == {"role": "user", "content": "And now?"}
+
+
+def test_an_error_with_an_image_stays_an_error():
+    """Marked where there is no flag, and what only looks like the mark is moved."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
+    for text, is_error in (("It broke.", True), ("Error [tool_error]: said by a person", False), ("", True)):
+        content = [*([{"type": "text", "text": text}] if text else []), image]
+        history = [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "a", "content": content, "is_error": is_error}],
+            },
+        ]
+        for other in ("openai-responses", "gemini", "bedrock", "gemini-interactions"):
+            sent = conversation(history, "anthropic").request(other, model="m")[get(other).histories.key]
+            [result] = [
+                part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if isinstance(part, ToolResultPart)
+            ]  # fmt: skip
+            assert (result.code is not None) is is_error, other
+            assert [one.text for one in result.parts if hasattr(one, "text")] == ([text] if text else []) or not text
+
+
+def test_the_ending_of_a_url_tells_the_media_type():
+    """Where nobody says it: Gemini is told one in any case."""
+    for url, media_type in (
+        ("https://shop.test/a.jpg?size=1", "image/jpeg"), ("https://shop.test/a", "image/png"), ("https://shop.test/a.webp", "image/webp"),
+    ):  # fmt: skip
+        made = conversation([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}], "openai")
+        [content] = made.request("gemini")["contents"]
+        assert content["parts"][0]["fileData"] == {"fileUri": url, "mimeType": media_type}

@@ -25,7 +25,19 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, kind_of, named
+from toolshape.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    is_taken,
+    kind_of,
+    named,
+    named_by_url,
+)
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece", "system_texts"]
@@ -89,9 +101,11 @@ def _media(block: JsonObject) -> Image | File | None:
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
     media_type, name = str(source.get("media_type") or "image/png"), str(block.get("title") or "file")
-    is_image = block["type"] == "image"
-    if isinstance(source.get("url"), str):
-        return Image(url=source["url"]) if is_image else File(url=source["url"], name=name)
+    is_image, url = block["type"] == "image", source.get("url")
+    if isinstance(url, str):
+        return (
+            Image(url=url) if is_image else File(url=url, name=str(block.get("title") or named_by_url(url) or "file"))
+        )
     try:
         data = str(source["data"]).encode() if source.get("type") == "text" else bytes_of(source["data"])
     except (KeyError, ValueError):

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from toolshape.calls import Call, JsonObject
 from toolshape.errors import CallError
 from toolshape.messages import MediaPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
-from toolshape.parts import File, Image, Part, Text, as_text
+from toolshape.parts import File, Image, Part, Text, as_text, named_by_url
 from toolshape.results import Result
 from toolshape.schema.values import as_json
 
@@ -36,6 +36,7 @@ __all__ = [
     "sound_format",
     "sound_of",
     "text_of",
+    "unmarked",
     "with_call_id",
     "with_first_id",
 ]
@@ -85,7 +86,7 @@ def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str =
     if not url.startswith("data:") or not comma:
         if kind == "image":
             return Image(url=url)
-        return File(b"", media_type or "application/pdf", name or url.rpartition("/")[2] or "file", url)
+        return File(b"", media_type or "application/pdf", name or named_by_url(url) or "file", url)
     given, *options = head[len("data:") :].split(";")
     try:
         content = bytes_of(data) if "base64" in options else unquote_to_bytes(data)
@@ -229,6 +230,14 @@ def marked_error(text: str) -> tuple[str, str | None]:
     if found := _ERROR_MARK.match(text):
         return text[found.end() :], found[1]
     return (text[1:] if _MOVED_MARK.match(text) else text), None
+
+
+def unmarked(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts of a result without the mark of an error in the first of them."""
+    if not parts or not isinstance(parts[0], Text):
+        return parts
+    text, _ = marked_error(parts[0].text)
+    return (*([Text(text)] if text else []), *parts[1:])
 
 
 def arguments_text(call: ToolCallPart) -> str:

@@ -24,7 +24,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, named_by_url
 from toolshape.schema.values import write_json
 from toolshape.wire.bodies import plain
 from toolshape.wire.histories import Encode, Histories, history_rules
@@ -81,8 +81,9 @@ def _media(part: JsonObject) -> Image | File | None:
     if not isinstance(found, dict):
         return None
     media_type = str(_either(found, "mimeType", "mime_type") or "application/octet-stream")
-    is_image, name = media_type.startswith("image/"), str(_either(found, "displayName", "display_name") or "file")
     url = _either(found, "fileUri", "file_uri")
+    given = _either(found, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    is_image, name = media_type.startswith("image/"), str(given or "file")
     if isinstance(url, str):
         return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
     try:
@@ -104,6 +105,7 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
     pieces = [_part(one, "") for one in response.get("parts") or ()]
     media: list[Part] = [one.media for one in pieces if isinstance(one, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
+    text = as_text(parts) if parts else text
     more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
     return result_part(response.get("id"), response.get("name"), text, **more)
 
@@ -148,6 +150,7 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a part."""
     if isinstance(part, Text):
         return {"text": part.text}
+    part = by_media_type(part)
     if part.url:
         return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
     return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}

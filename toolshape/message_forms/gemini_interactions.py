@@ -24,7 +24,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
 from toolshape.schema.values import write_json
 from toolshape.wire.histories import Encode, Histories, history_rules
 
@@ -79,7 +79,11 @@ def _piece(piece: Any, path: str) -> MessagePart:
             data = b"" if url else bytes_of(piece["data"])
         except ValueError:
             return ProviderPart(kind=kind, raw=piece, path=path)
-        media = Image(data, media_type, url) if kind == "image" else File(data, media_type, "file", url)
+        media = (
+            Image(data, media_type, url)
+            if kind == "image"
+            else File(data, media_type, named_by_url(url) or "file", url)
+        )
         return MediaPart(media=media, raw=piece, path=path)
     return ProviderPart(kind=kind, raw=piece, path=path)
 

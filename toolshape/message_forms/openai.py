@@ -22,6 +22,7 @@ from toolshape.message_forms.content import (
     sound_format,
     sound_of,
     text_of,
+    unmarked,
 )
 from toolshape.messages import (
     MediaPart,
@@ -195,7 +196,9 @@ def _result(item: JsonObject) -> ToolResultPart:
             media = list(result_pieces(pieces))
     text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
-    return result_part(_own_id(item.get("tool_call_id")), name, text, code=code, parts=tuple(media), raw=item, path="")
+    return result_part(
+        _own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
+    )
 
 
 def _result_text(content: Any) -> str:

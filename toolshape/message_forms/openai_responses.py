@@ -17,6 +17,7 @@ from toolshape.message_forms.content import (
     result_part,
     result_pieces,
     text_of,
+    unmarked,
 )
 from toolshape.messages import (
     MediaPart,
@@ -28,7 +29,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
@@ -90,7 +91,8 @@ def _piece(piece: Any, path: str) -> MessagePart:
 def _file(piece: JsonObject) -> Image | File | None:
     name, data = str(piece.get("filename") or "file"), piece.get("file_data")
     if isinstance(piece.get("file_url"), str):
-        return File(url=piece["file_url"], name=name)
+        url = piece["file_url"]
+        return File(url=url, name=piece.get("filename") or named_by_url(url) or "file")
     try:
         if isinstance(data, str):
             return (
@@ -108,7 +110,7 @@ def _result(item: JsonObject) -> ToolResultPart:
         inner = [_piece(one, "") for one in output]
         parts = () if all(isinstance(one, TextPart) for one in inner) else result_pieces(inner)
     text, code = marked_error(as_text(parts) if parts else text_of(output))
-    return result_part(item.get("call_id"), "", text, code=code, parts=parts, raw=item)
+    return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
 
 
 def _write_call(call: ToolCallPart) -> JsonObject:

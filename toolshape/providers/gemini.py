@@ -8,7 +8,7 @@ from typing import Any
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.errors import ResponseError
 from toolshape.message_forms import gemini as messages
-from toolshape.parts import Text
+from toolshape.parts import Text, as_text, by_media_type, is_taken
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -305,9 +305,11 @@ def _response(result: Result) -> JsonObject:
         response["response"] = {"output": result.text}
     else:
         response["response"] = {"output": result_json(result)}
-    if pieces := [messages.piece(one) for one in result.parts if not isinstance(one, Text)]:
-        response["response"] = {"output": result.text}
-        response["parts"] = pieces
+    types = messages.HISTORIES.media_types
+    if shown := [one for one in result.parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
+        text = as_text(tuple(one for one in result.parts if one not in shown))
+        response["response"] = {"output" if result.error is None else "error": text}
+        response["parts"] = [messages.piece(one) for one in shown]
     return response
 
 
