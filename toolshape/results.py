@@ -2,9 +2,10 @@
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, cast, overload
 
 from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
 from toolshape.errors import CallError, CallErrorCode, UsageError
@@ -283,14 +284,33 @@ def controls_of(results: Results) -> Controls:
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
-    """The messages as received; a lone surrogate, which no client could send, is replaced by ``?``."""
+    """The messages as received, but for what no client could send.
+
+    A lone surrogate is replaced by ``?``, and a number that is NaN or beyond floats, as 1e400, by its text.
+    """
     try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.loads(json.dumps(messages, ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return]
-    except (TypeError, ValueError, RecursionError):  # no JSON: the client refuses it
+        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError):  # bytes, too, which are no JSON and which some clients send
+        try:
+            made = _sendable(messages)
+        except RecursionError:
+            return messages
+        return messages if made == messages else cast("Sequence[WireMessage]", made)
+    except RecursionError:  # the client refuses it
         return messages
     return messages
+
+
+def _sendable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {_sendable(key): _sendable(value) for key, value in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [_sendable(value) for value in node]
+    if isinstance(node, str):
+        return node.encode(errors="replace").decode()
+    if isinstance(node, float) and not math.isfinite(node):
+        return str(getattr(node, "text", node))
+    return node
 
 
 def _line(result: Result) -> str:
