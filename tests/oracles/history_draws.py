@@ -408,12 +408,11 @@ class Responses(Writer):
 
     def results(self, answered: list[tuple[dict[str, Json], dict[str, Json]]]) -> None:
         for call, result in answered:
-            output: Json = _as_text(result)
-            if result.get("is_error"):
-                result = {**result, "texts": [f"Error [tool_error]: {output}"]}
-                output = result["texts"][0]
+            mark = "Error [tool_error]: " if result.get("is_error") else ""
+            output: Json = mark + _as_text(result)
             if "image" in result or len(result.get("texts", ())) > 1:
-                output = [{"type": "input_text", "text": one} for one in result["texts"]]
+                first, *rest = result["texts"]
+                output = [{"type": "input_text", "text": text} for text in (mark + first, *rest)]
                 if "image" in result:
                     url = f"data:image/png;base64,{_b64(result['image'])}"
                     output.append({"type": "input_image", "image_url": url, "detail": "auto"})

@@ -29,6 +29,7 @@ TARGETS = (*PROVIDERS, *PROVIDERS, "vertex", "cohere", "ollama")
 OPEN = {"open_turn", "last_is_assistant"}
 MARKED = ("openai", "openai-responses", "mistral", "cohere", "ollama")  # which have no flag for errors
 REASONING = {"foreign_reasoning", "refused_reasoning", "reasoning_alone", "item_id"}
+SPEAKING = {"user_after_result", "first_is_assistant", "call_placement", "media_as_text", "media_in_result"}
 REORDERED = {"late_result", "text_after_call", "system_moved", "system_between"}
 NEW_CHUNKS = ("thinking", "document_url")  # mistralai has them, mistral-common's reading of OpenAI's messages does not
 # The forms of ids that are refused, with the evidence, stand in docs/histories.md.
@@ -156,6 +157,11 @@ def _restored(
 def _repaired(a: str, stored: dict[str, Any], model: str | None) -> str | None:
     """Repair leaves nothing that its own check finds, and nothing to repair."""
     messages = stored[KEYS[a]]
+    if not BOUND[a].check_messages(messages, model=model):
+        conversation = Conversation(TOOLS)
+        conversation.read(stored, a, model=model)
+        if (sent := conversation.request(a, model=model)[KEYS[a]]) != messages:
+            return f"{a} to itself, where nothing is found: {_first_difference({'': messages}, {'': sent})}"
     repaired = BOUND[a].repair_messages(messages, model=model)
     findings = BOUND[a].check_messages(repaired.messages, model=model)
     left = [finding for finding in findings if finding.rule not in OPEN]
@@ -209,6 +215,7 @@ def _carried(
         _ids_are_taken(b, sent)
         or _all_is_answered(sent)
         or _texts(said, sent, repairs)
+        or _nothing_is_added(said, sent, repairs)
         or _media(said, sent, repairs)
         or _calls(a, said, b, sent, repairs)
         or _the_rest(said, sent, request, repairs)
@@ -245,7 +252,8 @@ def _pairs(facts: list[Fact]) -> list[tuple[Fact, Fact | None]]:
             found.append([fact, None, turn])
         elif fact.kind == "result":
             waiting = [pair for pair in found if pair[1] is None and _answers(fact, pair[0])]
-            first = next((pair for pair in waiting if pair[2] == waiting[-1][2]), None)
+            last = found if not fact.call_id else waiting  # without an id only the last turn's calls can be meant
+            first = next((pair for pair in waiting if pair[2] == last[-1][2]), None)
             if first is not None:
                 first[1] = fact
     return [(call, result) for call, result, _ in found]
@@ -280,13 +288,34 @@ def _texts(said: list[Fact], sent: list[Fact], repairs: Sequence[Any]) -> str | 
         ]
         if not places:
             return f"the text {fact.value[:80]!r} at {fact.path} is lost"
+        if len(places) > 1 and _is_unique(fact.value):
+            return f"the text {fact.value[:80]!r} at {fact.path} is sent {len(places)} times"
         at, position, role = places[0]
         if role != fact.role and not _is_named(fact, repairs, {"system_between"}):
             return f"the text {fact.value[:80]!r} of the {fact.role} is the {role}'s"
-        if fact.role != "system" and re.search(r" #\d+;$", fact.value):  # which no other text holds
+        if fact.role != "system" and _is_unique(fact.value):
             if (at, position) < last and not is_reordered:
                 return f"the text {fact.value[:80]!r} at {fact.path} stands before what was said earlier"
             last = (at, position)
+    return None
+
+
+def _is_unique(text: str) -> bool:
+    """Whether a text was drawn so that no other holds it."""
+    return re.search(r" #\d+;$", text) is not None
+
+
+def _nothing_is_added(said: list[Fact], sent: list[Fact], repairs: Sequence[Any]) -> str | None:
+    """A text that nobody said is a repair's, or says where an image is from."""
+    beside = [value for fact in said for value in fact.beside.values() if isinstance(value, str)]
+    texts = [*(fact.value for fact in said if fact.kind == "text" and fact.value), *beside]
+    texts.sort(key=len, reverse=True)
+    for fact in sent:
+        rest = fact.value if fact.kind == "text" and not fact.value.startswith("From the result of ") else ""
+        for text in texts:
+            rest = rest.replace(text, "")
+        if rest.strip() and not any(repair.rule in SPEAKING for repair in repairs):
+            return f"nobody said {rest.strip()[:80]!r} at {fact.path}"
     return None
 
 
