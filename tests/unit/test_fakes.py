@@ -268,6 +268,8 @@ def test_histories_are_refused_by_their_rules(row):
     provider, rule, model, taken, refused = row
     if provider not in FAKED:
         pytest.skip(f"there is no fake of {provider}")
+    if rule == "item_without_reasoning":
+        pytest.skip("a server knows of which of its items the reasoning is missing, a fake does not")
     for messages, is_taken in ((taken, True), (refused, False)):
         given = {**request(provider), get(provider).histories.key: copy.deepcopy(messages)}
         given = {**given, get(provider).histories.model_key: model or MODEL}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from toolshape.calls import WireMessage
 from toolshape.errors import Problem
 from toolshape.history.carry import Carrier, carried, joined
+from toolshape.history.contents import without_item_id
 from toolshape.history.log import Log, Rules
 from toolshape.history.order import begins_turn, wire_role
 from toolshape.history.pairing import LateResultError
@@ -113,15 +114,22 @@ class Conversion:
         return wires, system
 
     def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
-        """The messages for this provider, and the ``id()`` of those before which nothing is left of another's message."""
+        """The messages for this provider, and the ``id()`` of those before which nothing is left of another's message.
+
+        Where reasoning is left out, the items of its turn go without their ids, by which the provider would ask for it.
+        """
         own: list[Message] = []
         apart: set[int] = set()
-        is_apart = False
+        is_apart = is_unthought = False
         for message in messages:
             carried_message = self._carried(message, log)
+            is_unthought = is_unthought and message.role == "assistant"
             if carried_message is None:
                 is_apart = is_apart or message.role in ("system", "user")
+                is_unthought = is_unthought or any(isinstance(part, ReasoningPart) for part in message.parts)
                 continue
+            if is_unthought and "item_without_reasoning" not in self.rules.off and self.rules.histories.item_ids:
+                carried_message = without_item_id(carried_message, log)
             if is_apart:
                 apart.add(id(carried_message))
             is_apart = False

@@ -1,14 +1,16 @@
 """Messages in, each of which the provider takes; in an order that it takes, out."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.history.contents import missing_reasoning, missing_signature
+from toolshape.history.contents import missing_reasoning, missing_signature, trailing_space
 from toolshape.history.log import Log
 from toolshape.history.neighbours import merged_neighbours
 from toolshape.messages import (
     Message,
+    ProviderPart,
     ReasoningPart,
     Role,
     TextPart,
@@ -64,6 +66,8 @@ def in_order(
         found = merged_neighbours(found, _with_media)
     if "same_role" in rules:
         found = _alternating(found, log)
+    if found and is_end and found[-1].role == "assistant" and "trailing_space" in rules:
+        found[-1] = trailing_space(found[-1], log)
     last = found[-1] if found else previous
     is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
     if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
@@ -83,10 +87,15 @@ def _results_apart(message: Message) -> list[Message]:
 
 
 def _goes_on_itself(message: Message, log: Log) -> bool:
-    """Whether a message says that it is the beginning of what the model is to say."""
+    """Whether a message may be the last all the same: it says so, or it ends in what the provider itself goes on with."""
     raw: Any = message.raw
-    key = log.rules.active["last_is_assistant"].pattern
-    return bool(key) and isinstance(raw, dict) and raw.get(key) is True
+    pattern = log.rules.active["last_is_assistant"].pattern
+    if not pattern:
+        return False
+    last = message.parts[-1] if message.parts else None
+    if isinstance(last, ProviderPart) and re.fullmatch(pattern, last.kind):
+        return True
+    return isinstance(raw, dict) and any(raw[key] is True for key in raw if re.fullmatch(pattern, str(key)))
 
 
 def _is_lone_reasoning(message: Message) -> bool:

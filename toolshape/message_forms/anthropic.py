@@ -239,10 +239,12 @@ HISTORIES = Histories(
         *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
         *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
         *history_rules(
-            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on",
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; what ended with pause_turn is sent back as it is",
             "last_is_assistant",
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
+            pattern=r"(server|mcp)_tool_use|\w+_tool_result",
         ),
+        *history_rules("zed-industries/zed#33643, 2025-06; langchain-ai/langchain#35071, 2026-02", "trailing_space"),
         *history_rules(
             "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
             "signed_prefix",

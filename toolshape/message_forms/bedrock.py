@@ -241,6 +241,9 @@ HISTORIES = Histories(
         *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
         *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
         *history_rules(
+            "langchain-ai/langchain#35071, 2026-02, of Claude: taken to hold here", "trailing_space", models=r"claude"
+        ),
+        *history_rules(
             "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
         ),
         *history_rules("botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22", "malformed_arguments"),

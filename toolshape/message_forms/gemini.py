@@ -202,6 +202,13 @@ HISTORIES = Histories(
         *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
         *history_rules("maximhq/bifrost#4202, 2026-06: from Gemini 3 on", "media_in_result", models="gemini-[12]"),
         *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; microsoft/vscode-copilot-release#7693, "
+            "2025-04: an empty text parameter",
+            "blank_text",
+            pattern=r"(?s).+",
+        ),
+        *history_rules("QuantumNous/new-api#1260, 2025-06: at least one part", "empty_message"),
         *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
     ),
 )

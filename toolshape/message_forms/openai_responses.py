@@ -198,6 +198,12 @@ HISTORIES = Histories(
             "item_id",
         ),
         *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
+        *history_rules(
+            "VRSEN/agency-swarm#367, 2025-09; continuedev/continue#10880, 2026-02, and #11994, 2026-04; cline/cline#12242, "
+            "2026-07: of models that reason",
+            "item_without_reasoning",
+            models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",
+        ),
         *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
     ),
 )

@@ -25,10 +25,10 @@ __all__ = [
 HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
     "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
-    "foreign_reasoning", "invalid_arguments", "item_id", "last_is_assistant", "late_result", "malformed_arguments",
+    "foreign_reasoning", "invalid_arguments", "item_id", "item_without_reasoning", "last_is_assistant", "late_result", "malformed_arguments",
     "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature", "no_messages", "open_turn",
     "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
-    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "unanswered_call",
+    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space", "unanswered_call",
     "unknown_tool", "user_after_result",
 ]  # fmt: skip
 """The rules of histories, by the names under which repairs are switched and recorded."""
@@ -53,10 +53,12 @@ Encode: TypeAlias = Callable[[Sequence[Result]], list[WireMessage]]
 class HistoryRule(NamedTuple):
     """What a provider refuses of a history, and the evidence for it, with its date.
 
-    ``models`` is searched in the model's name: where it is given, the rule holds for models that are named and match.
+    ``models`` is searched in the model's name: where it is given, the rule holds for models that match; a model that is
+    not named is an empty text.
     ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
     that holds reasoning, of ``refused_reasoning`` the keys that may not; of ``last_is_assistant`` the key of a message
-    that may be the last all the same.
+    that may be the last all the same, or the kind of the part that it ends in; of ``blank_text`` what a text is to match,
+    where white space is taken.
     """
 
     name: HistoryRuleName
@@ -66,7 +68,7 @@ class HistoryRule(NamedTuple):
 
     def holds(self, model: str | None) -> bool:
         """Whether the rule holds for a model."""
-        return not self.models or (model is not None and re.search(self.models, model) is not None)
+        return not self.models or re.search(self.models, model or "") is not None
 
 
 def history_rules(
