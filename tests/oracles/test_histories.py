@@ -13,16 +13,13 @@ from random import Random
 from typing import Any
 
 import pytest
+from history_draws import PROVIDERS, draw_history, with_bytes
+from history_facts import KEYS, Fact, facts_of
 from lanes import check_drawn, check_kept, in_blocks
 
 from toolshape import Conversation, HistoryError, Registry, tool
 
-pytest.importorskip("anthropic", reason="the types of the SDKs are the judges: pip install 'toolshape[sdks]'")
-pytest.importorskip("mistral_common", reason="the types of the SDKs are the judges: pip install 'toolshape[sdks]'")
-
-from history_draws import PROVIDERS, draw_history, with_bytes
-from history_facts import KEYS, Fact, facts_of
-from judges import JUDGES, judged
+judges = pytest.importorskip("judges", reason="the SDKs' types are the judges: they need the extra sdks")
 
 LANE = "histories"
 TARGETS = (*PROVIDERS, *PROVIDERS, "vertex", "cohere", "ollama")
@@ -177,9 +174,9 @@ def _refused(provider: str, request: dict[str, Any], what: str) -> str | None:
     sent = {key: value for key, value in request.items() if key not in ("tools", "model", "modelId", "config")}
     try:
         if provider == "mistral" and any(_has_new_chunks(message) for message in sent["messages"]):
-            JUDGES["mistral"](sent)
+            judges.JUDGES["mistral"](sent)
             sent = {"messages": list(map(_without_new_chunks, sent["messages"]))}
-        judged(provider, sent)
+        judges.judged(provider, sent)
     except Exception as error:
         return f"{provider}, {what}: refused by {type(error).__module__}: {str(error)[:600]}"
     return None
