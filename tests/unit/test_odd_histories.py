@@ -784,7 +784,10 @@ def test_calls_and_results_without_ids_are_given_some(name, given):
         "anthropic": [
             GO,
             {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"],
+            },
         ],
         "bedrock": [
             said_b("Go."),
@@ -923,3 +926,204 @@ def test_the_ending_of_a_url_tells_the_media_type():
         made = conversation([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}], "openai")
         [content] = made.request("gemini")["contents"]
         assert content["parts"][0]["fileData"] == {"fileUri": url, "mimeType": media_type}
+
+
+ASSISTANTS = {
+    "openai": lambda role: {
+        "choices": [{"finish_reason": "tool_calls", "message": {**asks(call("abcdefgh1")), **role}}]
+    },
+    "mistral": lambda role: {
+        "choices": [{"finish_reason": "tool_calls", "message": {**asks(call("abcdefgh1")), **role}}]
+    },
+    "gemini": lambda role: {"candidates": [{"content": {"parts": [g_call("x")], **role}, "finishReason": "STOP"}]},
+    "bedrock": lambda role: {
+        "output": {
+            "message": {"content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {"city": "x"}}}], **role}
+        },
+        "stopReason": "tool_use",
+    },
+    "anthropic": lambda role: {
+        "type": "message",
+        "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}],
+        "stop_reason": "tool_use",
+        **role,
+    },
+    "ollama": lambda role: {
+        "message": {"content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"city": "x"}}}], **role},
+        "done": True,
+    },
+    "openai-responses": lambda role: {
+        "object": "response",
+        "status": "completed",
+        "output": [
+            {"type": "message", "content": [{"type": "output_text", "text": "Ok."}], **role},
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": '{"city": "x"}'},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("role", [{"role": ""}, {"role": None}, {"role": "user"}, {}], ids=str)
+@pytest.mark.parametrize("provider", ASSISTANTS)
+def test_a_response_is_the_assistants(provider, role):
+    """Whatever role a gateway gives it: what ran is kept, and goes back under the right one."""
+    response = ASSISTANTS[provider](role)
+    if provider in ("openai", "mistral") and role == {}:
+        del response["choices"][0]["message"]["role"]
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request(provider)
+    results = made.dispatch(response, provider=provider)
+    assert [one.value for one in results] == ["x"]
+    roles = [one.role for one in made.messages]
+    assert roles == ["user", *["assistant"] * (len(roles) - 2), "tool"]
+    right = ASSISTANTS[provider]({"role": "model" if provider == "gemini" else "assistant"})
+    again = Conversation(TOOLS)
+    again.user("Go.")
+    again.request(provider)
+    again.dispatch(right, provider=provider)
+    assert made.request(provider) == again.request(provider)
+
+
+def test_a_stream_whose_later_chunks_have_an_empty_role():
+    """The first one counts, also for the name and the id of a call."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai")
+    collector = made.collector()
+    first = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}
+    rest = {"index": 0, "id": "", "type": "", "function": {"name": "", "arguments": '{"city": "x"}'}}
+    for delta in (
+        {"role": "assistant", "content": None}, {"role": "", "tool_calls": [first]}, {"role": "", "tool_calls": [rest]},
+        {"role": None},
+    ):  # fmt: skip
+        collector.feed({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]})
+    collector.feed({"choices": [{"index": 0, "delta": {"role": ""}, "finish_reason": "tool_calls"}]})
+    assert [one.value for one in made.dispatch(collector)] == ["x"]
+    assert made.request("openai")["messages"][1]["role"] == "assistant"
+
+
+PAUSED = [
+    {"type": "text", "text": "I look."},
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+]
+
+
+def test_what_was_paused_goes_on():
+    """With or without what the server has found so far; a text of the assistant's is not to be gone on with."""
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    bound = TOOLS.bind("anthropic")
+    for content in (PAUSED, [*PAUSED, found]):
+        history = [GO, {"role": "assistant", "content": content}]
+        assert rules(bound, history, model="claude-opus-4-6") == []
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.request("anthropic", model="claude-opus-4-6")
+        made.dispatch({"type": "message", "role": "assistant", "stop_reason": "pause_turn", "content": content})
+        assert made.request("anthropic", model="claude-opus-4-6")["messages"] == history
+        restored = Conversation.from_json(made.to_json(), TOOLS)
+        assert restored.request("anthropic", model="claude-opus-4-6")["messages"] == history
+    ended = [GO, {"role": "assistant", "content": [*PAUSED, found, {"type": "text", "text": "Here."}]}]
+    assert rules(bound, ended, model="claude-opus-4-6") == ["last_is_assistant"]
+
+
+def test_a_signed_part_without_text_stays():
+    """Gemini 3 ends a stream with an empty text that holds the signature of all before it."""
+    signed = {"text": "", "thoughtSignature": "c2ln"}
+    history = [said("user", {"text": "Go."}), said("model", {"text": "Ok."}, signed), said("user", {"text": "On."})]
+    bound = TOOLS.bind("gemini")
+    assert rules(bound, history, model="gemini-3-pro") == []
+    history[1]["parts"][1] = {"text": ""}
+    assert rules(bound, history, model="gemini-3-pro") == ["blank_text"]
+    assert bound.repair_messages(history).messages[1] == said("model", {"text": "Ok."})
+
+
+def test_an_item_goes_without_its_id_where_its_reasoning_does():
+    """Its call and its text alike, in that turn alone; the same model is sent all of it."""
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+        {
+            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Ok.", "annotations": []}],
+        },
+        {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": '{"city": "x"}', "status": "completed"},
+    ]  # fmt: skip
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai-responses", model="gpt-5")
+    made.dispatch({"object": "response", "model": "gpt-5", "status": "completed", "output": output})
+    plain = {"type": "function_call", "id": "fc_2", "call_id": "b", "name": "f", "arguments": '{"city": "y"}'}
+    made.dispatch({"object": "response", "model": "gpt-5", "status": "completed", "output": [plain]})
+    for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+        assert living.request("openai-responses", model="gpt-5")["input"][1:4] == output
+        sent = living.request("openai-responses", model="gpt-5-mini")["input"]
+        assert [one.get("id") for one in sent] == [None, None, None, None, "fc_2", None]
+        assert [one.rule for one in living.repairs] == ["foreign_reasoning", *["item_without_reasoning"] * 2]
+        stays = living.request("openai-responses", model="gpt-5-mini", repairs={"item_without_reasoning": False})[
+            "input"
+        ]
+        assert [one.get("id") for one in stays][1:3] == ["msg_1", "fc_1"]
+    stored = [GO, *output[1:], {"type": "function_call_output", "call_id": "a", "output": "7"}]
+    bound = TOOLS.bind("openai-responses")
+    assert rules(bound, stored) == rules(bound, stored, model="gpt-5") == ["item_without_reasoning"]
+    assert rules(bound, stored, model="gpt-4.1") == []
+    assert rules(bound, [GO, output[0], *stored[1:]]) == []
+
+
+def test_what_json_has_no_form_for_is_stored():
+    """Halves of surrogate pairs and numbers beyond floats; and keys that look like what stands for them."""
+    made = Conversation(TOOLS)
+    made.user("half: \ud83d")
+    arguments = {
+        "city": float("nan"),
+        "$float": "inf",
+        "$$float": 1,
+        "$bytes": "QUJD",
+        "bytes": "QUJD",
+        "n": [float("inf")],
+    }
+    made.read([GO, asks(call("a", "f", arguments)), answer("a")], "openai")
+    text = made.to_json()
+    assert json.loads(text.encode(), parse_constant=pytest.fail)
+    restored = Conversation.from_json(text, TOOLS)
+    assert restored.messages == made.messages
+    assert restored.messages[0].text == "half: \ud83d"
+    sent = restored.request("anthropic")["messages"][2]["content"][0]["input"]
+    assert sent == made.request("anthropic")["messages"][2]["content"][0]["input"]
+    assert json.dumps(sent, allow_nan=False)
+    assert (sent["n"], sent["$float"], sent["bytes"]) == (["inf"], "inf", "QUJD")
+    numbers = dataclasses.replace(made.messages[2].parts[0], arguments={"n": float("-inf")}, raw={"n": float("inf")})
+    kept = Conversation(TOOLS, [dataclasses.replace(made.messages[2], parts=(numbers,))])
+    assert Conversation.from_json(kept.to_json()).messages == kept.messages
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity"])
+def test_a_number_beyond_floats_can_be_sent_back(number):
+    """By its text, as JSON has no form for it; from a body, and from data that a client has parsed."""
+    block = json.dumps({"type": "tool_use", "id": "a", "name": "g", "input": {"n": 0}}).replace("0", number)
+    body = f'{{"type": "message", "role": "assistant", "content": [{block}]}}'
+    for response in (body, json.loads(body)):
+        results = TOOLS.bind("anthropic").dispatch(response)
+        assert not results.ok
+        assert json.dumps(results.turn, allow_nan=False)
+    assert TOOLS.bind("anthropic").dispatch(body).turn[0]["content"][0]["input"] == {
+        "n": {"NaN": "nan", "Infinity": "inf"}.get(number, number)
+    }
+
+
+def test_a_history_that_is_nested_too_deep():
+    """An error of ours, wherever it is read."""
+    deep = "[" * 100_000
+    for given in (deep, deep.encode()):
+        with pytest.raises(UsageError, match="no conversation"):
+            Conversation.from_json(given)
+        with pytest.raises(ResponseError):
+            Conversation(TOOLS).read(given, "openai")
+    node = []
+    for _ in range(100_000):
+        node = [node]
+    with pytest.raises(ResponseError, match="nested too deep"):
+        Conversation(TOOLS).read([{"role": "user", "content": node}], "openai")
+    part = dataclasses.replace(conversation([GO], "openai").messages[0], raw={"content": node})
+    with pytest.raises(UsageError, match="no form for"):
+        Conversation(TOOLS, [part]).to_json()

@@ -69,7 +69,7 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
                 continue
             if id(asked) in new:
                 new[id(answer)] = new[id(asked)]
-            elif _lacks_id(answer, log):
+            elif answer.raw is not None and _lacks_id(answer, log):
                 fault, path = "a result has no id", part_path(message, answer)
                 log.repaired("call_id", path, fault, f"it is given that of its call, {asked.id!r}")
                 new[id(answer)] = asked.id

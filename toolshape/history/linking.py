@@ -56,7 +56,7 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
     """A part with its id. A result without one answers the first call of its name that waits, else the first of all.
 
-    A result with an id that is no call's answers the first call that came without an id.
+    Calls that came without an id go first, and a result with an id that is no call's answers only those.
     """
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_made_id(part, position, at), has_id=False)
@@ -68,7 +68,8 @@ def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], posit
     if part.id in own:
         waiting[:] = [call for call in waiting if call.id != part.id]
         return part
-    asked = [call for call in waiting if not call.has_id] if part.id else waiting
+    without_id = [call for call in waiting if not call.has_id]
+    asked = without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
     named = [call for call in asked if call.wire_name == part.wire_name]
     for call in named or (asked if not part.wire_name else ()):
         waiting.remove(call)

@@ -7,6 +7,7 @@ from typing import Any
 from toolshape.history.log import Log
 from toolshape.messages import (
     Message,
+    MessagePart,
     Role,
     ToolCallPart,
     ToolResultPart,
@@ -48,12 +49,13 @@ class Pairs:
 
 
 class _Call:
-    __slots__ = ("answer", "at", "is_late", "part")
+    __slots__ = ("answer", "answer_at", "at", "is_late", "part")
 
     def __init__(self, at: int, part: ToolCallPart) -> None:
         self.at = at
         self.part = part
         self.answer: ToolResultPart | None = None
+        self.answer_at = -1
         self.is_late = False
 
 
@@ -76,7 +78,10 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     pairs.calls = {}
     for call in calls:
         if call.answer is not None:
-            answer = renewed[id(call.answer)] = _in_form(call.answer, call.part)
+            answer = _in_form(call.answer, call.part)
+            if call.is_late:
+                answer = replace(answer, path=part_path(messages[call.answer_at], answer))
+            renewed[id(call.answer)] = answer
             pairs.calls[id(answer)] = call.part
             pairs.answered.add(call.part.id)
             if call.is_late:
@@ -89,10 +94,12 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
         is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
         _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
     messages = [_with_answers(message, renewed) for message in messages]
+    order = {id(call.part): at for at, call in enumerate(calls)}
+    messages = [_in_call_order(message, log, pairs, order) for message in messages]
     if dropped or inserted:
         messages = _rebuilt(messages, dropped | {id(renewed[one]) for one in moved}, inserted)
     if log.rules.histories.joins:
-        messages = _joined(messages, log)
+        messages = _joined(messages, log, pairs)
     return list(messages)
 
 
@@ -108,6 +115,16 @@ def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Messa
         return message
     parts = tuple(renewed.get(id(part), part) if isinstance(part, ToolResultPart) else part for part in message.parts)
     return replace(message, parts=parts)
+
+
+def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
+    """Results in the order of their calls, where they are written here: some providers tell them apart by nothing else."""
+    results = results_in(message)
+    if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
+        return message
+    last = len(order)
+    ranked = iter(sorted(results, key=lambda result: order.get(id(pairs.calls.get(id(result))), last)))
+    return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
 
 
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
@@ -128,7 +145,7 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
                 if call is None:
                     _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
                     continue
-                call.answer = part
+                call.answer, call.answer_at = part, at
                 call.is_late = minds_place and turn > call.at
                 continue
             if last_content != at and not (is_one_turn and _goes_on(messages, at, last_content)):
@@ -215,7 +232,7 @@ def _is_results(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, ToolResultPart) for part in message.parts)
 
 
-def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
+def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
     """Put the results of one message's calls into one message, in the order of the calls."""
     found: list[Message] = []
     order: dict[str, int] = {}
@@ -226,13 +243,23 @@ def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
                 fault = "the results of one turn stand in several messages"
                 log.repaired("split_results", message.path, fault, "they are put into one")
             if "split_results" in log.rules or last.raw is None or message.raw is None:
-                found[-1] = _merged(last, message, order)
+                found[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
                 continue
         if calls := calls_in(message):
             order = order if last is not None and last.role == "assistant" else {}
             order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
         found.append(message)
     return found
+
+
+def _placed(message: Message, pairs: Pairs) -> Message:
+    """A message that is put into another one: its parts say where they stood."""
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        parts.append(replace(part, path=part_path(message, part)))
+        if (call := pairs.calls.pop(id(part), None)) is not None:
+            pairs.calls[id(parts[-1])] = call
+    return replace(message, parts=tuple(parts))
 
 
 def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:

@@ -85,7 +85,12 @@ def read(body: Any) -> Reading | None:
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
     )
-    return Reading([{**message, "content": sent}], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
+    return Reading(
+        [{**message, "role": "assistant", "content": sent}],
+        calls,
+        member(body, "stopReason"),
+        ends_in_call=ends_in_call,
+    )
 
 
 def _is_call(block: Any) -> bool:

@@ -108,7 +108,7 @@ def read(body: Any) -> Reading | None:
         return None
     message = member(body, "message")
     calls = [_call(one) for one in member(message, "tool_calls") or ()]
-    sent = plain(message)
+    sent = openai.as_assistant(plain(message))
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),

@@ -114,7 +114,7 @@ def read(body: Any) -> Read | None:
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
-                if calls and "function_call" not in message:
+                if calls and "function_call" not in message and message["role"] == "assistant":
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
@@ -137,7 +137,7 @@ def _read_any(body: Any) -> Reading | None:
     calls = [one for one in found if one.id or one.wire_name]
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
-    assistant = _as_sent(message)
+    assistant = as_assistant(_as_sent(message))
     if len(calls) < len(found):
         real = [one for one, read_one in zip(assistant["tool_calls"], found, strict=True) if read_one in calls]
         assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
@@ -146,6 +146,13 @@ def _read_any(body: Any) -> Reading | None:
         sent, calls = with_call_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, finish)
+
+
+def as_assistant(message: WireMessage) -> WireMessage:
+    """What a model said, under the role of the assistant, whatever a gateway has put there."""
+    if message.get("role") == "assistant":
+        return message
+    return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
 
 
 def _without_calls(message: WireMessage) -> WireMessage:
@@ -196,8 +203,8 @@ _WHOLE = ("role", "id", "name", "type")
 
 def _join(message: WireMessage, key: str, value: Any) -> None:
     before = message.get(key)
-    if value is None or key in _WHOLE:
-        message[key] = before if value is None else value
+    if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
+        message[key] = before if before is not None and value in (None, "") else value
     elif isinstance(before, str) and isinstance(value, str):
         append_text(message, key, value)
     elif key == "function_call" and isinstance(value, dict):  # the legacy form

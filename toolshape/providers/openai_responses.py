@@ -107,6 +107,7 @@ def read(body: Any) -> Reading | None:
     calls = [_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
+    sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
     sent, calls = with_call_ids(
         sent, calls, lambda item: item.get("type") in _ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
     )
