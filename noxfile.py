@@ -14,7 +14,7 @@ ALL_INSTALLED = {"TOOLSHAPE_ALL_INSTALLED": "1"}  # no test is skipped for want 
 EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
 # SDKs leave their sockets to the garbage collector, which may run in any test after theirs.
 UNCLOSED = ["-W", "ignore:unclosed:ResourceWarning"]
-LANES = ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
+LANES = ["tests/laws", "tests/oracles", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
 LOWEST = [
     "pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
 ]  # fmt: skip
@@ -127,6 +127,14 @@ def every(session: nox.Session) -> None:
     session.install("--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *UNCLOSED, *tests, env=EVERY)
+
+
+@nox.session(python=PYTHONS)
+def oracles(session: nox.Session) -> None:
+    # The lanes with judges that are not our code, 5,000 cases each or as many as are given: ``nox -s oracles-3.12 -- 25000``.
+    session.install("--editable", ".[test,sdks]")
+    cases, *others = session.posargs or ["5000"]
+    session.run("python", "-m", "pytest", *(others or ["tests/oracles"]), env={"TOOLSHAPE_CASES": cases})
 
 
 @nox.session(python="3.11")
