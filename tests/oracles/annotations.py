@@ -38,11 +38,11 @@ from pydantic import (
     Tag,
 )
 from pydantic.alias_generators import to_camel
-from pydantic.experimental.missing_sentinel import MISSING
 from typing_extensions import NotRequired, Required, TypedDict
 
 __all__ = ["ANNOTATIONS", "SECRETS", "WRAPPERS", "evaluated"]
 
+MISSING: Any = getattr(pydantic, "MISSING", None)  # since 2.14
 T = TypeVar("T")
 
 

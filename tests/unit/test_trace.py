@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr, create_model, field_validator
+from pydantic import BaseModel, Field, Secret, SecretStr, create_model, field_validator
 
 from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
@@ -327,6 +327,21 @@ def test_secrets_are_never_written(path, provider, name, arguments):
     assert written.count("\n") == 2
     for secret in (SECRET, "735911"):
         assert secret not in written
+    assert not replay(path, tools).changes
+
+
+@pytest.mark.parametrize("written", ["5", "x"])
+def test_keys_of_a_secret_are_never_written(path, written):
+    """Neither in the place of a coercion, nor in that of a problem."""
+
+    @tool
+    def hold(held: Secret[dict[str, int]]) -> str:
+        """Hold it."""
+        return "held"
+
+    tools = observed(path, hold)
+    tools.dispatch(body(("hold", {"held": {SECRET: written}})))
+    assert SECRET not in path.read_text(encoding="utf-8")
     assert not replay(path, tools).changes
 
 

@@ -171,11 +171,15 @@ def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
 
 
 def known_path(path: str, hidden: Hidden) -> str:
-    """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything."""
+    """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything.
+
+    The names inside of a hidden object are hidden with it.
+    """
     if not hidden.is_needed:
         return path
     steps = location_of(path)
-    return path if all(hidden.knows(steps[: number + 1]) for number in range(len(steps))) else ""
+    is_known = all(hidden.knows(steps[: number + 1]) for number in range(len(steps)))
+    return path if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps))) else ""
 
 
 def digest_of(given: Any) -> JsonObject:
