@@ -1,5 +1,6 @@
 """Compares two contracts: says what each change breaks, with a call that shows it."""
 
+import contextlib
 import itertools
 import json
 import random
@@ -18,7 +19,7 @@ from toolshape.contract.inclusion import Proof, is_same_json, marked
 from toolshape.contract.lock import Contract, Locked, contract_of
 from toolshape.contract.renaming import Renaming, renamed_tools, with_renamings
 from toolshape.contract.validators import admission, refused_at
-from toolshape.contract.witness import candidates
+from toolshape.contract.witness import Budget, SpentError, candidates
 from toolshape.errors import CallError
 from toolshape.registry import Registry, lenient
 from toolshape.testing.fake.generate import generated
@@ -323,12 +324,14 @@ def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
     """Arguments that the old schema takes, those first that the other may refuse."""
     admits = admission(old)
     seen: set[str] = set()
-    tried = (candidates(old, alone, old, alone, random.Random(seed)) for seed in range(_SEEDS))  # noqa: S311 - no secret
-    for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
-        text = json.dumps(value)
-        if text not in seen and isinstance(value, dict) and admits(value):
-            yield value
-        seen.add(text)
+    budget = Budget()
+    tried = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
+    with contextlib.suppress(SpentError):
+        for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
+            text = json.dumps(value)
+            if text not in seen and isinstance(value, dict) and admits(value):
+                yield value
+            seen.add(text)
 
 
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:

@@ -23,7 +23,7 @@ _BELOW = _ONE_BELOW | {*_MANY_BELOW, *_NAMED_BELOW, "properties", "required"}
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"})
 """Keywords beside which a name that ``properties`` lacks may be spoken of all the same."""
-_MOST_VISITED = 2_000
+_MOST_VISITED, _MOST_CHANGED = 2_000, 200
 Place: TypeAlias = tuple[str | int, ...]
 
 
@@ -62,7 +62,7 @@ class _Walk:
         self._new = new
         self._open: set[tuple[str, str]] = set()
         self._seen: set[tuple[str, str]] = set()
-        self._visited = 0
+        self._visited = self._changed = 0
 
     def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         """What differs at a place and below it."""
@@ -73,13 +73,16 @@ class _Walk:
         # difference breaks; but not inside itself. Definitions that share definitions have more places than can be said.
         pair = canonical_json(_plain(old)), canonical_json(_plain(new))
         self._visited += 1
-        if pair in self._open or (pair in self._seen and self._visited > _MOST_VISITED):
+        is_too_much = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
+        if pair in self._open or (pair in self._seen and is_too_much):
             yield from _words(old, new, path)
             return
         self._open.add(pair)
         self._seen.add(pair)
-        yield from self._of(old, new, place, path)
+        steps = list(self._of(old, new, place, path))
+        self._changed += bool(steps)
         self._open.remove(pair)
+        yield from steps
 
     def _of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         before, after = _resolved(old, self._old), _resolved(new, self._new)
