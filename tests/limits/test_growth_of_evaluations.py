@@ -87,7 +87,7 @@ EVALUATIONS = {
     "a page": (lambda size: run_of(size).to_html, 100),
     "a table of models": (lambda size: of_models(size).__str__, 200),
     "a page of models": (lambda size: of_models(size).to_html, 200),
-    "a comparison": (lambda size: lambda run=run_of(size): run.compare(run), 200),
+    "a comparison": (lambda size: lambda run=run_of(size): run.compare(run), 1_000),
     "lines": (lambda size: run_of(size).to_json_lines, 100),
     "lines that are read": (read_back, 100),
     "a long text": (lambda size: judged({"text": "a" * size}, {"text": "a" * size}), 1_000_000),

@@ -842,6 +842,8 @@ VALUES = [
     (set[SecretStr], ["a", "b"], ["b", "c"]),
     (dict[str, SecretStr], {"x": "a"}, {"x": "b"}),
     (list[Secret[date]], ["2026-01-01"], ["2026-01-02"]),
+    (dict[SecretStr, int], {"a": 1}, {"b": 1}),
+    (tuple[SecretStr, int], ["a", 1], ["b", 1]),
     (SecretBytes, "a", "b"),
 ]  # fmt: skip
 
@@ -996,11 +998,21 @@ def test_no_secret_is_shown(leak):
 def test_what_is_expected_is_no_secret_that_is_shown_either():
     """The author's own, in a call that was not made."""
     bound = Registry([open_account, move]).bind("openai", False)
-    expected = [Expect(open_account, owner="a", password=CANARY, pins=[CANARY])]
-    for came in (response(), response(("open_account", {"owner": 5})), response(("open_account", LEAKS["keys"]))):
-        verdict = Case("x", expected=expected).compare(bound, came)
-        assert verdict.label == "wrong"
-        assert CANARY not in repr(verdict)
+    account = {"name": "b", "pin": one_of(CANARY)}
+    for expected in (
+        Expect(open_account, owner="a", password=CANARY, pins=[CANARY]),
+        Expect(open_account, owner="a", password=one_of(CANARY), pins=[one_of(CANARY)], account=account),
+        Expect.subset(open_account, account=one_of({"name": "b", "pin": CANARY})),
+    ):
+        for came in (response(), response(("open_account", {"owner": 5})), response(("open_account", LEAKS["keys"]))):
+            verdict = Case("x", expected=[expected]).compare(bound, came)
+            assert verdict.label == "wrong"
+            assert CANARY not in repr(verdict)
+        misspelt = Expect("open_acount", expected.arguments)
+        for wrong in (misspelt, Expect(open_account, {**expected.arguments, "oner": 1})):
+            with pytest.raises(UsageError) as raised:
+                Case("x", expected=[wrong]).compare(bound, response())
+            assert CANARY not in str(raised.value)
 
 
 def test_no_secret_stands_in_what_a_provider_says():

@@ -768,6 +768,8 @@ TAGGED = {
         ({"amount": 1.0}, ["amount"]),
         ({"pairs": [[8, 0], 1]}, []),
         ({"pairs": [[8, 0], 2]}, ["pairs[1]"]),
+        ({"prices": {"1.00": 1}}, []),
+        ({"prices": {"1.00": 2}}, ["prices.1.00", "prices.1.0"]),
     ],
 )
 def test_a_line_of_another_process_is_compared_by_what_the_function_got(path, change, paths):

@@ -172,12 +172,12 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
     for call in expected:
         if call.tool not in by_name:
             hint = did_you_mean(call.tool, by_name)
-            raise UsageError(f"{call!r}: there is no such tool{f' ({hint})' if hint else ''}")
+            raise UsageError(f"{call.tool}: there is no such tool{f' ({hint})' if hint else ''}")
         schema = record_of(by_name[call.tool]).definition.schema
         for name in call.arguments if schema.get("additionalProperties") is False else ():
             if name not in schema.get("properties", {}):
                 hint = did_you_mean(name, schema.get("properties", {}))
-                raise UsageError(f"{call!r}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
+                raise UsageError(f"{call.tool}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
         _check_arguments(call, by_name[call.tool])
 
 

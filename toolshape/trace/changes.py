@@ -197,6 +197,8 @@ def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
         return  # of a set, equal stand-ins for hidden items are one item
     if isinstance(then, dict) and isinstance(now, dict):
+        if then.keys() != now.keys() and is_same_value(then, now):  # keys may be values with several texts
+            return
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)
             if name not in then or name not in now:
