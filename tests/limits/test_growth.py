@@ -123,8 +123,12 @@ STREAMS: dict[tuple[str, str], Stream] = {
     **{
         (name, key): openai(key)
         for name, key in (
-            ("openai", "content"), ("openai", "refusal"), ("deepseek", "reasoning_content"), ("mistral", "content"),
-            ("huggingface", "content"), ("groq", "reasoning"),
+            ("openai", "content"),
+            ("openai", "refusal"),
+            ("deepseek", "reasoning_content"),
+            ("mistral", "content"),
+            ("huggingface", "content"),
+            ("groq", "reasoning"),
         )
     },
     **{(name, "arguments"): OPENAI_CALL for name in ("openai", "mistral", "groq", "huggingface")},
