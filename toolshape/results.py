@@ -3,7 +3,9 @@
 import copy
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast, overload
 
@@ -11,7 +13,10 @@ from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessag
 from toolshape.errors import CallError, CallErrorCode, UsageError
 from toolshape.parts import File, Image, Part, Text
 
-__all__ = ["REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "sendable"]
+__all__ = [
+    "REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "place_of", "ready_at",
+    "sendable",
+]  # fmt: skip
 
 _MOST_SHOWN = 20
 _NONE_HELD: Mapping[int, tuple[Any, ...]] = MappingProxyType({})
@@ -124,10 +129,11 @@ class Controls:
 
     ``held`` has the calls that wait for approval, by position; ``plan`` is theirs, as they are run by that. ``scope`` is
     that of the ledger that the calls were run under, if any, and ``unnamed`` that of calls whose ids were made up.
-    ``running`` counts the runs of the plan that are under way.
+    ``running`` counts the runs of the plan that are under way. ``places`` has the positions of calls by their identity and
+    by their ids, once somebody has named a call.
     """
 
-    __slots__ = ("held", "plan", "running", "scope", "unnamed")
+    __slots__ = ("held", "places", "plan", "running", "scope", "unnamed")
 
     def __init__(self, held: dict[int, tuple[Any, ...]], plan: object = None) -> None:
         self.held = held
@@ -135,6 +141,7 @@ class Controls:
         self.scope: str | None = None
         self.unnamed: str | None = None
         self.running = 0
+        self.places: dict[int | str, list[int]] = {}
 
 
 class Results(Sequence[Result]):
@@ -178,7 +185,7 @@ class Results(Sequence[Result]):
 
     def _unanswered(self, position: int) -> Result:
         call = self.calls[position]
-        waiting = next((one for one in self.waiting if one[0] == position), None)
+        waiting = ready_at(self.waiting, position)
         code: CallErrorCode = "cancelled" if waiting is None else "not_run"
         if (held := self._held.get(position)) is not None:
             code, waiting = "pending", held
@@ -274,6 +281,17 @@ class Results(Sequence[Result]):
             UsageError: A call waits for approval.
         """
         return [*sendable(self.assistant), *self.messages]
+
+
+def place_of(waiting: Sequence[tuple[Any, ...]], position: int) -> int:
+    """Where a call stands, or would stand, among calls that wait, which are in the order of their positions."""
+    return bisect_left(waiting, position, key=itemgetter(0))
+
+
+def ready_at(waiting: Sequence[tuple[Any, ...]], position: int) -> tuple[Any, ...] | None:
+    """The call at a position, if it waits: found without looking through all the others."""
+    at = place_of(waiting, position)
+    return waiting[at] if at < len(waiting) and waiting[at][0] == position else None
 
 
 def controls_of(results: Results) -> Controls:

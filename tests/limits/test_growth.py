@@ -1,13 +1,15 @@
 """Time over doublings: streams of text and of arguments in the form of every family, and calls that fail, wait or run."""
 
+import asyncio
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from growth import LINEAR, time_growth
 
-from toolshape import Registry, tool
+from toolshape import Plan, Registry, tool
 from toolshape.providers import families
 
 PIECE = "abcdefghij" * 40  # so long that copying what came before takes longer than reading an event
@@ -121,8 +123,12 @@ STREAMS: dict[tuple[str, str], Stream] = {
     **{
         (name, key): openai(key)
         for name, key in (
-            ("openai", "content"), ("openai", "refusal"), ("deepseek", "reasoning_content"), ("mistral", "content"),
-            ("huggingface", "content"), ("groq", "reasoning"),
+            ("openai", "content"),
+            ("openai", "refusal"),
+            ("deepseek", "reasoning_content"),
+            ("mistral", "content"),
+            ("huggingface", "content"),
+            ("groq", "reasoning"),
         )
     },
     **{(name, "arguments"): OPENAI_CALL for name in ("openai", "mistral", "groq", "huggingface")},
@@ -218,3 +224,98 @@ def test_the_streams_say_what_is_measured(provider, kind):
 def test_every_family_that_streams_is_measured():
     streaming = {one.name for one in families() if one.fold.__name__ != "never_streamed"}
     assert streaming <= {provider for provider, _ in STREAMS}
+
+
+# --- many calls of one response -----------------------------------------------------------------------------------
+
+
+@tool
+def fails() -> None:
+    """Fail."""
+    raise ValueError("no")
+
+
+@tool(approve=True)
+def waits() -> str:
+    """Wait."""
+    return "done"
+
+
+@tool
+async def looped() -> str:
+    """Run in a loop."""
+    return "done"
+
+
+CALLED = Registry([note, fails, waits, looped])
+HOOKED = Registry([note, fails])
+
+
+@HOOKED.around
+def passing(context, proceed):
+    """Pass on each call."""
+    return proceed()
+
+
+def planned(name: str, count: int, tools: Registry = CALLED) -> Plan:
+    function = {"name": name, "arguments": "{}"}
+    calls = [{"id": f"c{number}", "type": "function", "function": function} for number in range(count)]
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    return tools.bind("openai").plan({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+
+
+def each(name: str, act: Callable[[Plan, Any], Any], tools: Registry = CALLED) -> Callable[[int], Callable[[], Any]]:
+    """The work of doing something with each call of a plan, one after another."""
+
+    def work(count: int) -> Callable[[], Any]:
+        plan = planned(name, count, tools)
+        return lambda: [act(plan, call) for call in plan.calls]
+
+    return work
+
+
+def paused(count: int) -> Callable[[], Any]:
+    token = planned("waits", count).pause(b"k" * 32, audience="a", expires=timedelta(1))
+    decisions = {f"c{number}": bool(number % 2) for number in range(count)}
+    return lambda: CALLED.resume(token, b"k" * 32, decisions, audience="a")
+
+
+def in_a_loop(count: int) -> Callable[[], Any]:
+    plan = planned("looped", count)
+
+    async def run() -> None:
+        for call in plan.calls:
+            await plan.arun(only=[call])
+
+    return lambda: asyncio.run(run())
+
+
+CALLS: dict[str, tuple[Callable[[int], Callable[[], Any]], int]] = {
+    "calls that wait are shown": (lambda count: lambda plan=planned("waits", count): list(plan.results), 500),
+    "calls that were not run are shown": (lambda count: lambda plan=planned("note", count): list(plan.results), 500),
+    "calls that fail": (lambda count: planned("fails", count).run, 100),
+    "calls under a hook": (lambda count: planned("note", count, HOOKED).run, 100),
+    "calls under a hook that fail": (lambda count: planned("fails", count, HOOKED).run, 50),
+    "calls in a loop": (lambda count: lambda plan=planned("looped", count): asyncio.run(plan.arun(limit=4)), 100),
+    "approved one by one": (each("waits", lambda plan, call: plan.approve(call)), 500),
+    "approved by id": (each("waits", lambda plan, call: plan.approve(call.id)), 500),
+    "approved together": (lambda count: lambda plan=planned("waits", count): plan.approve(plan.calls), 500),
+    "denied one by one": (each("waits", lambda plan, call: plan.deny(call, "no")), 250),
+    "edited one by one": (each("waits", lambda plan, call: plan.approve(plan.edit(call, {}))), 250),
+    "run one by one": (each("note", lambda plan, call: plan.run(only=[call])), 500),
+    "run one by one from the last": (
+        lambda count: lambda plan=planned("note", count): [plan.run(only=one) for one in reversed(plan.calls)], 500,
+    ),
+    "run one by one in a loop": (in_a_loop, 100),
+    "paused and resumed": (paused, 50),
+    "unknown names": (lambda count: lambda: planned("nobody", count), 250),
+    "unknown names that are near": (lambda count: lambda: planned("notes", count), 250),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_take_time_that_grows_with_their_number(name, caplog):
+    """No call looks through all the others."""
+    caplog.set_level("CRITICAL", logger="toolshape")
+    work, small = CALLS[name]
+    assert time_growth(work, small, repeats=3) < LINEAR
