@@ -50,7 +50,7 @@ class Readings:
     Args:
         meant: The schema of the function's arguments, 2020-12.
         sent: The schema that a provider was sent.
-        left_out: The names of fields that the report says are left out by null.
+        left_out: The paths of fields that the report says are left out by null.
     """
 
     def __init__(self, meant: Any, sent: Any, left_out: set[str]) -> None:
@@ -134,7 +134,7 @@ class Readings:
         names = [f"item_{index + 1}" for index in range(len(prefix))]
         if value.keys() - {*names, "rest"} or ("rest" in value and "rest" not in sent["properties"]):
             return []
-        value = {key: item for key, item in value.items() if item is not None or key not in self.left_out}
+        value = {key: item for key, item in value.items() if item is not None or not self.is_left_out(key)}
         rest = value.get("rest", [])
         if not isinstance(rest, list):
             return []
@@ -185,13 +185,17 @@ class Readings:
             done += [one for one in read if not {pair["key"] for pair in value[extras]} & named.keys()]
         return done
 
+    def is_left_out(self, name: str) -> bool:
+        """Whether null leaves out a field of this name, wherever the field is."""
+        return any(path == name or path.endswith(f".{name}") for path in self.left_out)
+
     def one_field(self, meant: Any, sent: Any, key: str, item: Any) -> list[Any]:
         inner, shown = self.field(meant, key), self.field(sent, key)
         shown = True if shown is False else shown  # a field that was not sent is in the function's own form
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
         is_optional = key not in meant.get("required", ()) and all(key in _field(one, "properties") for one in (meant, sent))
-        if item is None and is_optional and key in self.left_out:
+        if item is None and is_optional and self.is_left_out(key):
             return [_LEFT_OUT, None] if self.admits_meant(inner, None) else [_LEFT_OUT]
         return self.read(inner, shown, item)
 

@@ -81,10 +81,11 @@ class Shown:
             self.judge = judge_of(schema)
         self.meant = self.tool.input_schema
         self.canonical = Draft202012Validator(self.meant)
+        self.closed = Draft202012Validator(closed(self.meant))
         self.bound: Bound = Registry([self.tool]).bind(provider, strict=strict)
         self.wire_name, self.sent = _entry(self.bound.export())
         self.admitted = Draft202012Validator(self.sent)
-        left_out = {entry.path.rpartition(".")[2] for entry in self.bound.report() if "left out" in entry.note}
+        left_out = {entry.path for entry in self.bound.report() if "null means: left out" in entry.note}
         self.readings = Readings(self.meant, self.sent, left_out)
         self.losses = [entry for entry in self.bound.report() if entry.severity != "mapped_back"]
         self.ambiguous = "look alike" in str(self.bound.report())
@@ -230,10 +231,34 @@ _UNKNOWN_FIELDS = "unknown fields, which are ignored"
 """What is reported of nearly every open object: it excuses only values with a field that no schema names."""
 
 
-def _keys(value: Any) -> set[str]:
-    """Every name in a JSON value."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return set(value if isinstance(value, dict) else ()).union(*map(_keys, inner))
+_VALUES = ("items", "additionalProperties", "contains", "unevaluatedItems", "unevaluatedProperties")
+_VALUES_BY_NAME = ("properties", "patternProperties")
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "prefixItems")
+
+
+def closed(node: Any, is_value: bool = True) -> Any:
+    """A schema that admits no field that none of its parts speaks of.
+
+    Args:
+        node: A schema.
+        is_value: Whether it describes a whole value, rather than being one of the parts of what does.
+    """
+    if not isinstance(node, dict):
+        return node
+    # What depends on a condition is described, and the fields of it are not sent.
+    found = {key: inner for key, inner in node.items() if key not in ("if", "then", "else", "dependentSchemas")}
+    for keyword in _VALUES:
+        if keyword in node:
+            found[keyword] = closed(node[keyword])
+    for keyword in _VALUES_BY_NAME:
+        if keyword in node:
+            found[keyword] = {name: closed(inner) for name, inner in node[keyword].items()}
+    for keyword in _IN_PLACE:
+        if keyword in node:
+            found[keyword] = [closed(inner, keyword == "prefixItems") for inner in node[keyword]]
+    if "$defs" in node:
+        found["$defs"] = {name: closed(inner, False) for name, inner in node["$defs"].items()}
+    return {"unevaluatedProperties": False, **found} if is_value else found
 
 
 def check_said(found: Shown, value: Any) -> str | None:
@@ -243,7 +268,7 @@ def check_said(found: Shown, value: Any) -> str | None:
     [message] = found.bound.say([(found.tool.name, value)])
     said = _arguments(message)
     notes = {entry.note for entry in found.losses if entry.severity == "lost"}
-    is_lost = bool(notes - {_UNKNOWN_FIELDS}) or (_UNKNOWN_FIELDS in notes and not _keys(value) <= _keys(found.meant))
+    is_lost = bool(notes - {_UNKNOWN_FIELDS}) or (_UNKNOWN_FIELDS in notes and not found.closed.is_valid(value))
     if not found.admitted.is_valid(said) and not is_lost:
         return f"{json.dumps(value)} is written as {json.dumps(said)}, which what was sent does not admit"
     found.got.clear()
