@@ -45,7 +45,7 @@ _SELECT = "MUTANTS_SELECT"
 _DATA = "MUTANTS_DATA"
 _IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 _MOST_TIME = 60.0
-_FAR_TIME = 20.0
+_FAR_TIME = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
