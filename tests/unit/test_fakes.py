@@ -765,3 +765,12 @@ def test_every_wording_is_of_a_rule():
     names = {*checks, *faults, *re.findall(r'rule="(\w+)"', source), *get_args(HistoryRuleName), *budgets}
     for provider in FAKED:
         assert {one.partition(":")[0] for one in get(provider).wordings} <= names, provider
+
+
+def test_a_body_that_is_nested_too_deep_is_a_request():
+    """It is refused and recorded, as any body that cannot be read."""
+    fake = Fake("openai")
+    for raw in (b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b"{"):
+        reply = fake._handle("POST", "/v1/chat/completions", raw)
+        assert reply.status == 400
+    assert [one.status for one in fake.exchanges] == [400] * 4

@@ -1127,3 +1127,76 @@ def test_a_history_that_is_nested_too_deep():
     part = dataclasses.replace(conversation([GO], "openai").messages[0], raw={"content": node})
     with pytest.raises(UsageError, match="no form for"):
         Conversation(TOOLS, [part]).to_json()
+
+
+def signatures(request):
+    return [
+        [part.get("thoughtSignature") for part in one["parts"] if "functionCall" in part]
+        for one in request["contents"]
+        if one["role"] == "model"
+    ]
+
+
+SKIPPED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+
+
+def test_calls_of_others_are_marked_in_every_turn():
+    """Gemini 3 asks for a signature: what another wrote has none, in the current turn and in those before it."""
+    history = [GO, asks(call("a"), call("b")), answer("a"), answer("b"), GO, asks(call("c")), answer("c")]
+    made = conversation(history, "openai")
+    assert signatures(made.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED]]
+    assert [one.rule for one in made.repairs] == ["missing_signature"] * 2
+    ended = conversation([*history, {"role": "assistant", "content": "Ok."}, GO], "openai")
+    assert signatures(ended.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED], []]
+
+
+def test_a_turn_of_several_steps_is_signed_to_its_end():
+    """A call of its own without a signature is marked as long as its turn lasts, however often it is asked meanwhile."""
+    steps = [said("user", {"text": "Go."})]
+    made = conversation(steps, "gemini", "gemini-3-pro")
+    made.request("gemini", model="gemini-3-pro")
+    for city in "abc":
+        step = [
+            said("model", g_call(city)),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": city}}}),
+        ]
+        made.read(step, "gemini", model="gemini-3-pro")
+        steps += step
+        sent = made.request("gemini", model="gemini-3-pro")
+        assert signatures(sent) == [[SKIPPED]] * (len(steps) // 2)
+        assert sent == conversation(steps, "gemini", "gemini-3-pro").request("gemini", model="gemini-3-pro")
+    made.user("On.")
+    assert signatures(made.request("gemini", model="gemini-3-pro")) == [[None]] * 3
+
+
+@pytest.mark.parametrize("other", ["openai", "mistral", "openai-responses", "ollama", "cohere"])
+def test_a_result_with_the_user_s_words_beside_it(other):
+    """The commonest message that is stored of Anthropic's: a result, and what the user says to it."""
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "R"}
+    history = [GO, {"role": "assistant", "content": [use]}]
+    history.append({"role": "user", "content": [result, {"type": "text", "text": "And now?"}]})
+    [read] = TOOLS.bind("anthropic").read_messages([history[-1]])
+    assert read.role == "user"
+    made = conversation(history, "anthropic")
+    sent = made.request(other)[get(other).histories.key]
+    [told] = [one for one in sent if one.get("role") == "tool" or one.get("type") == "function_call_output"]
+    assert told.get("content", told.get("output")) == "R"
+    assert sent[-1] == {"role": "user", "content": "And now?"}
+    assert rules(TOOLS.bind(other), sent) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Error [tool_error]: as it says", " Error [x]: a", "  Error [x]: b", "Error: c", " d"]
+)
+def test_a_value_that_looks_like_an_error_comes_back_as_it_was(text):
+    """The blank that keeps the mark of errors apart is taken back, and no other."""
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "abcdefgh1", "content": text}
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    for other in ("openai", "mistral", "cohere", "ollama", "openai-responses", "xai:grpc"):
+        sent = conversation(history, "anthropic").request(other)[get(other).histories.key]
+        [told] = [part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if hasattr(part, "code")]
+        assert (told.text, told.code) == (text, None), other
+        back = conversation(sent, other).request("anthropic")["messages"][2]["content"]
+        assert [one["content"] for one in back] == [text], other

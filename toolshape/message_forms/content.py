@@ -54,7 +54,7 @@ _READ_KEYS = frozenset(
     }
 )  # fmt: skip
 """What is read of a text, a medium, a call or a result of any family, and written for another."""
-_DATA_KEYS = frozenset({"input", "arguments", "args", "json", "response", "output", "result"})
+_DATA_KEYS = frozenset({"input", "arguments", "args", "data", "json", "response", "output", "result"})
 """What a model or a tool wrote: no member of it is a provider's."""
 _BLOCKS = frozenset(
     {
