@@ -103,7 +103,7 @@ class Writer:
             if all(one["id"] != made["id"] for one in found):
                 found.append(made)
         if len(found) == 1 and self.chance(0.04):
-            found[0]["id"] = ""
+            found[0]["id"] = ""  # and its result's
         self.used += [one["id"] for one in found if one["id"]]
         return found
 
@@ -139,7 +139,8 @@ class Writer:
         kind = self.random.random()
         answered = [(call, self.result()) for call in calls]
         if kind < 0.05:  # the process was stopped
-            answered = answered[:-1]
+            *answered, (last, _) = answered
+            self.used = [call_id for call_id in self.used if call_id != last["id"]]  # else its result is anybody's
         elif kind < 0.09:
             answered.append(answered[0])
         elif kind < 0.12:
