@@ -38,6 +38,7 @@ FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),  # before null, which is unsupported here, is split off the choices

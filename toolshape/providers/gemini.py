@@ -47,8 +47,8 @@ JSON_KEYWORDS = (
 )  # fmt: skip
 JSON_SCHEMA = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
-    structure.patterns_as_maps,
     everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.all_of_merged_or_described),
@@ -82,8 +82,8 @@ OPENAPI_KEYWORDS = (
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
-    structure.patterns_as_maps,
     everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.const_as_enum),

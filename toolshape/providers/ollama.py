@@ -29,6 +29,7 @@ from toolshape.wire.server import request_rules
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),

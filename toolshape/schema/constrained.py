@@ -158,6 +158,8 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     if others is not True:
         kinds += [others] if isinstance(others, dict) and others not in kinds else []
         rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    else:  # said, since fields that follow a pattern are none that are ignored
+        rewritten["additionalProperties"] = True
     if others is False and len(patterns) == 1 and not node.get("properties"):
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)

@@ -238,10 +238,11 @@ class SchemaReader:
         """Read a list of items as ``prefixItems`` and boolean schemas as objects; drop branches that admit nothing."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
-            others = self.inner(node.pop("additionalItems", True), f"{self.path(at)}[]")
+            others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
             if items:
                 node["prefixItems"] = items
-            node["items"] = {} if others is True else others
+            if others is not None:
+                node["items"] = {} if others is True else others
         if node.get("type") == "array" and "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:
             node["items"] = node.pop("unevaluatedItems")
         if node.get("items") is True:
@@ -302,7 +303,7 @@ class SchemaReader:
         """Take out the mark, and keep what was read."""
         if _IMPLIED not in node:
             return None
-        if not at.is_root:
+        if self.base or not at.is_root:
             self.note(at, f"no type is written: it is read as {node['type']}")
         return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
@@ -347,6 +348,8 @@ class SchemaReader:
                 node["required"] = [node["required"]]
         elif "properties" in node:
             node["properties"] = {}
+        if "patternProperties" in node:
+            node["patternProperties"] = {name: _as_object(inner) for name, inner in node["patternProperties"].items()}
         if at.keyword != "properties" and isinstance(node.get("required"), (bool, str)):
             del node["required"]
         if isinstance(node.get("required"), list):

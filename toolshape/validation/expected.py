@@ -176,7 +176,11 @@ def _expected(
         optional = node.get("metadata", {}).get(TAGS, ())
         tags = optional or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
-        choices = tuple(choices_of(node).values)
+        found = choices_of(node)
+        if found.mask is None:
+            choices = tuple(found.values)
+        else:  # a flag with more combinations than are listed
+            kinds = frozenset({"integer"})
     elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
         kinds = frozenset({"array", "list"})
     return Expected(
