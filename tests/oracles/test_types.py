@@ -206,7 +206,7 @@ def _taken(case: Case, given: Any, judge: Any, schema: Any) -> str | None:
             continue
         except Exception as error:  # pydantic lets several kinds through
             return f"ran with {given!r:.200}, where pydantic raises {type(error).__name__}"
-        if same(given, value) or _excused(case, OTHER):
+        if same(given, value) or _excused(case, OTHER) or not _is_exact(case["text"]):
             return None
         return f"ran with {given!r:.200}, where pydantic gives {value!r:.200}"
     if _excused(case, TAKEN) or not _is_exact(case["text"]):  # pydantic has only the float of a number
@@ -271,8 +271,10 @@ def _is_plain(text: str) -> bool:
 def _is_exact(text: str) -> bool:
     """Whether floats hold the numbers of the text: others are refused where a type is not known to take them."""
     numbers: list[bool] = []
-    json.loads(text, parse_float=lambda number: numbers.append(_holds(number)), parse_int=_count_digits(numbers))
-    return all(numbers)
+    value = json.loads(
+        text, parse_float=lambda number: numbers.append(_holds(number)), parse_int=_count_digits(numbers)
+    )
+    return all(numbers) and (not isinstance(value, str) or not _is_plain(value) or _is_exact(value))
 
 
 def _count_digits(numbers: list[bool]) -> Any:
@@ -360,7 +362,6 @@ TAKEN: Gaps = {
 }
 """Annotations whose tool takes more than its schema or pydantic, with the reason."""
 REFUSED: Gaps = {
-    "complex": "a number that no float holds is not made infinite",
     "Iterable": "pydantic validates the items when they are read, inside the function",
 }
 """Annotations whose tool refuses more."""
@@ -369,7 +370,6 @@ OTHER: Gaps = {
     **dict.fromkeys(
         ("decimal.Decimal, str", "fractions.Fraction, str"), "a text that is not a number as JSON writes it is a text"
     ),
-    "complex": "a number that no float holds is not made infinite",
 }
 """Annotations whose function gets another value than pydantic gives."""
 AGAIN: Gaps = {}

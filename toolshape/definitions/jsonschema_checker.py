@@ -332,6 +332,7 @@ class Places:
             fields=lambda: list(node.get("properties", ())),
             branches=branches,
             steps=len(location),
+            default=lambda: node.get("default"),
         )
 
     def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:

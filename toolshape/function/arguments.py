@@ -281,6 +281,8 @@ def _as_text(value: Any, form: Form) -> Any:
     return _written(value, form) if value is None or isinstance(value, str) else _for(value, str(value), form)
 
 
+_EXACT_FLOATS = 2**53
+_MOST_DIGITS = 300
 _NUMBERS = (Decimal, Fraction, timedelta)
 """Types whose values may be written as a text and as a number, of which a union may take one for something else."""
 
@@ -288,8 +290,10 @@ _NUMBERS = (Decimal, Fraction, timedelta)
 def _as_number(value: Any, form: Form) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
-    is_number = isinstance(value, (Decimal, Fraction)) and math.isfinite(value)
-    return float(value) if is_number else _written(value, form)
+    if not isinstance(value, (Decimal, Fraction)) or not math.isfinite(value):
+        return _written(value, form)
+    is_short = abs(value) < _EXACT_FLOATS or (isinstance(value, Decimal) and value.adjusted() < _MOST_DIGITS)
+    return int(value) if is_short and value == int(value) else float(value)
 
 
 def _unless_null(write: _Write) -> _Write:

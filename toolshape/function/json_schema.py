@@ -184,6 +184,8 @@ class _CanonicalSchema(GenerateJsonSchema):
             if default is None:
                 return True
             node = self.core_definitions[node["schema_ref"]] if node["type"] == "definition-ref" else node["schema"]
+        if node["type"] == "any":
+            return True
         if node["type"] in ("enum", "literal"):
             return any(type(one) is type(default) and one == default for one in choices_of(node).values)
         is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
@@ -232,7 +234,7 @@ class _CanonicalSchema(GenerateJsonSchema):
             doc = docstrings.read_docstring(text, [*generated["properties"], *_aliases(cls)])
             if generated.get("description") in (None, inspect.cleandoc(text)):
                 generated.pop("description", None)
-                generated |= {"description": doc.for_caller} if doc.for_caller else {}
+                generated |= {"description": doc.description} if doc.description else {}
             _describe_fields(cls, generated, doc.parameters)
         if any(isinstance(field, dict) and "description" not in field for field in generated["properties"].values()):
             _describe_fields(cls, generated, docstrings.attribute_docstrings(cls))

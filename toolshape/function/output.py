@@ -62,11 +62,14 @@ def describe(signature: Signature) -> Output:
         found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
         return Output(schema=None, write=_untyped_text, findings=(found,))
     annotation = _value_type(annotation)
-    if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
+    never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
+    if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
         return Output(schema=None, write=_untyped_text)
     try:
-        core = rebuilt(TypeAdapter(annotation).core_schema, _by_own_names)
-        serializer: Any = cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        core = rebuilt(adapter.core_schema, _by_own_names)
+        is_same = core is adapter.core_schema
+        serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # a type without a schema; its values may be written all the same
         found = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
         return Output(schema=None, write=_untyped_text, findings=(found,))
@@ -103,7 +106,7 @@ def _holds_parts(annotation: Any) -> bool:
     return (
         annotation in (Text, Image, File)
         or is_mcp_result_type(annotation)
-        or is_mcp_content_type(annotation)
+        or (isinstance(annotation, type) and is_mcp_content_type(annotation))
         or any(map(_holds_parts, typing.get_args(annotation)))
     )
 
