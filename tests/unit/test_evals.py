@@ -1062,14 +1062,17 @@ def test_modes():
         assert (verdict.label, verdict.score) == (label, pytest.approx(score)), expected
     refused = ("weather", {"days": "x"})
     assert judged(Expect.name_only(weather), refused).label == "right"
-    assert [one.kind for one in judged(Expect.subset(weather, days=1), refused).differences] == ["refused_arguments"]
+    assert [each.kind for each in judged(Expect.subset(weather, days=1), refused).differences] == ["refused_arguments"]
     assert [repr(expected) for expected, *_ in rows[:3]] == [
         "Expect.name_only('weather')", "Expect.subset('weather')", "Expect.subset('weather', city='Bonn')",
     ]  # fmt: skip
     assert [expected.match for expected, *_ in (*rows[:2], rows[-2])] == ["name", "subset", "exact"]
     run = Run(verdicts=(judged([Expect.subset(weather, city="Rome"), Expect.name_only(move)], came),))
     [(line, *_)] = [[json.loads(each) for each in run.to_json_lines().splitlines()]]
-    assert [(one["kind"], one["expected"]) for one in line["differences"]] == [("value", "Rome"), ("missing_call", {})]
+    assert [(each["kind"], each["expected"]) for each in line["differences"]] == [
+        ("value", "Rome"),
+        ("missing_call", {}),
+    ]
     assert Run.from_json_lines(run.to_json_lines()) == run
     assert "Rome" in run.to_html()
 
@@ -1110,7 +1113,7 @@ def test_order_is_that_of_responses():
         assert (verdict.label == "right") is is_right, (steps, verdict)
         assert stepped(wanted, *steps).label == "right"
         if not is_right:
-            assert "order" in [one.kind for one in verdict.differences]
+            assert "order" in [each.kind for each in verdict.differences]
 
 
 @LAW
@@ -1184,7 +1187,7 @@ def test_tracks_stand_side_by_side():
     """The same cases with two sets of tools, in the table, in the lines and on the page."""
     run = tracked([weather_case(1), MOVE_CASE], trials=2)
     assert (run.tracks, run.models, run.cases) == (("clear", "vague"), ("good",), ("weather 1", "move"))
-    assert [(one.case, one.track, one.trial, one.label) for one in run] == [
+    assert [(each.case, each.track, each.trial, each.label) for each in run] == [
         ("weather 1", "clear", 0, "right"), ("weather 1", "clear", 1, "right"),
         ("weather 1", "vague", 0, "wrong"), ("weather 1", "vague", 1, "wrong"),
         ("move", "clear", 0, "right"), ("move", "clear", 1, "right"),
@@ -1199,13 +1202,15 @@ def test_tracks_stand_side_by_side():
         "clear beside vague: better in 1, worse in 0: no evidence of a difference (p = 1.000)",
     ]
     lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
-    assert [line["track"] for line in lines] == [one.track for one in run]
+    assert [line["track"] for line in lines] == [each.track for each in run]
     assert Run.from_json_lines(run.to_json_lines()) == run
     page = run.to_html()
     for text in ("clear / good", "vague / good", "clear beside vague", "no evidence of a difference"):
         assert text in page
     assert len(run.of("good")) == 8
-    assert {one.track for one in run.of("good", "vague")} == {one.track for one in run.of(track="vague")} == {"vague"}
+    assert (
+        {each.track for each in run.of("good", "vague")} == {each.track for each in run.of(track="vague")} == {"vague"}
+    )
     assert run.of("good", "vague").share().right == 2
 
 
@@ -1260,15 +1265,15 @@ def test_a_case_says_what_it_expects_of_each_track():
 
 
 def test_each_track_answers_with_its_own_tools(tmp_path):
-    """Answers are those of tools in any track; a trace says of which track a response was."""
+    """Answers are those of tools in any track; a trace names the track of each response."""
     seen = []
     case = dataclasses.replace(
         weather_case(1), answers={weather: "sun", vague_weather: "sun", search: "tea"}, most_steps=2
     )
     path = tmp_path / "calls.jsonl"
     run = tracked([case], record=record(path, keep="all"), on_verdict=seen.append)
-    assert [one.steps for one in run] == [2, 2]
-    assert sorted(one.track for one in seen) == ["clear", "vague"]
+    assert [each.steps for each in run] == [2, 2]
+    assert sorted(each.track for each in seen) == ["clear", "vague"]
     notes = [json.loads(line)["notes"] for line in path.read_text().splitlines()]
     assert sorted(note["track"] for note in notes) == ["clear", "clear", "vague", "vague"]
 

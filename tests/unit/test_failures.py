@@ -150,7 +150,7 @@ def test_a_place_in_the_history():
     assert explain(aws).path.startswith("messages[72]")
 
 
-# Names as an author might give them, each of which is a word of some provider's errors.
+# Names as an author might give them, and words of some provider's errors.
 NAMES = (
     "billing_address", "insufficient_quota", "rate_limit", "api_key", "permission", "authentication", "overloaded_error",
     "context_length_exceeded", "request_too_large", "response_format", "budget_tokens", "reasoning_content", "prefill",

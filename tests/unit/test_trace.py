@@ -779,7 +779,7 @@ def test_a_line_of_another_process_is_compared_by_what_the_function_got(path, ch
     line["outcome"][0]["arguments"] |= change
     path.write_text(json.dumps(line) + "\n")
     found = replay(path, Registry([tag]))
-    assert [place for one in found.changes for place in one.paths] == paths
+    assert [place for change in found.changes for place in change.paths] == paths
     assert pickle.loads(pickle.dumps(found)) == found
 
 
@@ -797,7 +797,7 @@ def test_sets_of_secrets_are_compared_without_what_is_hidden(path):
     assert "k1" not in path.read_text()
 
 
-# --- a trace of which nothing can be read --------------------------------------------------------------------------
+# --- a trace that cannot be read at all ----------------------------------------------------------------------------
 
 WRONG_FILES = {
     "another version": (lambda whole: b'{"version": 2, "outcome": []}\n' * 3, "line 1 is of version 2: this toolshape reads 1"),
@@ -812,7 +812,7 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize("wrong", WRONG_FILES)
-def test_a_trace_of_which_nothing_can_be_read_is_a_failure(path, wrong, target):
+def test_a_trace_that_cannot_be_read_at_all_is_a_failure(path, wrong, target):
     """For a program, on the command line, and line by line."""
     change, message = WRONG_FILES[wrong]
     observed(path).dispatch(body(("weather", {"city": "Bonn"})))

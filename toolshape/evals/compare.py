@@ -118,7 +118,7 @@ def difference_at(
         expected: What was expected.
         actual: What came.
     """
-    shown = [one if one is None else _shown(one, tool, place) for one in (expected, actual)]
+    shown = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
     return Difference(kind=kind, tool=name, path=_path(place), expected=shown[0], actual=shown[1])
 
 

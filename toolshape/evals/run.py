@@ -115,8 +115,8 @@ class Run:
         """Compare with another run, case by case; a case that one of them lacks is left out.
 
         Args:
-            other: A run of the same models and tracks, at each of which the cases are then compared; or, if both runs are
-                of one model, as ``run.of(model)``, or of one track, of another.
+            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of one
+                model, as ``run.of(model)``, or of one track, a run of another.
 
         Raises:
             UsageError: They are of several models, or of several tracks, which are not the same.
@@ -345,7 +345,7 @@ _COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything
 
 
 def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
-    """A part of a line, each member of which is what ``to_json_lines`` writes: a page shows it to people.
+    """A part of a line whose members are what ``to_json_lines`` writes: a page shows them to people.
 
     Raises:
         TypeError: It has a member that is not known.

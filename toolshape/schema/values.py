@@ -349,7 +349,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 _READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _datetime, time: _time}
-"""The types of which equal values have several texts, of those that are written as texts."""
+"""The types whose equal values have several texts, among those that are written as texts."""
 
 
 def _read_with(read: Callable[[str], Any], text: str) -> Any:
