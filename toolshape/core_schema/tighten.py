@@ -244,7 +244,7 @@ def _looking_up(node: Node) -> Node:
     """The choice, as a lookup from JSON values to members, where pydantic itself cannot find the members."""
     choices = choices_of(node)
     outside = {key: node[key] for key in ("ref", "serialization") if key in node}
-    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
+    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
     made = core_schema.no_info_plain_validator_function(lookup_of(choices))
     return {**made, **outside, "metadata": metadata}
 

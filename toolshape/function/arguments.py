@@ -292,7 +292,7 @@ def _as_number(value: Any, form: Form) -> Any:
         return value.total_seconds()
     if not isinstance(value, (Decimal, Fraction)) or not math.isfinite(value):
         return _written(value, form)
-    is_short = abs(value) < _EXACT_FLOATS or (isinstance(value, Decimal) and value.adjusted() < _MOST_DIGITS)
+    is_short = -_EXACT_FLOATS < value < _EXACT_FLOATS or (isinstance(value, Decimal) and value.adjusted() < _MOST_DIGITS)
     return int(value) if is_short and value == int(value) else float(value)
 
 

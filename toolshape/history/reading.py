@@ -105,8 +105,8 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)
     found: list[JsonObject] = []
     for at, item in enumerate(items):
-        [one] = sendable([_plain_object(item)])
-        if not isinstance(one, dict) or not one.keys() & _KEYS:
-            raise ResponseError(f"{histories.key}[{at}] is no message, but {_named(one)}", body=body)
-        found.append(one)
+        message: Any = sendable([_plain_object(item)])[0]
+        if not isinstance(message, dict) or not message.keys() & _KEYS:
+            raise ResponseError(f"{histories.key}[{at}] is no message, but {_named(message)}", body=body)
+        found.append(message)
     return found

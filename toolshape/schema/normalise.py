@@ -116,7 +116,7 @@ class SchemaReader:
         self.definitions = {}
         found = self.typed(self.inner(self.root, ""))
         if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):  # may refer to any
-            self.definitions = {name: self.typed(node) for name, node in self.definitions.items()}
+            self.definitions = {name: self.typed(node, name) for name, node in self.definitions.items()}
         return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
@@ -277,13 +277,14 @@ class SchemaReader:
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
 
-    def typed(self, schema: JsonSchema) -> JsonSchema:
+    def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
         """Read fields as an object's, and items as an array's, where no type is written.
 
         The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
         ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were added
         inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
         """
+        self.base = base
         marked = everywhere(self.implied_type)(schema).schema
         return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
 

@@ -747,7 +747,7 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
 
 def _plain(keyword: str, value: Any) -> Any:
     """A keyword's value, its schemas without our marks."""
-    if keyword in ("enum", "const", "default", "discriminator", "examples"):
+    if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
         return value
     if isinstance(value, list):
         return [unmarked(one) if isinstance(one, dict) else one for one in value]
