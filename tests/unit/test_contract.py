@@ -561,6 +561,13 @@ def test_texts_that_become_decimals(old, new, live, dead):
     assert {each.level for each in compared(contract_of(was), contract_of(now)).changes} == {dead}
 
 
+@pytest.mark.parametrize("new", [date, datetime, time, timedelta])
+def test_numbers_in_a_text_are_no_time(new):
+    contracts = contract_of(paying(Literal["1.5"])), contract_of(paying(new))
+    assert compared(*contracts).is_breaking
+    assert diff(paying(new), contracts[0]).is_breaking
+
+
 def test_each_parameter_of_one_enum_or_model_is_compared():
     def moved(a: Colour = Colour.RED, b: Colour = Colour.RED, lines: list[Line] = [], line: Line | None = None) -> str:
         """Move."""
