@@ -950,8 +950,11 @@ def test_at_the_command_line(shop):
     )
     assert [one["calls"] for one in json.loads(counted.stdout)] == [2, 0]
     unread = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "shop.py")
-    assert unread.returncode != 0
-    assert "line 1 is no line of a trace" in unread.stderr
+    assert (unread.returncode, unread.stdout) == (2, "")
+    assert "shop.py can be read: line 1 is no line of a trace" in unread.stderr
+    (shop / "mixed.jsonl").write_text((shop / "calls.jsonl").read_text() + "x\n")
+    mixed = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "mixed.jsonl")
+    assert "recorded calls break: 2 of order; 1 lines are none of a trace" in mixed.stdout
     [first, second] = json.loads(
         run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
     )
