@@ -166,6 +166,27 @@ def test_annotations_license_nothing_unless_the_server_is_trusted(fast, tmp_path
     assert annotations["readOnlyHint"] is True
 
 
+def test_the_effects_that_the_author_says_go_before_the_hints_of_a_server(fast):
+    """Whether it is trusted or not."""
+
+    async def main(trust):
+        async with connect(fast_server(fast), trust=trust, effects=["destructive"]) as remote:
+            return {one.name: one.effects for one in remote}
+
+    for trust in (False, True):
+        assert set(run(main(trust)).values()) == {frozenset({"destructive"})}
+
+
+def test_a_server_of_fastmcp_is_taken_as_it_is(fast):
+    async def main():
+        async with connect(fast) as remote:
+            return sorted(one.name for one in remote), (await remote.adispatch(response(("add", {"a": 1, "b": 2}))))[0]
+
+    names, result = run(main())
+    assert "add" in names
+    assert result.ok, result.text
+
+
 def fast_server(made: FastMCP) -> Any:
     return made._mcp_server if hasattr(made, "_mcp_server") else made
 

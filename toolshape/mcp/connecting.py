@@ -105,6 +105,7 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
         if not (server and all(isinstance(one, str) for one in server)):
             raise UsageError(f"a command is a text, or a list of texts, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
+    server = getattr(server, "_mcp_server", server)  # what a FastMCP of fastmcp 4.1 serves by (its source, 2026-11-23)
     is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(server, "__aenter__")
     if not is_server:
         raise UsageError(f"connect takes a server, its URL or its command, not {type(server).__name__}")
