@@ -328,3 +328,23 @@ def test_a_type_that_a_provider_refuses_is_named(provider):
     assert [(one.keyword, one.note.partition(" ")[0]) for one in results.losses] == [
         ("image", "image/svg+xml"), ("file", "audio/wav"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("annotation", [list, list[Any], tuple, list | None, tuple[str, Any], object])
+def test_what_says_nothing_of_its_items_may_hold_texts_and_images(annotation):
+    """To an MCP client, too: it refuses a result without structured content where it was sent an output schema."""
+
+    def look():
+        """Look."""
+        return ["a", Image(b"x", "image/png")]
+
+    look.__annotations__["return"] = annotation
+    for provider in ("mcp", "mcp:2025-06-18", "mcp:2026-07-28", "anthropic"):
+        bound = Registry([look]).bind(provider)
+        assert "outputSchema" not in bound.export()[0]
+        name = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+        message = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [name]}
+        body = message if provider == "anthropic" else {"name": "look", "arguments": {}}
+        [result] = bound.dispatch(body)
+        assert result.ok, result.text
+        assert len(result.parts) == 2
