@@ -31,7 +31,7 @@ from toolshape.validation.lookup import child_of
 from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
 from toolshape.validation.slow_path import validate_with_coercions
 
-__all__ = ["compile_validation", "schema_problems", "unchecked"]
+__all__ = ["checkable", "compile_validation", "schema_problems", "unchecked"]
 
 _MOST_ERRORS = 2_000
 _SLOWNESS = 40
@@ -120,7 +120,7 @@ def compile_validation(
         switched: By name, the rules that the function's parameters switch.
         settings: How they are validated.
     """
-    validator = Validator(_checkable_everywhere(schema))
+    validator = Validator(checkable(schema))
     checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
     back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
 
@@ -143,7 +143,8 @@ def compile_validation(
     return validate
 
 
-def _checkable_everywhere(schema: JsonSchema) -> JsonSchema:
+def checkable(schema: JsonSchema) -> JsonSchema:
+    """A schema without what Python cannot check, or not in bounded time."""
     sure = everywhere(_surely, constraints=True)(schema).schema
     return everywhere(_checkable, constraints=True)(sure).schema
 
@@ -280,7 +281,7 @@ class Places:
     def branch(self, node: JsonSchema) -> Checker:
         """What validates one."""
         definitions = self.validator.schema.get("$defs", {})
-        part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
+        part = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
         places = Places(whole, self.validator, {})
         return Checker(functools.partial(_checked, part, None, frozenset()), places, slowness=_SLOWNESS)

@@ -20,7 +20,7 @@ from toolshape.errors import DefinitionError, UsageError
 from toolshape.mcp.calling import Connection
 from toolshape.options import ToolOptions
 from toolshape.registry import Registry, replaced
-from toolshape.tool import Tool, make_from_definition
+from toolshape.tool import Tool, make_from_definition, record_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -116,8 +116,10 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
 async def _connected(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
-    client.message_handler = _heard(list_changed, client.message_handler)
+    malformed: list[Connection] = []
+    client.message_handler = _heard(list_changed, client.message_handler, malformed)
     connection = await Connection.opened(client)
+    malformed.append(connection)
     following: list[asyncio.Future[None]] = []
     try:
         taking_in = _TakingIn(connection, prefix, trust, options)
@@ -138,12 +140,17 @@ def _says_changes(client: Client) -> bool:
     return tools is not None and bool(tools.list_changed)
 
 
-def _heard(list_changed: asyncio.Event, others: MessageHandlerFnT | None) -> MessageHandlerFnT:
+def _heard(
+    list_changed: asyncio.Event, others: MessageHandlerFnT | None, connections: Sequence[Connection]
+) -> MessageHandlerFnT:
     """Hears of a changed list, until 2026-07-28; the list cannot be asked for here, where messages are read."""
 
     async def handler(message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             list_changed.set()
+        if isinstance(message, Exception):
+            for connection in connections:
+                connection.hear_malformed(message)
         if others is not None:
             await others(message)
 
@@ -157,6 +164,7 @@ async def _listen(client: Client, connection: Connection, list_changed: asyncio.
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 pause = _SHORTEST_PAUSE
+                list_changed.set()  # what changed since the list was asked for was told to nobody
                 async for _ in changes:
                     list_changed.set()
         except Exception as error:  # the stream is lost, or the server has none of this
@@ -191,15 +199,19 @@ class _TakingIn:
     async def tools(self) -> list[Tool[..., Any]]:
         """The tools that the server lists now."""
         found: dict[str, Tool[..., Any]] = {}
+        outputs: dict[str, JsonObject] = {}
         for listed in await self.connection.listed(_MOST_PAGES):
             try:
                 made = self._tool(listed)
-            except DefinitionError as error:
+            except (DefinitionError, ValueError, RecursionError) as error:  # or it is nested too deeply to be written
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
             if made.name in found:
                 logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is taken", made.name)
             found.setdefault(made.name, made)
+            if (schema := record_of(made).output.schema) is not None:
+                outputs.setdefault(listed.name, schema)
+        self.connection.expect(outputs)
         return list(found.values())
 
     def _tool(self, listed: ListedTool) -> Tool[..., Any]:
