@@ -1,8 +1,8 @@
 """The tools of servers that we did not write, taken in: called as ours are, and each call answered whatever the server does."""
 
 import asyncio
-import itertools
 import contextlib
+import itertools
 import logging
 import os
 import signal

@@ -123,7 +123,7 @@ async def _connected(client: Client, prefix: str | None, trust: bool, options: T
     following: list[asyncio.Future[None]] = []
     try:
         taking_in = _TakingIn(connection, prefix, trust, options)
-        replaced(registry, await taking_in.tools())
+        replaced(registry, await taking_in.tools() or ())
         following.append(asyncio.ensure_future(_follow(registry, taking_in, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _says_changes(client):
             following.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
@@ -179,7 +179,8 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
         await list_changed.wait()
         list_changed.clear()
         try:
-            replaced(registry, await taking_in.tools())
+            if (tools := await taking_in.tools()) is not None:
+                replaced(registry, tools)
         except Exception:  # the server is away: what was known is kept
             if not taking_in.connection.is_open:
                 logging.getLogger("toolshape").info("an MCP server is gone: its tools stay as they were listed last")
@@ -195,12 +196,16 @@ class _TakingIn:
         self._prefix = prefix
         self._trust = trust
         self._options = options
+        self._listed: list[ListedTool] | None = None
 
-    async def tools(self) -> list[Tool[..., Any]]:
-        """The tools that the server lists now."""
+    async def tools(self) -> list[Tool[..., Any]] | None:
+        """The tools that the server lists now; ``None`` where the list is what it was."""
+        now = await self.connection.listed(_MOST_PAGES)
+        if now == self._listed:
+            return None
         found: dict[str, Tool[..., Any]] = {}
         outputs: dict[str, JsonObject] = {}
-        for listed in await self.connection.listed(_MOST_PAGES):
+        for listed in now:
             try:
                 made = self._tool(listed)
             except (DefinitionError, ValueError, RecursionError) as error:  # or it is nested too deeply to be written
@@ -212,6 +217,7 @@ class _TakingIn:
             if (schema := record_of(made).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
         self.connection.expect(outputs)
+        self._listed = now
         return list(found.values())
 
     def _tool(self, listed: ListedTool) -> Tool[..., Any]:
