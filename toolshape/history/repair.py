@@ -86,7 +86,9 @@ def _thought_through(message: Message, log: Log, progress: Progress) -> Message:
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        return without_item_id(message, log)
+        # An item that an application has written has no status: such were taken without reasoning (recorded, 2026).
+        is_as_it_came = isinstance(message.raw, dict) and message.raw.get("status") is not None
+        return without_item_id(message, log) if is_as_it_came else message
     return message
 
 
