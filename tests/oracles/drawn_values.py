@@ -12,7 +12,10 @@ from random import Random
 from typing import Any
 
 KEYS = ("a", "b", "c", "ab", "ba", "x1", "zz", "value", "key", "rest", "item_1", "type", "", "é", "10")
-TEXTS = ("", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa", "2026-01-02")
+TEXTS = (
+    "", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa",
+    "2026-01-02",
+)  # fmt: skip
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 10, -1, -3, 0.5, 1.5, 2.5, -0.5, 7.0, 1.0, 0.0, 2**53 + 1)
 FORMATS = {
     "date": ("2026-01-02",),
@@ -83,7 +86,7 @@ class Values:
             node = node[int(step)] if isinstance(node, list) else node[step]
         return node
 
-    def flat(self, schema: Any, found: list[dict[str, Any]], left: int) -> None:
+    def flat(self, schema: Any, found: list[dict[str, Any]], left: int) -> None:  # noqa: C901 - a line a keyword
         """Collect a schema and all that apply to the same value, with one branch of each choice."""
         if schema is False or not left:
             raise NoValueError

@@ -13,7 +13,6 @@ from jsonschema.validators import extend, validator_for
 from lanes import Case, check_drawn, check_kept, in_blocks
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape.bound import Bound
 from toolshape.providers import available, get
 
 LANE = "definitions"
@@ -55,7 +54,7 @@ class Made:
         except DefinitionError as error:
             self.refused = f"the definition is refused: {error}"
             return
-        self.bound: Bound = Registry([self.tool]).bind("json-schema")
+        self.bound = Registry([self.tool]).bind("json-schema")
         self.canonical = Draft202012Validator(self.tool.input_schema)
         # A schema that speaks of fields is read as an object's, which refuses what the standard admits; a finding says so.
         self.is_narrower = any("no type is written" in finding.message for finding in self.tool.findings)
@@ -118,7 +117,7 @@ def exported(tool: Made, provider: str, strict: bool) -> str | None:
         tool.tool.export(provider, strict=strict)
     except ExportError as error:
         return f"{provider} {strict}: {error}" if "leads nowhere" in str(error) else None
-    except Exception as error:  # noqa: BLE001 - any is a defect
+    except Exception as error:
         return f"{provider} {strict}: the export raises {type(error).__name__}: {error}"
     return None
 
