@@ -14,7 +14,7 @@ ALL_INSTALLED = {"TOOLSHAPE_ALL_INSTALLED": "1"}  # no test is skipped for want 
 EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
 # SDKs leave their sockets to the garbage collector, which may run in any test after theirs.
 UNCLOSED = ["-W", "ignore:unclosed:ResourceWarning"]
-LANES = ["tests/laws", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
+LANES = ["tests/laws", "tests/oracles", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
 LOWEST = [
     "pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
 ]  # fmt: skip
@@ -27,6 +27,8 @@ FRAMEWORKS = {
     "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]"],
     "litellm": ["litellm", "mcp"],
 }
+# The sessions that write tables of benchmarks/results, besides ``benchmarks``.
+TABLES = ["controls", "mcp_servers", "contract_peers", "fakes", "replay", "history_peers", "bfcl"]
 # Servers from the package index; one of them needs the SDK of before.
 REAL_SERVERS = {
     "time": ["mcp-server-time"],
@@ -125,6 +127,14 @@ def every(session: nox.Session) -> None:
     session.install("--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *UNCLOSED, *tests, env=EVERY)
+
+
+@nox.session(python=PYTHONS)
+def oracles(session: nox.Session) -> None:
+    # The lanes with judges that are not our code, 5,000 cases each or as many as are given: ``nox -s oracles-3.12 -- 25000``.
+    session.install("--editable", ".[test,sdks]")
+    cases, *others = session.posargs or ["5000"]
+    session.run("python", "-m", "pytest", *(others or ["tests/oracles"]), env={"TOOLSHAPE_CASES": cases})
 
 
 @nox.session(python="3.11")
@@ -232,6 +242,41 @@ def controls(session: nox.Session) -> None:
     # What approval, a ledger and spans cost, beside approval in other libraries.
     session.install(".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim")
     session.run("python", "benchmarks/controls.py")
+
+
+@nox.session(python="3.12")
+def contract_peers(session: nox.Session) -> None:
+    # What is said of nine changes of a tool, beside mcp-diff.
+    session.install(".[schema]", "mcp-diff")
+    session.run("python", "benchmarks/contracts.py")
+
+
+@nox.session(python="3.11")
+def fakes(session: nox.Session) -> None:
+    # What a turn of a fake costs, for each client.
+    session.install(".[sdks]")
+    session.run("python", "benchmarks/fakes.py")
+
+
+@nox.session(python="3.11")
+def replay(session: nox.Session) -> None:
+    # How long a replay takes, by one process and by two.
+    session.install(".")
+    session.run("python", "benchmarks/replay.py")
+
+
+@nox.session(venv_backend="none")
+def tables(session: nox.Session) -> None:
+    # Writes all tables of benchmarks/results again, one session after the other, on a machine that does nothing else.
+    for name in (*(f"benchmarks-{python}" for python in PYTHONS), *TABLES):
+        session.notify(name)
+
+
+@nox.session(python="3.12")
+def mutants(session: nox.Session) -> None:
+    # Breaks the code line by line, and says what no test notices: ``nox -s mutants -- --room history --count 20 --seed 1``.
+    session.install(".[test,mcp]", "mutmut==3.8.1", "coverage>=7.10", "fastmcp>=4.1")
+    session.run("python", "tests/mutants.py", *session.posargs)
 
 
 @nox.session(python="3.12")

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from calls import call_rows
+from commits import CHANGED, commit_of
 from costs import definition_rows, export_rows, growth_rows, import_rows, memory_rows
 from instructions import instruction_rows
 from peers import PEERS, Peer, installed
 from rows import Row, as_markdown
 from timing import Effort, Spread
+
+import toolshape
 
 RESULTS = Path(__file__).parent / "results"
 PREFACE = """\
@@ -55,15 +58,17 @@ def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> 
     return [row for part in parts for row in ways[part]()]
 
 
-def as_json(rows: Iterable[Row], before: Mapping[str, Any]) -> dict[str, Any]:
-    """What is saved of a run: which versions ran, and the rows; parts that were not measured are kept as they were."""
+def as_json(rows: Iterable[Row], before: Mapping[str, Any], commit: str) -> dict[str, Any]:
+    """What is saved of a run: its versions and commit, and the rows; parts that were not measured are kept as they were."""
     core = {name: version(name) for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")}
     made = [{**asdict(row), "is_reached": row.is_reached} for row in rows]
     found = {part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS}
     found |= {row["part"]: [one for one in made if one["part"] == row["part"]] for row in made}
+    commits = before.get("commits", {}) | dict.fromkeys((row["part"] for row in made), commit)
     return {
         "python": platform.python_version(),
         "versions": core | installed(),
+        "commits": {part: commits[part] for part in PARTS if part in commits},
         "rows": [row for part in PARTS for row in found[part]],
     }
 
@@ -83,8 +88,14 @@ def page(results: Iterable[Mapping[str, Any]]) -> str:
             for row in result["rows"]
         ]
         versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
-        said += ["", f"## Python {result['python']}", "", f"{versions}.", "", as_markdown(rows).rstrip("\n")]
+        said += ["", f"## Python {result['python']}", "", f"{versions}.", *_commits_shown(result.get("commits", {}))]
+        said += ["", as_markdown(rows).rstrip("\n")]
     return "\n".join(said) + "\n"
+
+
+def _commits_shown(commits: Mapping[str, str]) -> list[str]:
+    found = {commit: [part for part in commits if commits[part] == commit] for commit in commits.values()}
+    return ["", *(f"Measured at {commit}: {', '.join(parts)}." for commit, parts in found.items())] if found else []
 
 
 def main() -> None:
@@ -98,13 +109,16 @@ def main() -> None:
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     there = [] if given.alone else installed()
+    commit = commit_of(Path(toolshape.__file__))
+    if commit.endswith(CHANGED) and given.to == RESULTS:
+        parser.error("the tables name a commit: commit the changes first, or save the tables elsewhere by --to")
     peers = [peer for peer in PEERS if peer.name in there]
     rows = measured(given.parts or PARTS, peers, is_quick=given.quick)
     print(as_markdown(rows))
     given.to.mkdir(parents=True, exist_ok=True)
     place = given.to / f"{'.'.join(platform.python_version_tuple()[:2])}.json"
     before = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-    place.write_text(json.dumps(as_json(rows, before), indent=1) + "\n", encoding="utf-8")
+    place.write_text(json.dumps(as_json(rows, before, commit), indent=1) + "\n", encoding="utf-8")
     saved = sorted(given.to.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")])
     results = [json.loads(path.read_text(encoding="utf-8")) for path in saved]
     (given.to / "README.md").write_text(page(results), encoding="utf-8")

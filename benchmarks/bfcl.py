@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from commits import commit_of
+
+import toolshape
 from toolshape import Registry, Tool
 from toolshape.evals import Case, Expect, one_of
 
@@ -232,7 +235,7 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
         (
             f"{total} responses, made of the gold calls of {', '.join(SETS)}: as they are, and with one thing changed in each. "
             f"Both say the same of {same}. `right` is agreement; what is right once it is coerced counts as wrong here, as "
-            f"their checker coerces nothing. bfcl_eval {version}; `nox -s bfcl`."
+            f"their checker coerces nothing. bfcl_eval {version}; `nox -s bfcl` at {commit_of(Path(toolshape.__file__))}."
         ),
         "",
         "| what was changed | responses | both say the same | they differ |",

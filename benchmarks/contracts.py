@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from commits import commit_of
 from mcp_diff.diff import classify_changes
 
+import toolshape
 from toolshape import Registry, Tool
 from toolshape.contract import contract_of, diff
 
@@ -88,7 +90,7 @@ def main() -> None:
     lines = [
         "# What is said of nine changes of a tool",
         "",
-        "`python benchmarks/contracts.py`; schemafit lints definitions and compares none.",
+        f"`nox -s contract_peers` at {commit_of(Path(toolshape.__file__))}; schemafit lints definitions and compares none.",
         "",
         f"| | right | toolshape | mcp-diff {version} |",
         "|---|---|---|---|",

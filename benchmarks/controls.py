@@ -17,6 +17,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from commits import commit_of
+
+import toolshape
 from toolshape import Registry, tool
 
 TURNS = 300
@@ -218,7 +221,7 @@ def main() -> None:
         "",
         f"One call, medians of {TURNS} turns in microseconds, Python {sys.version_info[0]}.{sys.version_info[1]}. The floor of a row is",
         "the same without the control, in the same run; of the other libraries that is a whole run of an agent, so that what approval",
-        "adds is what compares.",
+        f"adds is what compares. `nox -s controls` at {commit_of(Path(toolshape.__file__))}.",
         "",
         "| | without | with | added |",
         "|---|---|---|---|",

@@ -6,15 +6,22 @@ client on a ``MockTransport`` that answers with the bytes that the fake gave; th
 
 import gc
 import importlib
+import importlib.metadata
+import platform
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from commits import commit_of
+
+import toolshape
 from toolshape import Registry, tool
 from toolshape.testing import Fake, Turn
 
 TURNS = 300
+SDKS = ("openai", "anthropic", "google-genai", "mistralai", "cohere")
 NOWHERE = "http://fake.invalid"
 
 
@@ -110,12 +117,26 @@ def measured(provider: str, stream: bool) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the table."""
-    print("| client | streamed | on the fake, ms | on a canned body, ms | the fake's own, ms |\n|---|---|---|---|---|")
+    """Measure, print the table, and save it."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in SDKS)
+    lines = [
+        "# What a turn of a fake costs",
+        "",
+        f"`nox -s fakes` on Python {platform.python_version()}, at {commit_of(Path(toolshape.__file__))}: a call with three",
+        f"parameters, in process, at the median of {TURNS} turns; beside it the same client on a `MockTransport` that gives the",
+        f"bytes of the fake's answer. {versions}.",
+        "",
+        "| client | streamed | on the fake, ms | on a canned body, ms | the fake's own, ms |",
+        "|---|---|---|---|---|",
+    ]
     for provider in CLIENTS:
         for stream in (False, True):
             mine, canned = measured(provider, stream)
-            print(f"| {provider} | {'yes' if stream else 'no'} | {mine:.2f} | {canned:.2f} | {mine - canned:.2f} |")
+            said = "yes" if stream else "no"
+            lines.append(f"| {provider} | {said} | {mine:.2f} | {canned:.2f} | {mine - canned:.2f} |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    Path(__file__).parent.joinpath("results", "fakes.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import gc
 import importlib.metadata
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -23,8 +24,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
+
+PREFACE = """\
+# Histories after conversion
+
+Sixteen histories in the form of OpenAI, healthy and broken, converted for each provider, and judged by the providers'
+SDK types, botocore's models, mistral-common's validators and the rules of each provider that are cited in
+`docs/histories.md`. litellm and pydantic-ai are run in environments of their own; pydantic-ai reads its own
+messages only, so that it is given the same histories as such.
+{made}
+"""
 
 __all__ = ["CASES", "MODELS", "judge"]
 
@@ -817,9 +829,16 @@ def main() -> None:
     if given.serve is not None:
         serve(given.serve)
         return
-    print(validity(vars(given)))
-    print()
-    print(as_table(["of toolshape", "at best"], cost_rows()))
+    from commits import commit_of
+
+    import toolshape
+
+    made = f"Python {platform.python_version()}, `nox -s history_peers` at {commit_of(Path(toolshape.__file__))}."
+    table = as_table(["of toolshape", "at best"], cost_rows())
+    text = "\n".join([PREFACE.format(made=made), validity(vars(given)), "", table]) + "\n"
+    print(text)
+    if given.litellm and given.pydantic_ai:
+        Path(__file__).parent.joinpath("results", "histories.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 import mcp_types as types
+from commits import commit_of
 from fastmcp import FastMCP
 from mcp import Client
 from mcp.client._memory import InMemoryTransport
@@ -23,6 +24,7 @@ from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel
 
+import toolshape
 from toolshape import Registry
 from toolshape.mcp import server
 
@@ -146,7 +148,7 @@ def main() -> None:
         "# What a server of MCP costs per call",
         "",
         f"Medians of {TURNS * IN_A_ROW:,} calls in microseconds through the official client, Python {sys.version_info[0]}.{sys.version_info[1]};",
-        "in brackets what the server adds to the floor, which takes the arguments as they are (`benchmarks/mcp_servers.py`).",
+        f"in brackets what the server adds to the floor, which takes the arguments as they are. `nox -s mcp_servers` at {commit_of(Path(toolshape.__file__))}.",
         "",
         "| | " + " | ".join(CALLS) + " |",
         "|---|" + "---|" * len(CALLS),

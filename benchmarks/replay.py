@@ -18,8 +18,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
+from commits import commit_of
 from pydantic import BaseModel
 
+import toolshape
 from toolshape import Registry, tool
 from toolshape.trace import record, replay
 
@@ -130,7 +132,7 @@ def main() -> None:
         "",
         (
             f"A trace of {options.responses:,} responses ({megabytes:.0f} MB), medians of five; Python {platform.python_version()}, "
-            f"{os.cpu_count()} cores. `python benchmarks/replay.py`."
+            f"{os.cpu_count()} cores. `nox -s replay` at {commit_of(Path(toolshape.__file__))}."
         ),
         "",
         "| workers | seconds | ratio | a response | a million responses, extrapolated |",

@@ -1,6 +1,5 @@
 """The command line: list providers; export, check, compare and call tools. Needs the extra ``cli``."""
 
-import contextlib
 import json
 import logging
 import sys
@@ -21,7 +20,7 @@ try:
 
     from toolshape.commands.contracting import against, billing, locking, paging
     from toolshape.commands.evaluation import evaluation
-    from toolshape.commands.output import say, show_error, show_table
+    from toolshape.commands.output import echo, echo_json, own_output, say, show_error, show_table
     from toolshape.commands.replaying import replaying
     from toolshape.commands.serving import serving
 except ImportError as error:
@@ -49,7 +48,12 @@ class _Failure(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Says errors without frames, unless ``--traceback`` asks for them."""
+    """Says errors without frames, unless ``--traceback`` asks for them; what modules and tools print is no output."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        if cmd.callback is not None:
+            cmd.callback = own_output()(cmd.callback)
+        super().add_command(cmd, name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -58,6 +62,10 @@ class _Commands(click.Group):
             if ctx.params.get("traceback"):
                 raise
             raise _Failure(str(error)) from error
+        except OSError as error:
+            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):  # nobody reads on, which click ends
+                raise
+            raise _Failure(f"what was to be printed cannot be written: {error}") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -211,7 +219,7 @@ def diff(
 def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
     """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
 
-    Coercions go to standard error; a call that is refused, waits for approval or fails exits with 1.
+    Coercions, and what the tool prints, go to standard error; a call that is refused, waits for approval or fails exits with 1.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
@@ -220,25 +228,24 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         logging.getLogger("toolshape").addHandler(
             logging.NullHandler()
         )  # what a tool raised is shown where it is asked for
-    with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):  # what a tool prints is no JSON of ours
-        registry, name = registry_of_tool(target)
-        values = injected(inject)
-        known = record_of(registry[name]).definition.layout.injected
-        if unknown := sorted(values.keys() - known.keys()):
-            raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
-        text = _standard_input() if arguments == "-" else arguments
-        body = {"name": name, "arguments": text}
-        plan = lenient(registry, name).plan(body, provider="json-schema")
-        if approve:
-            plan.approve(plan.pending)
-        [result] = plan.run(inject=values)
+    registry, name = registry_of_tool(target)
+    values = injected(inject)
+    known = record_of(registry[name]).definition.layout.injected
+    if unknown := sorted(values.keys() - known.keys()):
+        raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
+    text = _standard_input() if arguments == "-" else arguments
+    body = {"name": name, "arguments": text}
+    plan = lenient(registry, name).plan(body, provider="json-schema")
+    if approve:
+        plan.approve(plan.pending)
+    [result] = plan.run(inject=values)
     if as_json:
         _print_json(_as_data(result))
     else:
         for path, rule, before, after in result.coercions:
             click.echo(f"coerced {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
         if result.ok:
-            click.echo(result.text)
+            echo(result.text)
         else:
             show_error(result.text)
     if not result.ok:
@@ -285,7 +292,7 @@ def _known(name: str) -> Any:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    echo_json(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 if __name__ == "__main__":

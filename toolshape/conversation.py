@@ -381,13 +381,16 @@ class Conversation:
     def to_json(self) -> str:
         """The conversation as JSON text: what was read as it came, results with their values, images and files.
 
+        Half of a surrogate pair, which no file or database takes, is written as its escape.
+
         Raises:
-            UsageError: A message that was read holds what JSON has no form for, as a date.
+            UsageError: A message that was read holds what JSON has no form for, as a date, or is nested too deep.
         """
-        messages = [message_to_json(message) for message in self._messages]
         try:
-            return json.dumps({"version": _VERSION, "messages": messages}, ensure_ascii=False)
-        except TypeError as error:
+            messages = [message_to_json(message) for message in self._messages]
+            text = json.dumps({"version": _VERSION, "messages": messages}, ensure_ascii=False, allow_nan=False)
+            return text.encode(errors="backslashreplace").decode()
+        except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a message that was read holds what JSON has no form for: {error}") from error
 
     @classmethod
@@ -399,13 +402,13 @@ class Conversation:
         """
         try:
             body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"no conversation, and no JSON: {error}") from error
         if not isinstance(body, dict) or body.get("version") != _VERSION or not isinstance(body.get("messages"), list):
             raise UsageError(f"no conversation of version {_VERSION}: pass what to_json gave")
         try:
             return cls(tools, [message_from_json(one) for one in body["messages"]])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a conversation with a message that cannot be read: {error!r}") from error
 
 

@@ -12,6 +12,7 @@ ToolshapeError
 ``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -315,9 +316,41 @@ def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | Non
         return None
     import difflib  # noqa: PLC0415 - only what goes wrong needs it
 
-    by_folded = {one.casefold(): one for one in words}
+    names = words if isinstance(words, (list, tuple)) else list(words)
+    if len(names) > _MOST_COMPARED:
+        names = _sharing_pieces(word, tuple(names))
+    by_folded = {one.casefold(): one for one in names}
     found = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
     return by_folded[found[0]] if found else None
+
+
+_MOST_COMPARED = 50
+_PIECE = 3
+
+
+def _sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
+    """The names that share the rarest pieces of three letters with a word: to compare all of many names takes seconds."""
+    by_piece = _by_piece(names)
+    found: dict[str, None] = {}
+    for piece in sorted(_pieces(word), key=lambda one: len(by_piece.get(one, ()))):
+        for name in by_piece.get(piece, ())[: _MOST_COMPARED - len(found)]:
+            found[name] = None
+    return list(found)
+
+
+@functools.lru_cache(maxsize=8)
+def _by_piece(names: tuple[str, ...]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for piece in _pieces(name):
+            found.setdefault(piece, []).append(name)
+    return found
+
+
+def _pieces(name: str) -> list[str]:
+    """The pieces of a name, its ends marked, whatever their case; in its order, which is the same in every process."""
+    marked = f"  {name[:_LONGEST_WORD].lower()} "
+    return list(dict.fromkeys(marked[start : start + _PIECE] for start in range(len(marked) - _PIECE + 1)))
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:

@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.schema import CreateTable
+try:
+    import sqlalchemy as sa
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.schema import CreateTable
+except ImportError as error:
+    raise ImportError(f"a ledger needs SQLAlchemy: pip install 'toolshape[ledger]' ({error})") from error
 
 from toolshape.dispatch.ledger_store import Claim
 from toolshape.errors import UsageError

@@ -87,7 +87,11 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
         _refuse_memory(url)
     if engine is None:
         busy = {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
-        engine = sa.create_engine(url, connect_args=busy)
+        try:
+            engine = sa.create_engine(url, connect_args=busy)
+        except ModuleNotFoundError as error:
+            message = f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
+            raise ModuleNotFoundError(message, name=error.name) from error
         if name == "sqlite":
             event.listen(engine, "connect", _make_durable)
     return engine

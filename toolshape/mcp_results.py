@@ -1,4 +1,4 @@
-"""What an MCP client gave of a call, a ``CallToolResult`` of any of its SDKs, in; its parts, value or failure out.
+"""Reads what MCP's SDKs and fastmcp make of a result: a client's ``CallToolResult``, and the content that a tool returns.
 
 Read by its form, under the names of the official SDK 2.3.0 and those that it had until 1.x (both read 2026-11-22).
 """
@@ -10,7 +10,10 @@ from typing import Any
 
 from toolshape.parts import File, Image, Part, Text, as_text
 
-__all__ = ["Structured", "is_mcp_result", "is_mcp_result_type", "mcp_error", "mcp_parts", "mcp_structured", "mcp_value"]
+__all__ = [
+    "Structured", "is_mcp_content_type", "is_mcp_result", "is_mcp_result_type", "mcp_contents", "mcp_error", "mcp_parts", "mcp_structured",
+    "mcp_value",
+]  # fmt: skip
 
 _NAME = "CallToolResult"
 
@@ -19,6 +22,48 @@ class Structured(tuple[Part, ...]):
     """The parts of a result whose value is its structured content."""
 
     __slots__ = ()
+
+
+_BLOCKS = frozenset({"TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink"})
+_HELPERS = {"Image": "to_image_content", "Audio": "to_audio_content", "File": "to_resource_content"}
+"""Objects of servers that are written with the SDK or with fastmcp, and the method that makes content of each."""
+_PACKAGES = ("mcp", "mcp_types", "fastmcp")
+
+
+@functools.lru_cache(maxsize=256)  # asked of every result that is no plain value
+def is_mcp_content_type(kind: Any) -> bool:
+    """Whether objects of a class are content of MCP: a block, or what a server's author returns in place of one."""
+    for one in getattr(kind, "__mro__", ()):
+        if one.__module__.split(".")[0] in _PACKAGES and (
+            one.__name__ in _BLOCKS or hasattr(one, _HELPERS.get(one.__name__, "\0"))
+        ):
+            return True
+    return False
+
+
+def mcp_contents(value: Any) -> tuple[Part, ...]:
+    """The parts of what a tool returned in MCP's own form: one block, or a list with some; none for anything else.
+
+    Raises:
+        TypeError: Something else is among the blocks.
+    """
+    given = value if isinstance(value, (list, tuple)) else [value]
+    kinds: set[Any] = set(map(type, given))
+    if not any(is_mcp_content_type(kind) for kind in kinds):
+        return ()
+    return tuple(_part_of(one) for one in given)
+
+
+def _part_of(value: Any) -> Part:
+    if isinstance(value, (Text, Image, File)):
+        return value
+    if isinstance(value, str):
+        return Text(value)
+    kind: Any = type(value)
+    if not is_mcp_content_type(kind):
+        raise TypeError(f"among texts, images and files stands a value of type {type(value).__name__}")
+    make = next((make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None), None)
+    return _part(value if make is None else make())
 
 
 def is_mcp_result_type(annotation: Any) -> bool:

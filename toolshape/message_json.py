@@ -4,6 +4,7 @@ Their input messages, as of open-telemetry/semantic-conventions-genai, read 2026
 """
 
 import base64
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,20 +24,32 @@ from toolshape.parts import File, Image, Part, Text
 
 __all__ = ["message_from_json", "message_to_json"]
 
-_BYTES = "$bytes"
-"""The one member of an object that stands for bytes in JSON; a member that begins with it is written with one more ``$``."""
+_BYTES, _FLOAT = "$bytes", "$float"
+"""The one member of an object that stands for bytes, or for a number that JSON does not have.
+
+A member of such a name is written with one more ``$``.
+"""
+_OWN = frozenset({"bytes", "float"})
+_NO_JSON = frozenset({"nan", "inf", "-inf"})
 
 
 def _to_json_value(value: Any) -> Any:
     """A value as JSON: bytes become an object."""
     if isinstance(value, Mapping):
         given = cast("Mapping[str, Any]", value)
-        return {f"${key}" if key.lstrip("$") == _BYTES[1:] else key: _to_json_value(one) for key, one in given.items()}
+        return {f"${key}" if _is_own(key) else key: _to_json_value(one) for key, one in given.items()}
     if isinstance(value, (list, tuple)):
         return [_to_json_value(one) for one in value]
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {_BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: str(float(value))}
     return value
+
+
+def _is_own(key: Any) -> bool:
+    """Whether a key is one of those that stand for what JSON does not have, or was written for a key that looks so."""
+    return isinstance(key, str) and key[:1] == "$" and key.lstrip("$") in _OWN
 
 
 def _from_json_value(value: Any) -> Any:
@@ -45,7 +58,9 @@ def _from_json_value(value: Any) -> Any:
         given = cast("JsonObject", value)
         if given.keys() == {_BYTES} and isinstance(given[_BYTES], str):
             return base64.b64decode(given[_BYTES])
-        return {key[1:] if key.lstrip("$") == _BYTES[1:] else key: _from_json_value(one) for key, one in given.items()}
+        if given.keys() == {_FLOAT} and given[_FLOAT] in _NO_JSON:
+            return float(given[_FLOAT])
+        return {key[1:] if _is_own(key) else key: _from_json_value(one) for key, one in given.items()}
     if isinstance(value, list):
         return [_from_json_value(one) for one in value]
     return value
@@ -77,7 +92,12 @@ def _part_to_json(part: MessagePart) -> JsonObject:
         case ProviderPart():
             return {"type": "provider", "kind": part.kind, **base}
         case ToolCallPart():
-            own = {"tool": part.name, "canonical": part.arguments, "fault": part.fault, "has_id": part.has_id}
+            own = {
+                "tool": part.name,
+                "canonical": _to_json_value(part.arguments),
+                "fault": part.fault,
+                "has_id": part.has_id,
+            }
             call = {"id": part.id, "name": part.wire_name, "arguments": _to_json_value(part.arguments_raw), **own}
             return {"type": "tool_call", **call, **base}
         case ToolResultPart():
@@ -129,7 +149,7 @@ def _part_from_json(given: JsonObject) -> MessagePart:
                 wire_name=_text(given, "name"),
                 arguments_raw=_from_json_value(given["arguments"]),
                 name=given.get("tool"),
-                arguments=given.get("canonical"),
+                arguments=_from_json_value(given.get("canonical")),
                 fault=given.get("fault"),
                 has_id=given.get("has_id", True),
                 raw=raw,

@@ -149,7 +149,9 @@ class Message:
 
 
 def part_path(message: Message, part: MessagePart) -> str:
-    """The path of a part."""
+    """The path of a part; one that came from another message has that of its own."""
+    if message.path and part.path.startswith(f"{message.path.partition('[')[0]}["):
+        return part.path
     return f"{message.path}.{part.path}" if part.path else message.path
 
 

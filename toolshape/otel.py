@@ -9,8 +9,11 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opentelemetry import metrics, trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+try:
+    from opentelemetry import metrics, trace
+    from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+except ImportError as error:
+    raise ImportError(f"toolshape.otel needs OpenTelemetry: pip install 'toolshape[otel]' ({error})") from error
 
 from toolshape.bound import Bound, Seen
 from toolshape.calls import JsonObject

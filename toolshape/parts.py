@@ -10,10 +10,13 @@ __all__ = [
     "Part",
     "Text",
     "as_text",
+    "by_media_type",
     "data_url",
     "encoded",
     "is_taken",
+    "kind_of",
     "named",
+    "named_by_url",
     "parts_of",
 ]
 
@@ -104,17 +107,65 @@ def named(part: Image | File) -> str:
     return f"[{what}{part.media_type}, {where}]"
 
 
+_OTHER_NAMES = {
+    "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/wave": "audio/wav",
+    "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
+}  # fmt: skip
+"""Media types under names that no provider lists, and under the name that providers list."""
+
+
+_BY_ENDING = {
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
+    "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml", "pdf": "application/pdf", "txt": "text/plain",
+    "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "mp3": "audio/mpeg",
+    "wav": "audio/wav", "mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+}  # fmt: skip
+_UNSAID = frozenset({"image/png", "application/pdf"})
+"""The media types of a part whose author has named none."""
+
+
+def named_by_url(url: str) -> str:
+    """Return the name of the file that a URL ends with, or an empty text."""
+    return url.partition("?")[0].partition("#")[0].rpartition("/")[2]
+
+
+def by_media_type(part: Image | File) -> Image | File:
+    """Return the part as its media type says: an image as an ``Image``, anything else as a ``File``.
+
+    Where only a URL is known, its ending tells the media type.
+    """
+    media_type = part.media_type.partition(";")[0].strip().lower()
+    if part.url and media_type in _UNSAID:
+        media_type = _BY_ENDING.get(named_by_url(part.url).rpartition(".")[2].lower(), media_type)
+    media_type = _OTHER_NAMES.get(media_type, media_type)
+    is_image = media_type.startswith("image/")
+    if media_type == part.media_type and is_image == isinstance(part, Image):
+        return part
+    if is_image:
+        return Image(part.data, media_type, part.url)
+    return File(part.data, media_type, part.name if isinstance(part, File) else "file", part.url)
+
+
+def kind_of(part: Image | File) -> str:
+    """Return what a part is, by its media type: ``"image"``, ``"audio"``, ``"video"``, or else ``"file"``."""
+    kind = part.media_type.partition("/")[0].lower()
+    return kind if kind in ("image", "audio", "video") else "file"
+
+
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
-    """Whether a provider takes a part of this type; of what stands elsewhere it is not known, and only the web is reached.
+    """Return whether a provider takes a part of this media type. Of the parts with a URL, it reaches only those on the web.
 
     Args:
         part: The part.
-        types: The media types of bytes that it takes, ``"text/*"`` for all texts; ``None``: any.
+        types: The media types that it takes, ``"text/*"`` for all texts; ``None``: any.
     """
-    if part.url:
-        return part.url.startswith(("http://", "https://"))
-    kind = part.media_type.lower()
-    return types is None or kind in types or (kind.startswith("text/") and "text/*" in types)
+    if part.url and not part.url.startswith(("http://", "https://")):
+        return False
+    media_type = part.media_type.lower()
+    return types is None or media_type in types or f"{media_type.partition('/')[0]}/*" in types
 
 
 def encoded(part: Image | File) -> str:

@@ -87,7 +87,7 @@ class Registry:
         for one in tools:
             added = as_tool(one, frame)
             require_object(record_of(added))
-            self._refuse_taken(added)
+            _refuse_taken(self._tools, added)
             self._tools[added.name] = added  # in place, as _add does not: nobody reads yet, and there may be thousands
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
@@ -100,19 +100,19 @@ class Registry:
         return self._add(as_tool(tool, calling_frame()))
 
     def _add(self, added: Tool[..., Any]) -> Tool[..., Any]:
-        require_object(record_of(added))
-        with self._lock:
-            self._refuse_taken(added)
-            self._tools = {**self._tools, added.name: added}  # another thread may be reading
-            self._bounds = {}
-        self._has_changed()
+        self._add_all([added])
         return added
 
-    def _refuse_taken(self, added: Tool[..., Any]) -> None:
-        if taken := self._tools.get(added.name):
-            message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
-            problem = Problem(path="name", rule="name_taken", message=message)
-            raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
+    def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
+        """Add all of these tools, or none; other threads may be adding, too."""
+        with self._lock:
+            tools = dict(self._tools)  # another thread may be reading
+            for one in added:
+                require_object(record_of(one))
+                _refuse_taken(tools, one)
+                tools[one.name] = one
+            self._tools, self._bounds = tools, {}
+        self._has_changed()
 
     def add_definitions(
         self,
@@ -149,9 +149,7 @@ class Registry:
         if lost := sorted(functions.keys() - set(asked)):
             problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")
             raise DefinitionError(tool=lost[0], location="add_definitions", problems=[problem])
-        both = Registry([*self, *made])
-        self._tools, self._bounds = both._tools, {}
-        self._has_changed()
+        self._add_all(made)
         return made
 
     @overload
@@ -408,7 +406,9 @@ class Registry:
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
         key = (bound.provider.name, str(self._strict if strict is None else strict))
         with self._lock:
-            self._used[key] = self._used.pop(key, bound.provider)
+            used = dict(self._used)  # another thread may be looking for whose a response is
+            used[key] = used.pop(key, bound.provider)
+            self._used = used
         return request
 
     def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
@@ -564,6 +564,13 @@ class Registry:
             )
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1]
+
+
+def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
+    if taken := tools.get(added.name):
+        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
+        problem = Problem(path="name", rule="name_taken", message=message)
+        raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
 
 
 def lenient(registry: Registry, name: str | None = None) -> Registry:

@@ -2,15 +2,21 @@
 
 import copy
 import json
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, cast, overload
 
 from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
 from toolshape.errors import CallError, CallErrorCode, UsageError
 from toolshape.parts import File, Image, Part, Text
 
-__all__ = ["REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "sendable"]
+__all__ = [
+    "REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "place_of", "ready_at",
+    "sendable",
+]  # fmt: skip
 
 _MOST_SHOWN = 20
 _NONE_HELD: Mapping[int, tuple[Any, ...]] = MappingProxyType({})
@@ -123,10 +129,11 @@ class Controls:
 
     ``held`` has the calls that wait for approval, by position; ``plan`` is theirs, as they are run by that. ``scope`` is
     that of the ledger that the calls were run under, if any, and ``unnamed`` that of calls whose ids were made up.
-    ``running`` counts the runs of the plan that are under way.
+    ``running`` counts the runs of the plan that are under way. ``places`` has the positions of calls by their identity and
+    by their ids, once somebody has named a call.
     """
 
-    __slots__ = ("held", "plan", "running", "scope", "unnamed")
+    __slots__ = ("held", "places", "plan", "running", "scope", "unnamed")
 
     def __init__(self, held: dict[int, tuple[Any, ...]], plan: object = None) -> None:
         self.held = held
@@ -134,6 +141,7 @@ class Controls:
         self.scope: str | None = None
         self.unnamed: str | None = None
         self.running = 0
+        self.places: dict[int | str, list[int]] = {}
 
 
 class Results(Sequence[Result]):
@@ -177,7 +185,7 @@ class Results(Sequence[Result]):
 
     def _unanswered(self, position: int) -> Result:
         call = self.calls[position]
-        waiting = next((one for one in self.waiting if one[0] == position), None)
+        waiting = ready_at(self.waiting, position)
         code: CallErrorCode = "cancelled" if waiting is None else "not_run"
         if (held := self._held.get(position)) is not None:
             code, waiting = "pending", held
@@ -275,6 +283,17 @@ class Results(Sequence[Result]):
         return [*sendable(self.assistant), *self.messages]
 
 
+def place_of(waiting: Sequence[tuple[Any, ...]], position: int) -> int:
+    """Where a call stands, or would stand, among calls that wait, which are in the order of their positions."""
+    return bisect_left(waiting, position, key=itemgetter(0))
+
+
+def ready_at(waiting: Sequence[tuple[Any, ...]], position: int) -> tuple[Any, ...] | None:
+    """The call at a position, if it waits: found without looking through all the others."""
+    at = place_of(waiting, position)
+    return waiting[at] if at < len(waiting) and waiting[at][0] == position else None
+
+
 def controls_of(results: Results) -> Controls:
     """The controls of results, which have none at first."""
     if not hasattr(results, "controls"):
@@ -283,14 +302,33 @@ def controls_of(results: Results) -> Controls:
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
-    """The messages as received; a lone surrogate, which no client could send, is replaced by ``?``."""
+    """The messages as received, but for what no client could send.
+
+    A lone surrogate is replaced by ``?``, and a number that is NaN or beyond floats, as 1e400, by its text.
+    """
     try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.loads(json.dumps(messages, ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return]
-    except (TypeError, ValueError, RecursionError):  # no JSON: the client refuses it
+        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError):  # bytes, too, which are no JSON and which some clients send
+        try:
+            made = _sendable(messages)
+        except RecursionError:
+            return messages
+        return messages if made == messages else cast("Sequence[WireMessage]", made)
+    except RecursionError:  # the client refuses it
         return messages
     return messages
+
+
+def _sendable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {_sendable(key): _sendable(value) for key, value in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [_sendable(value) for value in node]
+    if isinstance(node, str):
+        return node.encode(errors="replace").decode()
+    if isinstance(node, float) and not math.isfinite(node):
+        return str(getattr(node, "text", node))
+    return node
 
 
 def _line(result: Result) -> str:

@@ -122,9 +122,9 @@ class FunctionSource:
         """Validated arguments as JSON, by the names that a model knows."""
         return written_arguments(validated, self.definition.layout.omittable)
 
-    def revealed(self, validated: Any) -> JsonObject:
-        """The same with secrets as they are."""
-        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=True))
+    def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
+        """The same with what ``is_same_value`` needs to compare what the function gets; with secrets as they are, or not."""
+        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=reveals, keeps_values=True))
 
     def sparse(self, validated: Any) -> JsonObject:
         """The same without nested fields that nobody gave: what validates to the same again."""
@@ -181,8 +181,9 @@ class DefinitionSource:
         """Validated arguments, which are JSON."""
         return copy.deepcopy(dict(validated))
 
-    def revealed(self, validated: Any) -> JsonObject:
-        """The same: JSON masks nothing."""
+    def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
+        """The same: JSON is compared as it is, and masks nothing."""
+        del reveals
         return self.written(validated)
 
     def sparse(self, validated: Any) -> JsonObject:

@@ -139,6 +139,115 @@ def test_objects_of_the_sdks_are_read():
             assert TOOLS.bind(other).check_messages(conversation.request(other)) == []
 
 
+PIECE = "https://shop.test/a.png"
+
+
+def built() -> Iterator[tuple[str, list[Any]]]:
+    """(provider, a conversation as one builds it of its SDK's own classes, whose roles and types are defaults)."""
+    models = sdk("mistralai.client").models
+    function = models.FunctionCall(name="one", arguments={"x": 1})
+    yield (
+        "mistral",
+        [
+            models.UserMessage(content=[models.TextChunk(text="Ask."), models.ImageURLChunk(image_url=PIECE)]),
+            models.AssistantMessage(tool_calls=[models.ToolCall(id="abcdefgh1", function=function)]),
+            models.ToolMessage(content="Told.", tool_call_id="abcdefgh1", name="one"),
+        ],
+    )
+    cohere = sdk("cohere")
+    call = cohere.ToolCallV2(id="c1", function=cohere.ToolCallV2Function(name="one", arguments='{"x": 1}'))
+    image = cohere.ImageUrlContent(image_url=cohere.ImageUrl(url=PIECE))
+    yield (
+        "cohere",
+        [
+            cohere.UserChatMessageV2(content=[cohere.TextContent(text="Ask."), image]),
+            cohere.AssistantChatMessageV2(tool_calls=[call]),
+            cohere.ToolChatMessageV2(tool_call_id="c1", content=[cohere.TextToolContent(text="Told.")]),
+        ],
+    )
+    ollama = sdk("ollama").Message
+    asked = ollama.ToolCall(function=ollama.ToolCall.Function(name="one", arguments={"x": 1}))
+    yield (
+        "ollama",
+        [
+            ollama(role="user", content="Ask.", images=[sdk("ollama").Image(value=PNG)]),
+            ollama(role="assistant", tool_calls=[asked]),
+            ollama(role="tool", tool_name="one", content="Told."),
+        ],
+    )
+    types = sdk("google.genai.types")
+    parts = [types.Part.from_text(text="Ask."), types.Part.from_bytes(data=PNG, mime_type="image/png")]
+    answer = types.Part.from_function_response(name="one", response={"output": "Told."})
+    yield (
+        "gemini",
+        [
+            types.UserContent(parts=parts),
+            types.ModelContent(parts=[types.Part.from_function_call(name="one", args={"x": 1})]),
+            types.Content(role="user", parts=[answer]),
+        ],
+    )
+    blocks = sdk("anthropic").types
+    told = {"type": "tool_result", "tool_use_id": "t1", "content": [blocks.TextBlock(text="Told.", type="text")]}
+    image = {"type": "image", "source": {"type": "url", "url": PIECE}}
+    use = blocks.ToolUseBlock(id="t1", name="one", input={"x": 1}, type="tool_use")
+    yield (
+        "anthropic",
+        [
+            {"role": "user", "content": ({"type": "text", "text": "Ask."}, image)},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [told]},
+        ],
+    )
+
+
+@pytest.mark.parametrize("provider", ["mistral", "cohere", "ollama", "gemini", "anthropic"])
+def test_messages_are_read_as_one_builds_them(provider):
+    """Of each SDK's own classes: the text, the image, the call and its result, in their roles."""
+    messages = dict(built())[provider]
+    bound = TOOLS.bind(provider)
+    read = bound.read_messages(messages)
+    assert [one.role for one in read] == ["user", "assistant", "tool"]
+    assert bound.check_messages(messages) == []
+    conversation = Conversation(TOOLS)
+    conversation.read(messages, provider)
+    sent = conversation.request("openai")["messages"]
+    assert sent[0]["content"][0] == {"type": "text", "text": "Ask."}
+    assert sent[0]["content"][1]["type"] == "image_url"
+    [call] = sent[1]["tool_calls"]
+    assert call["function"] == {"name": "one", "arguments": '{"x": 1}'}
+    assert sent[2] == {"role": "tool", "tool_call_id": call["id"], "content": "Told."}
+    assert conversation.repairs == ()
+
+
+def test_a_chat_of_google_s_sdk_that_streams_parallel_calls():
+    """It stores each chunk by itself, and answers the calls of all of them at once: the fake takes that."""
+    genai = sdk("google.genai")
+
+    def weather(city: str) -> str:
+        """Tell the weather."""
+        return f"sun in {city}"
+
+    with Fake("gemini") as fake:
+        fake.calls("weather", city="Bonn").calls("weather", city="Linz")
+        fake.says("Sunny.")
+        client = genai.Client(api_key="k", http_options={"base_url": fake.url})
+        chat = client.chats.create(model="gemini-2.5-flash", config={"tools": [weather]})
+        assert "".join(one.text or "" for one in chat.send_message_stream("Weather?")) == "Sunny."
+        fake.assert_done()
+        assert TOOLS.bind("gemini").check_messages(chat.get_history()) == []
+
+
+def test_a_paused_turn_goes_on_by_the_client():
+    """The response is sent back as it is."""
+    content = [{"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}]
+    messages = [{"role": "user", "content": "Search."}, {"role": "assistant", "content": content}]
+    with Fake("anthropic") as fake:
+        fake.says("Found.")
+        client = sdk("anthropic").Anthropic(base_url=fake.url, api_key="k", max_retries=0)
+        said = client.messages.create(model="claude-opus-4-6", max_tokens=9, messages=messages)
+        assert said.content[0].text == "Found."
+
+
 def raised_by(provider: str, status: int, message: str, **more: Any) -> BaseException:
     """What the client of a provider raises for an error of its form."""
     conversation = Conversation(TOOLS)

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -513,6 +514,76 @@ def test_over_standard_streams(mode):
     names, said = run(main())
     assert names == [one.name for one in shop.ALL]
     assert said == [str(n) for n in range(20)]
+
+
+TALKING = """
+import atexit, logging, os, subprocess, sys, threading, time, warnings
+
+CHILD = [sys.executable, "-c", "import sys; print('child', sys.stdin.read())"]
+logging.basicConfig(stream=sys.stdout, level="DEBUG")
+print("loaded", repr(sys.stdin.read()))
+os.write(1, b"by descriptor")
+subprocess.run(CHILD)
+atexit.register(print, "the end")
+
+def talk():
+    while True:
+        print("still here", flush=True)
+        time.sleep(0.001)
+
+threading.Thread(target=talk, daemon=True).start()
+
+from toolshape import Registry, tool
+
+@tool
+def say() -> str:
+    "Says what it reads."
+    logging.warning("logged")
+    warnings.warn("warned")
+    subprocess.run(CHILD)
+    return f"read {sys.stdin.read()!r}"
+
+tools = Registry([say])
+"""
+
+
+def test_standard_output_holds_messages_alone(tmp_path):
+    """Whatever a module prints, loaded or running or at the end; and nobody but the server reads standard input."""
+    (tmp_path / "talking.py").write_text(TALKING, encoding="utf-8")
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "say", "arguments": {}}},
+    ]
+    command = [sys.executable, "-m", "toolshape", "mcp", "talking:tools"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        errors = []
+        reading = threading.Thread(target=lambda: errors.append(process.stderr.read().decode()))
+        reading.start()
+        process.stdin.write("".join(f"{json.dumps(one)}\n" for one in asked).encode())
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        rest = process.stdout.read()
+        reading.join()
+    assert [one["id"] for one in answers] == [1, 2]
+    assert answers[1]["result"]["content"][0]["text"] == "read ''"
+    assert rest == b""
+    for said in ("loaded ''", "by descriptor", "still here", "logged", "warned", "the end"):
+        assert said in errors[0]
+
+
+def test_a_server_does_not_start_without_an_injected_value():
+    """Each call of the tool would fail, which a client's user would find out."""
+    for given, said in (
+        (["shop:whoami"], "whoami needs inject={'user': ...}; --inject NAME=MODULE:FACTORY gives a value"),
+        (["shop:tools", "--inject", "user=shop:tools"], "--inject user: these tools inject nothing"),
+    ):
+        command = [sys.executable, "-m", "toolshape", "mcp", *given]
+        done = subprocess.run(command, env=ENVIRONMENT, cwd=HERE, input="", capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (2, f"Error: {said}\n")
 
 
 @contextlib.contextmanager

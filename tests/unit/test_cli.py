@@ -1,6 +1,7 @@
 """The commands, as a user types them."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -272,6 +273,109 @@ def test_diff(run, tmp_path):
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
     assert all(row["sent"]["openai"] == row["sent"]["azure"] for row in same)
     assert run("diff", "shop:tools", "--to", "openai").exit_code != 0
+
+
+TALKING = """
+    import atexit, os, subprocess, sys, warnings
+
+    print("printed at load")
+    os.write(1, b"by descriptor\\n")
+    subprocess.run([sys.executable, "-c", "print('by a child')"])
+    atexit.register(print, "printed at exit")
+    KEPT = sys.stdout
+
+    from toolshape import Registry, tool
+    from toolshape.evals import Case, Expect, Model
+
+    @tool
+    def say(word: str = "\u2192") -> str:
+        "Says \u2192."
+        print("printed in the tool")
+        print("kept", file=KEPT)
+        open(__file__ + ".ran", "a").write("x")
+        return f"{word} done"
+
+    tools = Registry([say])
+"""
+
+
+@pytest.fixture
+def talking(tmp_path):
+    (tmp_path / "talking.py").write_text(textwrap.dedent(TALKING), encoding="utf-8")
+
+    def run_it(*arguments, encoding="utf-8", **options):
+        command = [sys.executable, "-m", "toolshape", *arguments]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, check=False, **options)
+
+    return run_it
+
+
+def test_standard_output_holds_what_the_command_prints(talking):
+    """Not what a module prints when it is loaded, by whatever way, nor a tool, nor anything at the end of the process."""
+    done = talking("call", "talking:say", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout.decode()) == (0, "\u2192 done\n")
+    said = done.stderr.decode().split("\n")
+    assert {"printed at load", "by descriptor", "by a child", "printed in the tool", "kept", "printed at exit"} <= {
+        *said
+    }
+    for command in (["call", "talking:say", "--json"], ["export", "talking:tools", "--to", "openai"]):
+        assert json.loads(talking(*command, stdout=subprocess.PIPE).stdout)
+
+
+def test_help_is_output(talking):
+    assert b"Usage: " in talking("call", "--help", stdout=subprocess.PIPE).stdout
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-16"])
+def test_an_output_of_any_encoding(talking, tmp_path, encoding):
+    """What it cannot hold is escaped, and what a program reads is JSON all the same."""
+    as_json = talking("call", "talking:say", "--json", encoding=encoding, stdout=subprocess.PIPE)
+    assert json.loads(as_json.stdout.decode(encoding))["text"] == "\u2192 done"
+    exported = talking("export", "talking:tools", "--to", "anthropic", encoding=encoding, stdout=subprocess.PIPE)
+    assert json.loads(exported.stdout.decode(encoding))[0]["description"] == "Says \u2192."
+    plain = talking("call", "talking:say", encoding=encoding, stdout=subprocess.PIPE)
+    shown, says_so = ("\u2192", False) if encoding == "utf-16" else ("\\u2192", True)
+    assert (plain.returncode, plain.stdout.decode(encoding).strip()) == (0, f"{shown} done")
+    assert (f"standard output is {encoding}" in plain.stderr.decode(encoding)) is says_so
+    for command in (["check", "--to", "openai"], ["bill", "--to", "openai"], ["lock"], ["page"]):
+        done = talking(command[0], "talking:tools", *command[1:], encoding=encoding, stdout=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")  # noqa: PTH110 - no file
+def test_an_output_that_is_full_is_a_sentence(talking):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - no file
+        done = talking("call", "talking:say", stdout=full)
+    assert done.returncode == 2
+    assert b"Error: what was to be printed cannot be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_half_a_surrogate_pair_is_escaped_in_json(run, tmp_path):
+    """No encoding holds it, and JSON may."""
+    text = 'from toolshape import tool\n@tool\ndef f() -> str:\n    "Half: \\ud800."\n    return ""\n'
+    (tmp_path / "halves.py").write_text(text, encoding="utf-8")
+    done = run("export", "halves:f", "--to", "anthropic")
+    assert (done.exit_code, json.loads(done.stdout)[0]["description"]) == (0, "Half: \ud800.")
+    assert "\\ud800" in done.stdout
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anybody_is_asked(run, tmp_path):
+    text = """
+        from toolshape import Registry, tool
+        from toolshape.evals import Case, Expect, Model
+        @tool
+        def f() -> str:
+            "F."
+        def ask(request):
+            raise SystemExit("asked")
+        tools, cases, models = Registry([f]), [Case("c", "?", expected=[Expect("f")])], {"m": Model("openai", ask)}
+    """
+    (tmp_path / "judged.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    for option in ("--lines", "--html", "--record"):
+        done = run("eval", "judged:cases", "--models", "judged:models", option, "nowhere/out")
+        assert (done.exit_code, done.stderr) == (2, "Error: nowhere/out cannot be written\n")
 
 
 REGISTRY = """

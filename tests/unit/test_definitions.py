@@ -241,7 +241,14 @@ SENT = [
 
 @pytest.mark.parametrize("sent", SENT, ids=json.dumps)
 def test_the_same_words_as_a_decorated_tool(sent):
-    """The same value, coercions and problems, whether pydantic or the schema validates."""
+    """The same value, coercions and problems, whether pydantic or the schema validates.
+
+    What is left out stays left out where a schema validates: the function's own default is not known.
+    """
+
+    def recorded(result):
+        return [one._replace(after=None) if one.rule == "null_as_default" else one for one in result.coercions]
+
     got = []
     definition = {"name": "order", "description": "Order.", "parameters": order.input_schema}
     made = Tool.from_definition(definition, lambda **arguments: got.append(arguments) or "ok")
@@ -249,7 +256,7 @@ def test_the_same_words_as_a_decorated_tool(sent):
     [ours], [theirs] = (
         Registry([one]).dispatch({"name": "order", "arguments": text}, provider="json-schema") for one in (order, made)
     )
-    assert ours.coercions == theirs.coercions
+    assert recorded(ours) == recorded(theirs)
     assert str(ours.error) == str(theirs.error)
     assert ours.ok is theirs.ok is bool(got)
 

@@ -1,20 +1,34 @@
 """Verdicts on responses: by what the functions would get, with every difference named."""
 
 import asyncio
+import dataclasses
 import enum
 import itertools
 import json
-from datetime import date
+import pickle
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
 from fakes import asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    PlainValidator,
+    Secret,
+    SecretBytes,
+    SecretStr,
+    TypeAdapter,
+    WithJsonSchema,
+)
 
 from toolshape import Registry, Tool, ToolError, UsageError, tool
+from toolshape.calls import Coercion
 from toolshape.cli import main
 from toolshape.evals import (
     Case,
@@ -32,11 +46,11 @@ from toolshape.evals import (
     one_of,
     where,
 )
-from toolshape.evals.assign import best_in_order, best_pairs
+from toolshape.evals.assign import best_in_order, best_in_steps, best_pairs
 from toolshape.evals.run import wilson
 from toolshape.providers import get
 from toolshape.testing import Fake
-from toolshape.trace import replay
+from toolshape.trace import record, replay
 
 
 class Unit(enum.Enum):
@@ -264,7 +278,7 @@ def test_calls_and_names():
         return [one.kind for one in verdict.differences], verdict.score
 
     assert kinds([left, right], went_right, went_left) == ([], 1)
-    assert kinds([left, right], went_right, went_left, order="same") == (["order"], 0.5)
+    assert kinds([left, right], went_right, went_left, order="same") == ([], 1)  # parallel calls have no order
     assert kinds([left, right], went_left) == (["missing_call"], 0.5)
     assert kinds([left], went_left, went_left) == (["extra_call"], 0.5)
     assert kinds([left], went_left, went_left, extra="any") == ([], 1)
@@ -409,6 +423,14 @@ def test_a_request_that_fails_is_told_apart():
         (Expect("wether", city="Bonn"), 'there is no such tool (did you mean "weather"?)'),
         (Expect(weather, city="Bonn", dayz=anything()), "it has no argument 'dayz' (did you mean \"days\"?)"),
         (Expect(weather, city="Bonn", days="x"), "weather refuses what is expected of it"),
+        (Expect(weather, city=anything(), days="x"), "days: expected integer"),
+        (Expect(weather, city=anything(), window={"since": "soon"}), "window.since: "),
+        (Expect.subset(weather, days="x"), "days: expected integer"),
+        (Expect.subset("wether"), 'there is no such tool (did you mean "weather"?)'),
+        (Expect.name_only("wether"), 'there is no such tool (did you mean "weather"?)'),
+        (never("wether"), 'there is no such tool (did you mean "weather"?)'),
+        (never(weather, days="x"), "days: expected integer"),
+        (never(weather, city=anything(), unit="kelvin"), "unit: "),
     ],
 )
 def test_what_could_never_be_called_is_no_expectation(expected, message):
@@ -421,7 +443,13 @@ def test_what_could_never_be_called_is_no_expectation(expected, message):
         asyncio.run(
             evaluate(REGISTRY, [case], {"m": Model("openai", lambda *_: response(("weather", {"city": "Bonn"})))})
         )
-    assert Case("x", expected=[never("wether")]).compare(BOUND, response()).label == "right"
+
+
+def test_arguments_that_do_not_count_are_not_checked():
+    """A call that must not happen, or a subset, leaves required arguments to the model."""
+    for expected in (never(move, steps=3), Expect.subset(move, steps=3)):
+        verdict = judged(expected, ("move", {"to": "left", "steps": 3}), extra="any")
+        assert (verdict.label == "right") is not expected.is_forbidden
 
 
 def test_what_cannot_be_right_is_said_before_a_model_is_asked():
@@ -742,3 +770,583 @@ def test_a_listener_that_fails_ends_the_evaluation():
     with pytest.raises(ValueError, match="enough"):
         asyncio.run(evaluate(REGISTRY, cases, {"m": Model("openai", ask)}, limit=2, on_verdict=listen))
     assert len(began) < 10
+
+
+# --- equality is the function's ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+    at: Decimal = Decimal(0)
+
+
+class Labels(BaseModel):
+    names: set[str]
+    prices: dict[str, Decimal] = {}
+
+
+class Odd:
+    """A class that does not say what equal means."""
+
+    def __init__(self, text):
+        self.text = text
+
+
+OddText = Annotated[Any, PlainValidator(Odd), WithJsonSchema({"type": "string"})]
+# (the annotation, what is expected, what came): 0, 8 and 16 fall into one place of a small hash table, so that the order
+# in which a set is walked through is that in which they were put in.
+VALUES = [
+    (set[int], [0, 8, 16], [16, 0, 8]),
+    (set[int], [0, 8], [0, 16]),
+    (set[int], [0, 8], [0, 8, 16]),
+    (set[int], [8, 0], [0, 8, 0]),
+    (frozenset[str], ["a", "b", "c"], ["c", "a", "b"]),
+    (list[int], [0, 8], [8, 0]),
+    (tuple[int, ...], [0, 8], [8, 0]),
+    (list[set[int]], [[0, 8], [16]], [[8, 0], [16]]),
+    (list[set[int]], [[0, 8], [16]], [[16], [8, 0]]),
+    (dict[str, set[int]], {"a": [0, 8]}, {"a": [8, 0]}),
+    (set[frozenset[int]], [[0, 8], [16]], [[16], [8, 0]]),
+    (set[frozenset[int]], [[0, 8], [16]], [[0], [8, 16]]),
+    (set[tuple[int, int]], [[0, 8], [8, 0]], [[8, 0], [0, 8]]),
+    (set[tuple[int, int]], [[0, 8]], [[8, 0]]),
+    (tuple[set[int], int], [[0, 8], 1], [[8, 0], 1]),
+    (set[Point], [{"x": 0}, {"x": 8}], [{"x": 8, "at": "0.0"}, {"x": 0}]),
+    (set[Point], [{"x": 0}, {"x": 8}], [{"x": 8, "at": "1"}, {"x": 0}]),
+    (Labels, {"names": ["a", "b"]}, {"names": ["b", "a"], "prices": {}}),
+    (Labels, {"names": ["a"], "prices": {"x": "1.0"}}, {"names": ["a"], "prices": {"x": "1.00"}}),
+    (Labels, {"names": ["a"], "prices": {"x": "1.0"}}, {"names": ["a"], "prices": {"x": "1.01"}}),
+    (Decimal, "1.0", "1.00"),
+    (Decimal, "1.0", "1.01"),
+    (Decimal, "1E+2", "100"),
+    (set[Decimal], ["1.0", "2"], ["2.0", "1"]),
+    (set[Decimal], ["1.0", "2"], ["2.0", "1.5"]),
+    (dict[Decimal, int], {"1.0": 1}, {"1.00": 1}),
+    (dict[Decimal, int], {"1.0": 1}, {"1.00": 2}),
+    (datetime, "2026-01-01T12:00:00Z", "2026-01-01T13:00:00+01:00"),
+    (datetime, "2026-01-01T12:00:00Z", "2026-01-01T12:00:00+01:00"),
+    (datetime, "2026-01-01T12:00:00", "2026-01-01T12:00:00Z"),
+    (set[datetime], ["2026-01-01T12:00:00Z"], ["2026-01-01T13:00:00+01:00"]),
+    (time, "12:00:00Z", "13:00:00+01:00"),
+    (timedelta, "PT1H", "PT60M"),
+    (timedelta, "PT1H", "PT61M"),
+    (UUID, "0B0B0B0B-0000-4000-8000-000000000000", "0b0b0b0b000040008000000000000000"),
+    (bytes, "/w==", "/w="),
+    (float, 1, 1.0),
+    (float, 0.0, -0.0),
+    (list[float | bool], [1], [True]),
+    (SecretStr, "a", "b"),
+    (SecretStr, "a", "a"),
+    (set[SecretStr], ["a", "b"], ["b", "a"]),
+    (set[SecretStr], ["a", "b"], ["b", "c"]),
+    (dict[str, SecretStr], {"x": "a"}, {"x": "b"}),
+    (list[Secret[date]], ["2026-01-01"], ["2026-01-02"]),
+    (dict[SecretStr, int], {"a": 1}, {"b": 1}),
+    (tuple[SecretStr, int], ["a", 1], ["b", 1]),
+    (SecretBytes, "a", "b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("annotation", "expected", "came"), VALUES)
+def test_equal_is_what_is_equal_for_the_function(annotation, expected, came):
+    """Plain Python is the judge: ``==`` of what pydantic makes of both."""
+
+    def take(value):
+        raise AssertionError("evaluations run no tool")
+
+    take.__annotations__ = {"value": annotation}
+    bound = Registry([tool(take)]).bind("json-schema", False)
+    adapter = TypeAdapter(annotation)
+    one, other = (adapter.validate_json(json.dumps(written)) for written in (expected, came))
+    is_equal = one == other and not (isinstance(one, list) and list(map(type, one)) != list(map(type, other)))
+    for wanted, sent in ((expected, came), (came, expected)):
+        call = {"name": "take", "arguments": json.dumps({"value": sent})}
+        for mode in (Expect("take", value=wanted), Expect.subset("take", value=wanted)):
+            verdict = Case("x", expected=[mode]).compare(bound, call)
+            assert verdict.label == ("right" if is_equal else "wrong"), verdict
+        happened = Case("x", expected=[never("take", value=wanted)], extra="any").compare(bound, call)
+        assert (happened.label == "wrong") is is_equal
+
+
+def test_objects_of_a_class_without_equality_are_what_they_hold():
+    """They were all one, by the name of their class."""
+
+    @tool
+    def take(value: OddText) -> str:
+        """Never run here."""
+        raise AssertionError("evaluations run no tool")
+
+    bound = Registry([take]).bind("json-schema", False)
+    labels = [
+        Case("x", expected=[Expect(take, value="a")])
+        .compare(bound, {"name": "take", "arguments": {"value": came}})
+        .label
+        for came in ("a", "b")
+    ]
+    assert labels == ["right", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected", "came", "is_right"),
+    [
+        (set[int], containing(8, 0), [0, 8, 16], True),
+        (set[int], one_of([16, 8, 0], [1]), [0, 8, 16], True),
+        (set[int], one_of([16, 8], [1]), [0, 8, 16], False),
+        (set[int], [one_of(8, 24), 0], [0, 8], True),
+        (set[int], [one_of(8, 24), 0], [0, 16], False),
+        (set[int], [anything(), anything()], [0, 8], True),
+        (set[int], [anything()], [0, 8], False),
+        (set[Point], [{"x": one_of(8), "at": "1.0"}, {"x": 0}], [{"x": 0}, {"x": 8, "at": "1"}], True),
+        (set[Point], [{"x": one_of(8), "at": "1.0"}, {"x": 0}], [{"x": 0, "at": "1"}, {"x": 8}], False),
+        (list[set[int]], [[one_of(8), 0], [16]], [[0, 8], [16]], True),
+        (Decimal, one_of("1.0"), "1.00", True),
+        (Decimal, one_of("1.0"), "1.01", False),
+        (Decimal, close_to(1), "1.0000001", True),
+        (Decimal, close_to(1, within=0.1), "1.2", False),
+        (list[Decimal], containing("2.0"), ["1", "2"], True),
+        (datetime, one_of("2026-01-01T12:00:00Z"), "2026-01-01T13:00:00+01:00", True),
+        (str, one_of("1.0"), "1.00", False),
+    ],
+)
+def test_matchers_compare_as_the_function_does(annotation, expected, came, is_right):
+    def take(value):
+        raise AssertionError("evaluations run no tool")
+
+    take.__annotations__ = {"value": annotation}
+    bound = Registry([tool(take)]).bind("json-schema", False)
+    verdict = Case("x", expected=[Expect("take", value=expected)]).compare(
+        bound, {"name": "take", "arguments": json.dumps({"value": came})}
+    )
+    assert (verdict.label == "right") is is_right, verdict
+    run = Run(verdicts=(verdict,))
+    assert len(Run.from_json_lines(run.to_json_lines())) == 1
+    assert pickle.loads(pickle.dumps(Run.from_json_lines(run.to_json_lines()))).verdicts[0].label == verdict.label
+
+
+# --- nothing shows a secret ----------------------------------------------------------------------------------------
+
+CANARY = "8471926350"
+
+
+class Account(BaseModel):
+    name: str
+    pin: SecretStr
+    more: dict[str, SecretStr] = {}
+
+
+@tool
+def open_account(
+    owner: str,
+    password: SecretStr,
+    account: Account | None = None,
+    pins: list[SecretStr] | None = None,
+    born: Secret[date] | None = None,
+    token: SecretBytes | None = None,
+    keys: Secret[dict[str, str]] | None = None,
+    n: int = 1,
+) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+LEAKS = {
+    "plain": {"owner": "a", "password": CANARY},
+    "a number": {"owner": "a", "password": int(CANARY)},
+    "nested": {"owner": "a", "password": "x", "account": {"name": "b", "pin": CANARY, "more": {"y": CANARY}}},
+    "nested as text": {"owner": "a", "password": "x", "account": json.dumps({"name": "b", "pin": CANARY})},
+    "a list": {"owner": "a", "password": "x", "pins": [CANARY, int(CANARY)]},
+    "bytes": {"owner": "a", "password": "x", "token": CANARY},
+    "keys": {"owner": "a", "password": "x", "keys": {CANARY: CANARY}},
+    "refused beside it": {"owner": ["a"], "password": CANARY},
+    "refused itself": {"owner": "a", "password": [CANARY]},
+    "no such field": {"owner": "a", "password": "x", "passwort": CANARY},
+    "cut off": '{"owner": "a", "password": "' + CANARY,
+    "twice encoded": json.dumps(json.dumps({"owner": "a", "password": CANARY})),
+}
+WANTED = [
+    Expect(open_account, owner="a", password="z"),
+    Expect(open_account, owner="b", password=one_of("z", "y")),
+    Expect.subset(open_account, n=2),
+    Expect.name_only(open_account),
+    never(open_account),
+    never(open_account, owner="a"),
+    Expect(move, to="left", steps=1),
+]
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_no_secret_is_shown(leak):
+    """In no kind of difference, coercion or error; nor on the page, in the table or in the lines."""
+    registry = Registry([open_account, move])
+    bound = registry.bind("openai", False)
+    kinds = set()
+    for expected in WANTED:
+        for extra in ("none", "any"):
+            for name in ("open_account", "open_acount"):
+                case = Case("x", "Go.", expected=[expected], extra=extra)
+                came = response((name, LEAKS[leak]))
+                run = Run(verdicts=(case.compare(bound, came),))
+                asked = asyncio.run(evaluate(registry, [case], {"m": Model("openai", lambda *_, came=came: came)}))
+                for shown in (run, asked):
+                    kinds |= {difference.kind for difference in shown.verdicts[0].differences}
+                    for text in (repr(shown), str(shown), shown.to_json_lines(), shown.to_html()):
+                        assert CANARY not in text, text
+    assert kinds >= {"extra_call", "forbidden_call", "missing_call", "unknown_tool"}
+
+
+def test_what_is_expected_is_no_secret_that_is_shown_either():
+    """The author's own, in a call that was not made."""
+    bound = Registry([open_account, move]).bind("openai", False)
+    account = {"name": "b", "pin": one_of(CANARY)}
+    for expected in (
+        Expect(open_account, owner="a", password=CANARY, pins=[CANARY]),
+        Expect(open_account, owner="a", password=one_of(CANARY), pins=[one_of(CANARY)], account=account),
+        Expect.subset(open_account, account=one_of({"name": "b", "pin": CANARY})),
+    ):
+        for came in (response(), response(("open_account", {"owner": 5})), response(("open_account", LEAKS["keys"]))):
+            verdict = Case("x", expected=[expected]).compare(bound, came)
+            assert verdict.label == "wrong"
+            assert CANARY not in repr(verdict)
+        misspelt = Expect("open_acount", expected.arguments)
+        for wrong in (misspelt, Expect(open_account, {**expected.arguments, "oner": 1})):
+            with pytest.raises(UsageError) as raised:
+                Case("x", expected=[wrong]).compare(bound, response())
+            assert CANARY not in str(raised.value)
+
+
+def test_no_secret_stands_in_what_a_provider_says():
+    """Some quote the call that they refuse."""
+    registry = Registry([open_account])
+    body = {"error": {"message": "Failed.", "code": "tool_use_failed", "failed_generation": json.dumps(LEAKS["plain"])}}
+
+    def refuses(request, messages):
+        error = RuntimeError("refused")
+        error.status_code, error.body = 400, body
+        raise error
+
+    answers = {
+        "model": refuses,
+        "none": lambda *_: {"choices": [{"message": {"content": LEAKS["plain"], "tool_calls": 7}}]},
+    }
+    models = {name: Model("openai", ask) for name, ask in answers.items()}
+    run = asyncio.run(evaluate(registry, [Case("x", "Go.")], models))
+    assert run.verdicts[0].error == "model: RuntimeError"
+    assert CANARY not in run.to_json_lines()
+
+
+# --- modes and order -----------------------------------------------------------------------------------------------
+
+
+def test_modes():
+    """The name alone, or the arguments that are named."""
+    window = {"since": "2026-01-02", "hours": 3}
+    came = ("weather", {"city": "Bonn", "days": "3", "window": window})
+    rows = [
+        (Expect.name_only(weather), "right_after_coercion", 1),
+        (Expect.subset(weather), "right_after_coercion", 1),
+        (Expect.subset(weather, city="Bonn"), "right_after_coercion", 1),
+        (Expect.subset(weather, {"city": "Bonn"}, days=3), "right_after_coercion", 1),
+        (Expect.subset(weather, city="Bonn", days=one_of(1, 2)), "wrong", 0.5),
+        (Expect.subset(weather, city="Rome"), "wrong", 0),
+        (Expect.subset(weather, window=window), "right_after_coercion", 1),
+        (Expect.subset(weather, window={"since": "2026-01-02"}), "wrong", 0),  # the hours are 24 by default
+        (Expect.subset(weather, window={"since": "2026-01-02", "hours": anything()}), "right_after_coercion", 1),
+        (Expect.subset(weather, unit="celsius"), "right_after_coercion", 1),  # the default
+        (Expect.subset(weather, unit="fahrenheit"), "wrong", 0),
+        (Expect(weather, city="Bonn"), "wrong", 1 / 3),
+        (Expect.name_only(move), "wrong", 0),
+    ]
+    for expected, label, score in rows:
+        verdict = judged(expected, came)
+        assert (verdict.label, verdict.score) == (label, pytest.approx(score)), expected
+    refused = ("weather", {"days": "x"})
+    assert judged(Expect.name_only(weather), refused).label == "right"
+    assert [each.kind for each in judged(Expect.subset(weather, days=1), refused).differences] == ["refused_arguments"]
+    assert [repr(expected) for expected, *_ in rows[:3]] == [
+        "Expect.name_only('weather')", "Expect.subset('weather')", "Expect.subset('weather', city='Bonn')",
+    ]  # fmt: skip
+    assert [expected.match for expected, *_ in (*rows[:2], rows[-2])] == ["name", "subset", "exact"]
+    run = Run(verdicts=(judged([Expect.subset(weather, city="Rome"), Expect.name_only(move)], came),))
+    [(line, *_)] = [[json.loads(each) for each in run.to_json_lines().splitlines()]]
+    assert [(each["kind"], each["expected"]) for each in line["differences"]] == [
+        ("value", "Rome"),
+        ("missing_call", {}),
+    ]
+    assert Run.from_json_lines(run.to_json_lines()) == run
+    assert "Rome" in run.to_html()
+
+
+def test_what_came_counts_in_a_score():
+    """An argument that came and is right, though it was not expected, is one of those that are counted."""
+    assert judged(Expect(weather, city="Bonn"), ("weather", {"city": "Rome"})).score == 0
+    assert judged(Expect(weather, city="Bonn"), ("weather", {"city": "Rome", "days": 1})).score == 0.5
+
+
+def stepped(expected, *steps, **options):
+    """The verdict on responses that follow one another, each of several calls."""
+    answered = iter([*(response(*calls) for calls in steps), response()])
+    names = {name for calls in steps for name, _ in calls}
+    case = Case("x", "Go.", expected=expected, answers=dict.fromkeys(names, "done"), **options)
+    model = Model("openai", lambda *_: next(answered))
+    return asyncio.run(evaluate(REGISTRY, [case], {"m": model})).verdicts[0]
+
+
+def test_order_is_that_of_responses():
+    """Calls of one response are made in parallel."""
+    left, right, tea = (Expect(move, to=to, steps=1) for to in ("left", "right", "left"))
+    tea = Expect(search, query="tea")
+    went = {to: ("move", {"to": to, "steps": 1}) for to in ("left", "right")}
+    searched = ("search", {"query": "tea"})
+    wanted = [left, right, tea]
+    for steps, is_right in (
+        ([[went["left"], went["right"], searched]], True),
+        ([[searched, went["right"], went["left"]]], True),
+        ([[went["right"], went["left"]], [searched]], True),
+        ([[went["left"]], [searched, went["right"]]], True),
+        ([[went["left"]], [went["right"]], [searched]], True),
+        ([[went["right"]], [went["left"], searched]], False),
+        ([[searched], [went["left"], went["right"]]], False),
+        ([[went["left"]], [searched], [went["right"]]], False),
+    ):
+        verdict = stepped(wanted, *steps, order="same")
+        assert (verdict.label == "right") is is_right, (steps, verdict)
+        assert stepped(wanted, *steps).label == "right"
+        if not is_right:
+            assert "order" in [each.kind for each in verdict.differences]
+
+
+@LAW
+@given(st.data())
+def test_the_best_assignment_to_steps_is_the_best_there_is(data):
+    """Beside every assignment in which no later row goes with an earlier step."""
+    rows, columns = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 4))
+    steps = sorted(data.draw(st.lists(st.integers(0, 3), min_size=columns, max_size=columns)))
+    cell = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+    scores = data.draw(st.lists(st.lists(cell, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
+    found = best_in_steps(scores, steps)
+    assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found)
+
+    def is_ordered(pairs):
+        return all(steps[one] <= steps[other] for (_, one), (_, other) in itertools.pairwise(sorted(pairs)))
+
+    def total(pairs):
+        return sum(scores[row][column] for row, column in pairs)
+
+    everyone = [
+        pairs
+        for size in range(min(rows, columns) + 1)
+        for chosen in itertools.combinations(range(rows), size)
+        for order in itertools.permutations(range(columns), size)
+        if is_ordered(pairs := list(zip(chosen, order, strict=True)))
+    ]
+    assert is_ordered([(row, column) for row, column in found if scores[row][column]])
+    assert total(found) == pytest.approx(max(map(total, everyone)))
+
+
+# --- tracks --------------------------------------------------------------------------------------------------------
+
+
+@tool(name="weather")
+def vague_weather(place: str) -> str:
+    """Never run here."""
+    raise AssertionError("evaluations run no tool")
+
+
+VAGUE = Registry([vague_weather, move])
+TRACKS = {"clear": REGISTRY, "vague": VAGUE}
+STEP = ("move", {"to": "left", "steps": 1})
+
+
+def knows(request):
+    """Whether a request offers the tools of the track that is called clear."""
+    return "city" in json.dumps(request["tools"])
+
+
+def tracked(cases, models=("good",), trials=1, **options):
+    """A model that finds the tools of one track easier than those of the other."""
+
+    def ask(request, messages):
+        if "weather" in json.dumps(messages):
+            return response(("weather", {"city": "Bonn"} if knows(request) else {"place": "Rome"}))
+        return response(STEP)
+
+    made = evaluate(TRACKS, cases, {name: Model("openai", ask) for name in models}, trials=trials, **options)
+    return asyncio.run(made)
+
+
+def weather_case(number):
+    expected = {"clear": [Expect(weather, city="Bonn")], "vague": [Expect(vague_weather, place="Bonn")]}
+    return Case(f"weather {number}", "How is the weather in Bonn?", expected=expected)
+
+
+MOVE_CASE = Case("move", "One step to the left.", expected=[Expect("move", to="left", steps=1)])
+
+
+def test_tracks_stand_side_by_side():
+    """The same cases with two sets of tools, in the table, in the lines and on the page."""
+    run = tracked([weather_case(1), MOVE_CASE], trials=2)
+    assert (run.tracks, run.models, run.cases) == (("clear", "vague"), ("good",), ("weather 1", "move"))
+    assert [(each.case, each.track, each.trial, each.label) for each in run] == [
+        ("weather 1", "clear", 0, "right"), ("weather 1", "clear", 1, "right"),
+        ("weather 1", "vague", 0, "wrong"), ("weather 1", "vague", 1, "wrong"),
+        ("move", "clear", 0, "right"), ("move", "clear", 1, "right"),
+        ("move", "vague", 0, "right"), ("move", "vague", 1, "right"),
+    ]  # fmt: skip
+    assert str(run).splitlines() == [
+        "case       clear / good                             vague / good",
+        "weather 1  2 of 2                                   0 of 2",
+        "move       2 of 2                                   2 of 2",
+        "all        4 of 4 (51% to 100%), every trial: 100%  2 of 4 (15% to 85%), every trial: 50%",
+        "weather 1, vague / good, trial 0: weather.place: expected 'Bonn', got 'Rome'",
+        "clear beside vague: better in 1, worse in 0: no evidence of a difference (p = 1.000)",
+    ]
+    lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
+    assert [line["track"] for line in lines] == [each.track for each in run]
+    assert Run.from_json_lines(run.to_json_lines()) == run
+    page = run.to_html()
+    for text in ("clear / good", "vague / good", "clear beside vague", "no evidence of a difference"):
+        assert text in page
+    assert len(run.of("good")) == 8
+    assert (
+        {each.track for each in run.of("good", "vague")} == {each.track for each in run.of(track="vague")} == {"vague"}
+    )
+    assert run.of("good", "vague").share().right == 2
+
+
+def test_the_difference_between_tracks_may_be_evidence():
+    """By the same paired test that models get; several models are compared one by one."""
+    run = tracked([weather_case(number) for number in range(8)], models=("one", "two"))
+    expected = "better in 8, worse in 0: a difference (p = 0.008)"
+    assert str(run.of("one", "clear").compare(run.of("one", "vague"))) == expected
+    assert str(run).splitlines()[-2:] == [f"clear beside vague, {name}: {expected}" for name in ("one", "two")]
+    page = run.to_html()
+    assert page.count("better in 8, worse in 0") == 2
+    assert page.count("better in 0, worse in 0") == 2  # the models, of each track
+    both = run.of(track="clear").compare(run.of(track="vague"))
+    assert (both.better, both.worse) == (16, 0)  # at each of both models
+    assert run.compare(run)[:2] == (0, 0)
+    with pytest.raises(UsageError, match="several tracks are compared where these are the same"):
+        run.compare(run.of(track="clear"))
+
+
+def test_a_single_registry_is_no_track():
+    """Nothing is called otherwise than before."""
+    models = {"m": Model("openai", lambda *_: response(STEP))}
+    run = asyncio.run(evaluate(REGISTRY, [MOVE_CASE], models))
+    assert (run.tracks, run.verdicts[0].track, str(run).splitlines()[0]) == ((), "", "case  m")
+    before = run.to_json_lines().replace('"track": "", ', "")
+    assert "track" not in before
+    assert Run.from_json_lines(before) == run
+
+
+def test_a_case_says_what_it_expects_of_each_track():
+    for expected, message in (
+        ({"clear": []}, "nothing of the track 'vague'"),
+        ({"clear": [], "vage": []}, "nothing of the track 'vague' (did you mean \"vage\"?)"),
+        ([Expect(weather, city="Bonn")], "it has no argument 'city'"),
+        (
+            {"clear": [Expect(weather, city="Bonn")], "vague": [Expect(weather, city="Bonn")]},
+            "it has no argument 'city'",
+        ),
+    ):
+        with pytest.raises(UsageError) as raised:
+            tracked([Case("x", "Go.", expected=expected)])
+        assert message in str(raised.value)
+    with pytest.raises(UsageError, match=r"Expect\(tool"):
+        Case("x", expected={"clear": ["weather"]})
+    with pytest.raises(UsageError, match="name that is not empty"):
+        asyncio.run(evaluate({"": REGISTRY, "a": REGISTRY}, [MOVE_CASE], {}))
+    for tools in ({}, {"a": [weather]}):
+        with pytest.raises(UsageError, match="mapping from names to registries"):
+            asyncio.run(evaluate(tools, [MOVE_CASE], {}))
+    one = weather_case(1).compare(VAGUE.bind("openai"), response(("weather", {"place": "Bonn"})), track="vague")
+    assert (one.label, one.track) == ("right", "vague")
+
+
+def test_each_track_answers_with_its_own_tools(tmp_path):
+    """Answers are those of tools in any track; a trace names the track of each response."""
+    seen = []
+    case = dataclasses.replace(
+        weather_case(1), answers={weather: "sun", vague_weather: "sun", search: "tea"}, most_steps=2
+    )
+    path = tmp_path / "calls.jsonl"
+    run = tracked([case], record=record(path, keep="all"), on_verdict=seen.append)
+    assert [each.steps for each in run] == [2, 2]
+    assert sorted(each.track for each in seen) == ["clear", "vague"]
+    notes = [json.loads(line)["notes"] for line in path.read_text().splitlines()]
+    assert sorted(note["track"] for note in notes) == ["clear", "clear", "vague", "vague"]
+
+
+def test_tracks_on_the_command_line(tmp_path):
+    file = tmp_path / "compared.py"
+    file.write_text(
+        MODULE.replace(
+            "tools = Registry([weather])", "tools = Registry([weather])\nloud = Registry([weather], strict=True)"
+        )
+    )
+
+    def run(*given):
+        done = CliRunner().invoke(main, ["eval", f"{file}:cases", f"--models={file}:models", *map(str, given)])
+        return done.exit_code, done.output
+
+    tracks = [f"--track=a={file}:tools", f"--track=b={file}:loud"]
+    code, out = run(*tracks, "--model", "bad", "--lines", tmp_path / "run.jsonl", "--html", tmp_path / "run.html")
+    assert code == 1
+    assert out.splitlines()[0].split() == ["case", "a", "/", "bad", "b", "/", "bad"]
+    assert out.splitlines()[-1].startswith("a beside b: better in 0, worse in 0")
+    assert Run.from_json_lines((tmp_path / "run.jsonl").read_text()).tracks == ("a", "b")
+    code, out = run(*tracks, "--least", 0.5, "--against", tmp_path / "run.jsonl")
+    said = [line.partition(": better")[0] for line in out.splitlines() if ": better" in line]
+    assert code == 0
+    assert said == [
+        "a beside b, good", "a beside b, bad", "good beside bad, a", "good beside bad, b",
+        f"a / bad beside {tmp_path / 'run.jsonl'}", f"b / bad beside {tmp_path / 'run.jsonl'}",
+    ]  # fmt: skip
+    for wrong, message in (
+        (["--track", "a"], "NAME=TARGET"),
+        ([*tracks, f"--track=a={file}:tools"], "two tracks are called 'a'"),
+        ([*tracks, f"--tools={file}:tools"], "pass either"),
+        ([f"--track=a={file}:none"], "none"),
+    ):
+        code, out = run(*wrong)
+        assert (code, message in out) == (2, True), out
+
+
+# --- lines ---------------------------------------------------------------------------------------------------------
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label": MARKUP}, {"label": ["right"]}, {"trial": MARKUP}, {"trial": -1}, {"trial": True}, {"score": MARKUP},
+        {"score": 2}, {"score": float("nan")}, {"steps": MARKUP}, {"steps": 0}, {"finish": 5}, {"error": None},
+        {"case": 5}, {"model": None}, {"track": {}}, {"differences": {}}, {"coercions": None}, {"more": 1},
+        {"differences": [{"kind": MARKUP, "tool": "t"}]}, {"differences": [{"kind": "value", "tool": 5}]},
+        {"differences": [{"kind": "value"}]}, {"differences": [5]}, {"coercions": [{"path": "x", "rule": 5}]},
+    ],
+)  # fmt: skip
+def test_a_line_is_checked(change):
+    """Each member is what ``to_json_lines`` writes."""
+    line = json.loads(Run(verdicts=(Verdict(case="c", label="wrong", score=0.5),)).to_json_lines())
+    assert Run.from_json_lines(json.dumps(line)).verdicts[0].score == 0.5
+    with pytest.raises(UsageError, match="no verdict of an evaluation"):
+        Run.from_json_lines(json.dumps({**line, **change}))
+
+
+@pytest.mark.parametrize("line", ["[]", "5", "null", "{", "[" * 100_000, '{"case": "x"}'])
+def test_what_is_no_line_is_refused(line):
+    with pytest.raises(UsageError, match="no verdict of an evaluation"):
+        Run.from_json_lines(line)
+
+
+def test_a_page_of_verdicts_made_by_hand_holds_no_markup():
+    """Whatever stands in a verdict is text."""
+    verdict = Verdict(case=MARKUP, label=MARKUP, score=0, model=MARKUP, trial=MARKUP, track=MARKUP, finish=MARKUP)
+    difference = Difference(kind=MARKUP, tool=MARKUP, path=MARKUP, expected=MARKUP, actual={MARKUP: MARKUP})
+    verdict = dataclasses.replace(
+        verdict, differences=(difference,), coercions=(Coercion(*[MARKUP] * 4),), error=MARKUP
+    )
+    assert "<img" not in Run(verdicts=(verdict, dataclasses.replace(verdict, track="b"))).to_html(MARKUP)

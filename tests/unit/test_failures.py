@@ -150,6 +150,110 @@ def test_a_place_in_the_history():
     assert explain(aws).path.startswith("messages[72]")
 
 
+# Names as an author might give them, and words of some provider's errors.
+NAMES = (
+    "billing_address", "insufficient_quota", "rate_limit", "api_key", "permission", "authentication", "overloaded_error",
+    "context_length_exceeded", "request_too_large", "response_format", "budget_tokens", "reasoning_content", "prefill",
+    "thought_signature", "tool_choice", "PerDay", "tool_use_failed", "timeout_error", "RESOURCE_EXHAUSTED", "spend_limit",
+    "server_error", "unauthorized", "messages", "tools", "text.format", "rate limit", "quota-exceeded",
+)  # fmt: skip
+# What providers say of a request that holds a name, in the forms of the recorded refusals and of the SDKs' errors.
+QUOTING = (
+    lambda name: openai(f"Invalid schema for function '{name}': In context=(), object schema missing properties."),
+    lambda name: openai(f"Invalid schema for function 'f': In context=('properties', '{name}'), 'allOf' is not permitted."),
+    lambda name: openai(f"Invalid schema for function 'f': 'required' must include every key. Missing '{name}'."),
+    lambda name: openai(f"Invalid 'tools[0].function.parameters.properties.{name}'", "invalid_value", f"tools[0].{name}"),
+    lambda name: openai(f"Invalid 'messages[9].tool_calls[0].function.name': got '{name}'", None, "messages[9]"),
+    lambda name: openai(f"No tool output found for function call {name}.", None, "input"),
+    lambda name: openai(f"parameters for tool {name} did not match schema: errors: [`/{name}`: expected integer]"),
+    lambda name: openai(f"attempted to call tool '{name}' which was not in request.tools"),
+    lambda name: anthropic(f"tools.0.custom.input_schema.properties.{name}: JSON schema is invalid."),
+    lambda name: anthropic(f"tools.0.custom.input_schema.properties.{name}.anyOf.0.properties.{name}.type: Field required"),
+    lambda name: anthropic(f"tools.0.custom: Circular reference detected in schema definitions: {name} -> {name}."),
+    lambda name: anthropic(f"messages.1.content.0.tool_use.input.{name}: Input should be a valid dictionary"),
+    lambda name: anthropic(f"messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {name}"),
+    lambda name: gemini(400, "INVALID_ARGUMENT", f"* x.tools[0].function_declarations[0].parameters.properties[{name}].items: missing."),
+    lambda name: gemini(400, "INVALID_ARGUMENT", f"Unable to submit request because `{name}` functionDeclaration `parameters.{name}` schema is bad"),
+    lambda name: gemini(400, "INVALID_ARGUMENT", f"required fields ['{name}'] are not defined in the schema properties.", {"field": name}),
+    lambda name: {"message": f"The value at toolConfig.tools.0.toolSpec.inputSchema.json.properties.{name}.type must be object."},
+    lambda name: {"message": f"Malformed input request: #/messages/2/content/0: extraneous key [{name}] is not permitted"},
+    lambda name: {"detail": [{"loc": ["body", "tools", 0, "function", name], "msg": "Extra inputs are not permitted"}]},
+    lambda name: {"message": f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes."},
+    lambda name: {"message": f"Tool names must be unique: {name}"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("quoting", QUOTING)
+def test_the_name_of_a_tool_or_of_a_parameter_decides_nothing(quoting):
+    """A message of the same words has the same kind, whatever the author of the request calls things."""
+    expected = explain(quoting("shipping_address"))
+    assert expected.kind in ("schema", "history", "model")
+    for name in NAMES:
+        for given in (quoting(name), {**quoting(name), "status_code": 400}, json.dumps(quoting(name))):
+            found = explain(given)
+            assert (found.kind, found.retryable) == (expected.kind, expected.retryable), given
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "retryable"),
+    [
+        ("Request too large for m on tokens per min (TPM): Limit 30000, Requested 61337. It must be reduced.", "limits", False),
+        ("Request too large for `m` in tier `on_demand` on tokens per minute (TPM): Limit 6,000, Requested 8,103", "limits", False),
+        ("Request too large for m.", "limits", False),
+        ("Request body too large for m model. Max size: 8000 tokens.", "limits", False),
+        ("Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 28000, Requested 5000.", "rate", True),
+        ("Rate limit reached for m on requests per day (RPD): Limit 200, Used 200, Requested 1.", "rate", True),
+    ],
+)  # fmt: skip
+def test_what_no_waiting_helps_is_not_tried_again(words, kind, retryable):
+    """A request alone is larger than what a limit allows in all, though its code is that of a rate."""
+    for status in (413, 429, None):
+        for header in ({}, {"x-should-retry": "true"}):
+            body = openai(words, "rate_limit_exceeded", kind="tokens")
+            given = body if status is None else Response(status, json.dumps(body).encode(), header)
+            assert (explain(given).kind, explain(given).retryable) == (kind, retryable)
+    none = gemini(
+        429,
+        "RESOURCE_EXHAUSTED",
+        "Quota exceeded for metric: x/free_tier_requests, limit: 0, model: m. Please retry in 25s.",
+    )
+    some = gemini(
+        429,
+        "RESOURCE_EXHAUSTED",
+        "Quota exceeded for metric: x/free_tier_requests, limit: 20, model: m. Please retry in 25s.",
+    )
+    assert (explain(none).kind, explain(none).retryable, explain(some).retryable) == ("quota", False, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+        "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+        "The encrypted content for item rs_1 could not be verified.",
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+        "Assistant response prefill is incompatible with enable_thinking.",
+        "messages: final assistant content cannot end with trailing whitespace",
+        "The last message of m must be a user message, or an assistant message with prefix mode on.",
+        "Invalid `signature` in `thinking` block",
+    ],
+)
+def test_errors_of_reasoning_and_of_the_last_message_are_of_the_history(words):
+    """In the words of OpenAI, Anthropic, Bedrock, llama.cpp and DeepSeek."""
+    aws = f"The model returned the following errors: {words}"
+    for given in (openai(words), openai(words, param="input"), anthropic(words), {"message": aws}):
+        assert (explain(given).kind, explain(given).retryable) == ("history", False)
+
+
+def test_a_code_is_read_where_codes_stand():
+    """A class, a member of a body, the words of an SDK; among other words it is a name."""
+    assert explain("ThrottlingException: slow down, please").kind == "rate"
+    assert explain("An error occurred (AccessDeniedException) when calling the Converse operation: no").kind == "auth"
+    assert explain("Error code: 402 - {'error': {'message': 'x', 'code': 'insufficient_quota'}}").kind == "quota"
+    assert explain("the parameter insufficient_quota is not known").kind == "unknown"
+
+
 NOW = 1_800_000_000.0
 
 

@@ -56,6 +56,9 @@ def fc(call_id="call_1", **more):
     return {"type": "function_call", "call_id": call_id, "name": "find", "arguments": "{}", **more}
 
 
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
+
+
 def fco(call_id="call_1"):
     return {"type": "function_call_output", "call_id": call_id, "output": "7"}
 
@@ -124,7 +127,12 @@ ROWS = [
     ("openai-responses", "orphan_result", None, [GO, fc(), fco(), ON], [GO, fco(), ON]),
     ("openai-responses", "duplicate_result", None, [GO, fc(), fco(), ON], [GO, fc(), fco(), fco(), ON]),
     ("openai-responses", "call_id", None, [GO, fc("a" * 64), fco("a" * 64)], [GO, fc("a" * 65), fco("a" * 65)]),
-    ("openai-responses", "item_id", None, [GO, fc(id="fc_1"), fco()], [GO, fc(id="call_1"), fco()]),
+    ("openai-responses", "item_id", None, [GO, THOUGHT, fc(id="fc_1"), fco()], [GO, THOUGHT, fc(id="call_1"), fco()]),
+    (
+        "openai-responses", "item_without_reasoning", None,
+        [GO, THOUGHT, fc(id="fc_1"), fco(), fc("call_2", id="fc_2"), fco("call_2")],
+        [GO, THOUGHT, fc(id="fc_1"), fco(), ON, fc("call_2", id="fc_2"), fco("call_2")],
+    ),
     (
         "openai-responses", "reasoning_alone", None,
         [GO, {"type": "reasoning", "id": "rs_1", "summary": []}, fc(), fco()],
@@ -299,6 +307,21 @@ ROWS = [
     ("cohere", "open_turn", None, [GO, asks(call()), answer()], [GO, asks(call())]),
     ("cohere", "orphan_result", None, [GO, asks(call()), answer()], [GO, answer()]),
     ("cohere", "duplicate_result", None, [GO, asks(call()), answer()], [GO, asks(call()), answer(), answer()]),
+    (
+        "mistral", "call_placement", None,
+        [GO, asks(call(NINE)), answer(NINE)], [asks(call(NINE)), answer(NINE)],
+    ),
+    ("gemini", "blank_text", None, [G_GO, model({"text": " "}), G_GO], [G_GO, model({"text": ""}, SAID), G_GO]),
+    ("gemini", "empty_message", None, [G_GO, model(SAID), G_GO], [G_GO, model(), G_GO]),
+    (
+        "anthropic", "trailing_space", None,
+        [A_GO, {"role": "assistant", "content": "It is"}], [A_GO, {"role": "assistant", "content": "It is "}],
+    ),
+    (
+        "bedrock", "trailing_space", "eu.anthropic.claude-sonnet-4-5-v1:0",
+        [B_GO, assistant({"text": "It is"})], [B_GO, assistant({"text": "It is\n"})],
+    ),
+    ("cohere", "call_id", None, [GO, asks(call()), answer()], [GO, asks(call("")), answer("")]),
     ("cohere", "late_result", None, [GO, asks(call()), answer()], [GO, asks(call()), OK, answer()]),
     (
         "ollama", "unanswered_call", "gpt-oss:120b-cloud",

@@ -27,7 +27,7 @@ LIBRARIES = {
     "toolshape.mcp.connecting": {"mcp", "mcp_types", "typing_extensions"},
     "toolshape.mcp.serving": {"anyio", "mcp", "mcp_types"},
     "toolshape.commands.output": {"click", "rich"},
-    "toolshape.commands.serving": {"click", "mcp", "uvicorn"},
+    "toolshape.commands.serving": {"anyio", "click", "mcp", "uvicorn"},
     "toolshape.contract.lock": {"jsonschema"},
     "toolshape.contract.validators": {"jsonschema", "referencing"},
     "toolshape.commands.contracting": {"click"},
@@ -76,6 +76,7 @@ LAZY = {
     ("toolshape.registry", "toolshape.dispatch.resuming"),
     ("toolshape.commands.contracting", "toolshape.contract"),
     ("toolshape.commands.contracting", "toolshape.contract.page"),
+    ("toolshape.commands.serving", "anyio"),
     ("toolshape.commands.serving", "mcp.server.stdio"),
     ("toolshape.commands.serving", "toolshape.mcp"),
     ("toolshape.commands.serving", "uvicorn"),
@@ -159,6 +160,27 @@ def test_the_command_line_says_what_it_needs():
         1,
         "the command line needs click and rich: pip install 'toolshape[cli]'",
     )
+
+
+@pytest.mark.parametrize(
+    ("extra", "missing", "module"),
+    [
+        ("ledger", "sqlalchemy", "toolshape.ledger"),
+        ("otel", "opentelemetry", "toolshape.otel"),
+        ("mcp", "mcp", "toolshape.mcp"),
+        ("mcp", "mcp_types", "toolshape.mcp"),
+        ("schema", "jsonschema", "toolshape.contract"),
+        ("testing", "hypothesis", "toolshape.testing.laws"),
+        ("testing", "jsonschema", "toolshape.testing.laws"),
+        ("repair", "json5", "toolshape.validation.repair"),
+        ("cli", "rich", "toolshape.cli"),
+    ],
+)
+def test_a_missing_extra_is_named(extra, missing, module):
+    """The last line of what Python prints is what to install."""
+    script = f"import sys; sys.modules[{missing!r}] = None; import {module}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert f"pip install 'toolshape[{extra}]'" in done.stderr.splitlines()[-1]
 
 
 def test_every_public_thing_is_described():

@@ -405,6 +405,8 @@ def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
         ({"ledger": "calls.db"}, "takes a toolshape.ledger.Ledger, not str"),
         ({"scope": "c"}, "pass ledger= too"),
         ({"ledger": ledger, "scope": 5}, "scope= is a text"),
+        ({"ledger": ledger, "scope": "\ud800"}, "a character that no database keeps"),
+        ({"ledger": ledger, "scope": "c\0"}, "a character that no database keeps"),
     ):
         with pytest.raises(UsageError, match=said):
             TOOLS.dispatch(BODY, **wrong)

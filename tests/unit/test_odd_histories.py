@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolshape import Conversation, ExportError, File, HistoryError, Registry, ResponseError, UsageError, tool
+from toolshape import Conversation, ExportError, File, HistoryError, Image, Registry, ResponseError, UsageError, tool
 from toolshape.messages import ToolResultPart
 from toolshape.providers import get
 
@@ -273,7 +273,7 @@ def test_results_go_by_the_calls_that_they_answer():
     )
     parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", 4)]
+    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", "4")]
     twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
     sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
@@ -495,3 +495,708 @@ def test_pieces_of_one_text_are_one_text():
     made.user("One.")
     assert made.request("openai")["messages"][1]["content"] == "There you are."
     assert made.messages[1].text == "There you are."
+
+
+TEXTS = ("3.10", "1e5", "007", '"quoted"', "null", "true", "[1, 2]", '{"a": 1, "a": 2}', "9007199254740993.0")
+OTHERS = ("openai", "openai-responses", "anthropic", "gemini", "gemini-interactions", "bedrock", "mistral", "cohere")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_of_a_result_stays_a_text(text):
+    """Whoever stored it, and whoever reads it: "3.10" is a version, and no number."""
+    stored = {
+        "openai": [asks(call("abcdefgh1")), answer("abcdefgh1", text)],
+        "anthropic": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": text}]},
+        ],
+        "gemini": [
+            said("model", g_call("x")),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": text}}}),
+        ],
+        "ollama": [
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+            {"role": "tool", "tool_name": "f", "content": text},
+        ],
+    }
+    for provider, messages in stored.items():
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.read(messages, provider)
+        made.user("On.")
+        for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+            for other in OTHERS:
+                sent = str(living.request(other))
+                assert repr(text) in sent or repr(f" {text}") in sent, (provider, other, sent)
+
+
+SEARCH = {"title": "Prices", "source": "https://shop.test/p"}
+SAID = {
+    "openai": [
+        {"role": "assistant", "content": None, "refusal": "ANSWER"},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+        {"role": "assistant", "content": None, "audio": {"id": "audio_1", "transcript": "ANSWER"}},
+    ],
+    "openai-responses": [
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "ANSWER"}]},
+    ],
+    "anthropic": [
+        {"role": "user", "content": [{"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "ANSWER"}]}]},
+        {"role": "user", "content": [{"type": "document", "source": {"type": "content", "content": "ANSWER"}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "ANSWER"}]}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "source": {"type": "url", "url": "https://shop.test/a.png"}},
+                {
+                    "type": "document",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+                    "context": "ANSWER",
+                },
+            ],
+        },
+    ],
+    "bedrock": [
+        {"role": "assistant", "content": [{"citationsContent": {"content": [{"text": "ANS"}, {"text": "WER"}]}}]},
+        {"role": "user", "content": [{"guardContent": {"text": {"text": "ANSWER", "qualifiers": ["query"]}}}]},
+        {"role": "user", "content": [{"searchResult": {**SEARCH, "content": [{"text": "ANSWER"}]}}]},
+        {"role": "user", "content": [{"document": {"format": "txt", "name": "n", "source": {"text": "ANSWER"}}}]},
+        {
+            "role": "user",
+            "content": [{"document": {"format": "txt", "name": "n", "source": {"content": [{"text": "ANSWER"}]}}}],
+        },
+        {
+            "role": "user",
+            "content": [{"document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "context": "ANSWER"}}],
+        },
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "message"), [(name, one) for name, all_ in SAID.items() for one in all_])
+def test_text_that_was_said_is_carried(provider, message):
+    """Under whatever key its provider has it; and it goes back there as it came."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read([message], provider)
+    made.user("On.")
+    for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+        for other in (*OTHERS, "ollama", "xai:grpc"):
+            if other != provider:
+                assert "ANSWER" in repr(living.request(other)), other
+        key = get(provider).histories.key
+        sent = living.request(provider)[key]
+        assert message in sent or repr(message["content"])[1:-1] in repr(sent)
+
+
+def test_what_is_said_in_a_result_is_carried():
+    """What a search found, and the context of a document, also inside a result."""
+    blocks = [
+        {"type": "search_result", **SEARCH, "content": [{"type": "text", "text": "FOUND"}], "citations": {"enabled": True}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+            "context": "CONTEXT",
+        },
+    ]  # fmt: skip
+    history = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": blocks}]},
+    ]
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.read(history, "anthropic")
+    for other in OTHERS:
+        sent = repr(made.request(other))
+        assert "FOUND" in sent, other
+        assert "CONTEXT" in sent, other
+        if other != "anthropic":
+            assert any("citations" in one.note for one in made.repairs), other
+
+
+BESIDE = {
+    "openai": {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "low"}},
+    "anthropic": {
+        "type": "image",
+        "source": {"type": "url", "url": "https://shop.test/a.png"},
+        "cache_control": {"type": "ephemeral"},
+    },
+    "bedrock": {
+        "document": {"format": "pdf", "name": "n", "source": {"bytes": b"D"}, "citations": {"enabled": True}},
+    },
+    "gemini": {"inlineData": {"mimeType": "video/mp4", "data": "QUJD"}, "videoMetadata": {"fps": 5}},
+}
+
+
+@pytest.mark.parametrize("provider", BESIDE)
+def test_what_stands_beside_a_medium_is_named(provider):
+    """Where it says something: not the detail that is chosen anyway, nor citations that are off."""
+    key = "parts" if provider == "gemini" else "content"
+    made = conversation([{"role": "user", key: [BESIDE[provider]]}], provider)
+    other = "anthropic" if provider != "anthropic" else "openai-responses"
+    made.request(other)
+    names = {"openai": "detail", "anthropic": "cache_control", "bedrock": "citations", "gemini": "videoMetadata"}
+    assert [one.rule for one in made.repairs if names[provider] in one.note] == ["foreign_part"]
+    usual = {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "auto"}}
+    made = conversation([{"role": "user", "content": [usual]}], "openai")
+    made.request("anthropic")
+    assert made.repairs == ()
+
+
+def test_a_medium_is_sent_as_its_media_type_says():
+    """A PDF that was given as an image, an image that was given as a file, and "image/jpg"."""
+    pdf = {"type": "image_url", "image_url": {"url": "data:application/pdf;base64,QUJD"}}
+    made = conversation([{"role": "user", "content": [pdf]}], "openai")
+    for other, expected in (
+        ("anthropic", "document"), ("bedrock", "document"), ("openai-responses", "input_file"), ("gemini", "inlineData"),
+    ):  # fmt: skip
+        [message] = next(
+            value for key, value in made.request(other).items() if key in ("messages", "input", "contents")
+        )
+        [block] = message.get("content", message.get("parts"))
+        assert expected in (block.get("type"), *block)
+        assert [one.rule for one in made.repairs] == ["media_kind"]
+    made = Conversation(TOOLS)
+    made.user(File(b"1", "image/png", "a.png"), Image(b"2", "image/jpg"), Image(b"3", "application/pdf"))
+    content = made.request("anthropic")["messages"][0]["content"]
+    assert [one["type"] for one in content] == ["image", "image", "document"]
+    assert [one["source"]["media_type"] for one in content] == ["image/png", "image/jpeg", "application/pdf"]
+
+
+def heard(media_type):
+    return [said("user", {"text": "Go."}, {"inlineData": {"mimeType": media_type, "data": "QUJD"}})]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other", "expected"),
+    [
+        ("audio/wav", "openai", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}),
+        ("audio/mp3", "groq", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}}),
+        ("video/mp4", "openrouter", {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,QUJD"}}),
+        ("video/mp4", "bedrock", {"video": {"format": "mp4", "source": {"bytes": b"ABC"}}}),
+        ("audio/mpeg", "bedrock", {"audio": {"format": "mp3", "source": {"bytes": b"ABC"}}}),
+        ("audio/wav", "gemini-interactions", {"type": "audio", "mime_type": "audio/wav", "data": "QUJD"}),
+    ],
+)
+def test_sounds_and_videos_go_where_they_have_a_place(media_type, other, expected):
+    """As the other provider writes them; and read again they are what they were."""
+    made = conversation(heard(media_type), "gemini")
+    key = get(other).histories.key
+    [message] = made.request(other)[key]
+    assert message["content"][1] == expected
+    assert made.repairs == ()
+    again = conversation([message], other)
+    [content] = again.request("gemini")["contents"]
+    assert content["parts"][1]["inlineData"]["data"] == "QUJD"
+    assert content["parts"][1]["inlineData"]["mimeType"] == media_type.replace("mp3", "mpeg")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "other"),
+    [
+        ("audio/flac", "openai"), ("video/mp4", "openai"), ("audio/wav", "openai-responses"), ("video/mp4", "groq"),
+        ("audio/wav", "anthropic"), ("audio/wav", "moonshot"), ("video/mp4", "mistral"), ("audio/wav", "cohere"),
+        ("application/zip", "gemini"), ("application/zip", "bedrock"), ("image/tiff", "anthropic"),
+    ],
+)  # fmt: skip
+def test_a_medium_that_is_refused_is_named(media_type, other):
+    """In the text, and in the repairs; no other part is made of it."""
+    given = Image(b"ABC", media_type) if media_type.startswith("image") else File(b"ABC", media_type, "song")
+    made = Conversation(TOOLS)
+    made.user("Go.", given)
+    sent = repr(made.request(other))
+    assert f"{media_type}, 3 bytes]" in sent
+    assert [one.rule for one in made.repairs] == ["media_as_text"]
+
+
+def test_parts_of_chat_completions_in_items_of_responses():
+    """Images and files too, as frameworks store them; and they go back as they came."""
+    item = {
+        "role": "user",
+        "content": [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "https://shop.test/a.png"}}],
+    }  # fmt: skip
+    made = conversation([item], "openai-responses")
+    sent = made.request("anthropic")["messages"][0]["content"]
+    assert sent[1]["source"] == {"type": "url", "url": "https://shop.test/a.png"}
+    assert made.request("openai-responses")["input"] == [item]
+
+
+def test_a_sound_that_a_tool_gives():
+    """It goes to OpenAI in a message of the user's as a sound, and a video by its name."""
+
+    @tool
+    def play() -> list[File]:
+        """Play."""
+        return [File(b"ABC", "audio/x-wav", "a.wav"), File(b"D", "video/mp4", "b.mp4")]
+
+    results = Registry([play]).bind("openai").dispatch(asks(call("a", "play", "{}")))
+    assert results.messages[1]["content"][1:] == [
+        {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+        {"type": "text", "text": "[b.mp4, video/mp4, 1 bytes]"},
+    ]
+    assert [one.keyword for one in results.losses] == ["file"]
+
+
+def test_a_turn_that_was_stored_in_chunks_is_one_turn():
+    """As google-genai's own chat stores a stream with parallel calls; Anthropic takes neighbours for one message too."""
+    answers = [{"functionResponse": {"name": "f", "response": {"output": city}}} for city in "ab"]
+    chunks = [said("user", {"text": "Go."}), said("model", g_call("a")), said("model", g_call("b"))]
+    bound = TOOLS.bind("gemini")
+    assert rules(bound, [*chunks, said("user", *answers)]) == []
+    assert rules(bound, [*chunks, said("user", {"text": "No."}), said("user", *answers)]) == ["late_result"] * 2
+    assert rules(bound, chunks) == ["open_turn"] * 2
+    signed = [chunks[0], said("model", {**g_call("a"), "thoughtSignature": "c2ln"}), chunks[2], said("user", *answers)]
+    assert rules(bound, signed, model="gemini-3-pro") == []
+    uses = [{"type": "tool_use", "id": name, "name": "f", "input": {"city": name}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": name} for name in "ba"]
+    history = [GO, *({"role": "assistant", "content": [one]} for one in uses), {"role": "user", "content": results}]
+    assert rules(TOOLS.bind("anthropic"), history) == []
+    apart = [GO, asks(call("a")), asks(call("b")), answer("a"), answer("b")]
+    assert "late_result" in rules(TOOLS.bind("openai"), apart)
+
+
+def test_an_empty_message_stands_between_a_call_and_its_result():
+    """It is a message, if of nothing: the result is moved before it."""
+    history = [GO, asks(call("abcdefgh1")), {"role": "user", "content": ""}, answer("abcdefgh1"), GO]
+    for name in ("openai", "mistral", "cohere", "groq"):
+        bound = TOOLS.bind(name)
+        assert "late_result" in rules(bound, history)
+        repaired = bound.repair_messages(history).messages
+        assert [one["role"] for one in repaired[1:3]] == ["assistant", "tool"]
+        assert rules(bound, repaired) == []
+
+
+NO_ID = ("", None, "null")
+
+
+@pytest.mark.parametrize("given", NO_ID)
+@pytest.mark.parametrize("name", ["openai", "groq", "mistral", "cohere", "anthropic", "bedrock", "openai-responses"])
+def test_calls_and_results_without_ids_are_given_some(name, given):
+    """Where the provider asks for them: in both, in order, once; the results are not lost."""
+    if given == "null" and name in ("anthropic", "bedrock", "openai-responses"):
+        given = ""
+    history = {
+        "anthropic": [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"],
+            },
+        ],
+        "bedrock": [
+            said_b("Go."),
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": given, "name": "f", "input": {}}}] * 2},
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": given, "content": [{"text": one}]}} for one in "RS"],
+            },
+        ],
+        "openai-responses": [
+            GO,
+            *[{"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"}] * 2,
+            *[{"type": "function_call_output", "call_id": given, "output": one} for one in "RS"],
+        ],
+    }.get(name, [GO, asks(call(given), call(given)), answer(given, "R"), answer(given, "S")])
+    bound = TOOLS.bind(name)
+    assert set(rules(bound, history)) == {"call_id"}
+    repaired = bound.repair_messages(history).messages
+    assert rules(bound, repaired) == []
+    assert bound.repair_messages(repaired).messages == repaired
+    parts = [part for one in bound.read_messages(repaired) for part in one.parts]
+    calls, results = [one.id for one in parts if hasattr(one, "wire_name") and not hasattr(one, "code")], {}
+    results = {one.id: one.text for one in parts if isinstance(one, ToolResultPart)}
+    assert [results[one] for one in calls] == ["R", "S"]
+    assert len(set(calls)) == 2
+
+
+def said_b(text):
+    return {"role": "user", "content": [{"text": text}]}
+
+
+def test_half_of_the_ids_are_missing():
+    """A result without one answers the call that waits, and one with an id of its own the call that came without."""
+    bound = TOOLS.bind("openai")
+    for history in (
+        [GO, asks(call("a")), answer("", "R")],
+        [GO, asks(call("")), answer("made-up", "R")],
+        [GO, asks({"type": "function", "function": {"name": "f", "arguments": "{}"}}), {"role": "tool", "content": "R"}],
+    ):  # fmt: skip
+        assert rules(bound, history) == ["call_id"]
+        _, asked, answered = bound.repair_messages(history).messages
+        assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+        assert answered["content"] == "R"
+        assert rules(bound, [GO, asked, answered]) == []
+
+
+LATE = {
+    "openai": [GO, asks(call("a")), GO, answer("a", "R"), GO],
+    "gemini": [
+        said("user", {"text": "Go."}), said("model", g_call("x")), said("user", {"text": "Wait."}),
+        said("user", {"functionResponse": {"name": "f", "response": {"output": "R"}}}), said("user", {"text": "On."}),
+    ],
+    "ollama": [
+        GO, {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"city": "x"}}}]},
+        GO, {"role": "tool", "tool_name": "f", "content": "R"}, GO,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", ["openai", "gemini", "anthropic", "bedrock", "mistral", "ollama", "huggingface"])
+@pytest.mark.parametrize("provider", LATE)
+def test_asked_after_each_message_it_is_what_is_asked_at_once(provider, other):
+    """A result that comes late changes what was made before it; and what was stored makes the same request."""
+    steps = Conversation(TOOLS)
+    for message in LATE[provider]:
+        steps.read([message], provider)
+        try:
+            sent = steps.request(other)
+        except HistoryError:
+            continue
+    whole = conversation(LATE[provider], provider)
+    assert sent == whole.request(other) == Conversation.from_json(steps.to_json(), TOOLS).request(other)
+    assert "R" in repr(sent).replace("On", "")
+    assert steps.messages == whole.messages
+
+
+def test_texts_of_two_turns_stay_two():
+    """Where nothing is left of what the user said between them."""
+    history = [
+        GO, {"role": "assistant", "content": "A"}, {"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]},
+        {"role": "assistant", "content": "B"}, GO,
+    ]  # fmt: skip
+    sent = conversation(history, "openai").request("mistral")["messages"]
+    assert [one["content"] for one in sent] == ["Go.", "A", "B", "Go."]
+
+
+def test_a_repair_names_the_message_that_it_is_of():
+    """Also where results that stood in messages of their own are sent in one."""
+    history = [GO, asks(call("a")), answer("a"), answer("stray"), GO]
+    made = conversation(history, "openai")
+    made.request("anthropic")
+    assert [(one.rule, one.path) for one in made.repairs] == [("orphan_result", "messages[3]")]
+
+
+def test_what_the_user_says_beside_a_result_follows_it():
+    """In a message of its own, which the provider's rules look at."""
+    blocks = [{"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "R"}, {"type": "text", "text": "And now?"}]
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": blocks}]
+    made = conversation(history, "anthropic")
+    sent = made.request("mistral")["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert rules(TOOLS.bind("mistral"), sent) == []
+    [answered, asked] = made.request("openai")["messages"][-2:]
+    assert (answered["role"], answered["tool_call_id"]) == ("tool", "abcdefgh1")
+    assert asked == {"role": "user", "content": "And now?"}
+
+
+def test_an_error_with_an_image_stays_an_error():
+    """Marked where there is no flag, and what only looks like the mark is moved."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
+    for text, is_error in (("It broke.", True), ("Error [tool_error]: said by a person", False), ("", True)):
+        content = [*([{"type": "text", "text": text}] if text else []), image]
+        history = [
+            GO,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "a", "content": content, "is_error": is_error}],
+            },
+        ]
+        for other in ("openai-responses", "gemini", "bedrock", "gemini-interactions"):
+            sent = conversation(history, "anthropic").request(other, model="m")[get(other).histories.key]
+            [result] = [
+                part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if isinstance(part, ToolResultPart)
+            ]  # fmt: skip
+            assert (result.code is not None) is is_error, other
+            assert [one.text for one in result.parts if hasattr(one, "text")] == ([text] if text else []) or not text
+
+
+def test_the_ending_of_a_url_tells_the_media_type():
+    """Where nobody says it: Gemini is told one in any case."""
+    for url, media_type in (
+        ("https://shop.test/a.jpg?size=1", "image/jpeg"), ("https://shop.test/a", "image/png"), ("https://shop.test/a.webp", "image/webp"),
+    ):  # fmt: skip
+        made = conversation([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}], "openai")
+        [content] = made.request("gemini")["contents"]
+        assert content["parts"][0]["fileData"] == {"fileUri": url, "mimeType": media_type}
+
+
+ASSISTANTS = {
+    "openai": lambda role: {
+        "choices": [{"finish_reason": "tool_calls", "message": {**asks(call("abcdefgh1")), **role}}]
+    },
+    "mistral": lambda role: {
+        "choices": [{"finish_reason": "tool_calls", "message": {**asks(call("abcdefgh1")), **role}}]
+    },
+    "gemini": lambda role: {"candidates": [{"content": {"parts": [g_call("x")], **role}, "finishReason": "STOP"}]},
+    "bedrock": lambda role: {
+        "output": {
+            "message": {"content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {"city": "x"}}}], **role}
+        },
+        "stopReason": "tool_use",
+    },
+    "anthropic": lambda role: {
+        "type": "message",
+        "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"city": "x"}}],
+        "stop_reason": "tool_use",
+        **role,
+    },
+    "ollama": lambda role: {
+        "message": {"content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"city": "x"}}}], **role},
+        "done": True,
+    },
+    "openai-responses": lambda role: {
+        "object": "response",
+        "status": "completed",
+        "output": [
+            {"type": "message", "content": [{"type": "output_text", "text": "Ok."}], **role},
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": '{"city": "x"}'},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("role", [{"role": ""}, {"role": None}, {"role": "user"}, {}], ids=str)
+@pytest.mark.parametrize("provider", ASSISTANTS)
+def test_a_response_is_the_assistants(provider, role):
+    """Whatever role a gateway gives it: what ran is kept, and goes back under the right one."""
+    response = ASSISTANTS[provider](role)
+    if provider in ("openai", "mistral") and role == {}:
+        del response["choices"][0]["message"]["role"]
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request(provider)
+    results = made.dispatch(response, provider=provider)
+    assert [one.value for one in results] == ["x"]
+    roles = [one.role for one in made.messages]
+    assert roles == ["user", *["assistant"] * (len(roles) - 2), "tool"]
+    right = ASSISTANTS[provider]({"role": "model" if provider == "gemini" else "assistant"})
+    again = Conversation(TOOLS)
+    again.user("Go.")
+    again.request(provider)
+    again.dispatch(right, provider=provider)
+    assert made.request(provider) == again.request(provider)
+
+
+def test_a_stream_whose_later_chunks_have_an_empty_role():
+    """The first one counts, also for the name and the id of a call."""
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai")
+    collector = made.collector()
+    first = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}
+    rest = {"index": 0, "id": "", "type": "", "function": {"name": "", "arguments": '{"city": "x"}'}}
+    for delta in (
+        {"role": "assistant", "content": None}, {"role": "", "tool_calls": [first]}, {"role": "", "tool_calls": [rest]},
+        {"role": None},
+    ):  # fmt: skip
+        collector.feed({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]})
+    collector.feed({"choices": [{"index": 0, "delta": {"role": ""}, "finish_reason": "tool_calls"}]})
+    assert [one.value for one in made.dispatch(collector)] == ["x"]
+    assert made.request("openai")["messages"][1]["role"] == "assistant"
+
+
+PAUSED = [
+    {"type": "text", "text": "I look."},
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+]
+
+
+def test_what_was_paused_goes_on():
+    """With or without what the server has found so far; a text of the assistant's is not to be gone on with."""
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    bound = TOOLS.bind("anthropic")
+    for content in (PAUSED, [*PAUSED, found]):
+        history = [GO, {"role": "assistant", "content": content}]
+        assert rules(bound, history, model="claude-opus-4-6") == []
+        made = Conversation(TOOLS)
+        made.user("Go.")
+        made.request("anthropic", model="claude-opus-4-6")
+        made.dispatch({"type": "message", "role": "assistant", "stop_reason": "pause_turn", "content": content})
+        assert made.request("anthropic", model="claude-opus-4-6")["messages"] == history
+        restored = Conversation.from_json(made.to_json(), TOOLS)
+        assert restored.request("anthropic", model="claude-opus-4-6")["messages"] == history
+    ended = [GO, {"role": "assistant", "content": [*PAUSED, found, {"type": "text", "text": "Here."}]}]
+    assert rules(bound, ended, model="claude-opus-4-6") == ["last_is_assistant"]
+
+
+def test_a_signed_part_without_text_stays():
+    """Gemini 3 ends a stream with an empty text that holds the signature of all before it."""
+    signed = {"text": "", "thoughtSignature": "c2ln"}
+    history = [said("user", {"text": "Go."}), said("model", {"text": "Ok."}, signed), said("user", {"text": "On."})]
+    bound = TOOLS.bind("gemini")
+    assert rules(bound, history, model="gemini-3-pro") == []
+    history[1]["parts"][1] = {"text": ""}
+    assert rules(bound, history, model="gemini-3-pro") == ["blank_text"]
+    assert bound.repair_messages(history).messages[1] == said("model", {"text": "Ok."})
+
+
+def test_an_item_goes_without_its_id_where_its_reasoning_does():
+    """Its call and its text alike, in that turn alone; the same model is sent all of it."""
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+        {
+            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Ok.", "annotations": []}],
+        },
+        {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": '{"city": "x"}', "status": "completed"},
+    ]  # fmt: skip
+    made = Conversation(TOOLS)
+    made.user("Go.")
+    made.request("openai-responses", model="gpt-5")
+    made.dispatch({"object": "response", "model": "gpt-5", "status": "completed", "output": output})
+    plain = {"type": "function_call", "id": "fc_2", "call_id": "b", "name": "f", "arguments": '{"city": "y"}'}
+    made.dispatch({"object": "response", "model": "gpt-5", "status": "completed", "output": [plain]})
+    for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
+        assert living.request("openai-responses", model="gpt-5")["input"][1:4] == output
+        sent = living.request("openai-responses", model="gpt-5-mini")["input"]
+        assert [one.get("id") for one in sent] == [None, None, None, None, "fc_2", None]
+        assert [one.rule for one in living.repairs] == ["foreign_reasoning", *["item_without_reasoning"] * 2]
+        stays = living.request("openai-responses", model="gpt-5-mini", repairs={"item_without_reasoning": False})[
+            "input"
+        ]
+        assert [one.get("id") for one in stays][1:3] == ["msg_1", "fc_1"]
+    stored = [GO, *output[1:], {"type": "function_call_output", "call_id": "a", "output": "7"}]
+    bound = TOOLS.bind("openai-responses")
+    assert rules(bound, stored) == rules(bound, stored, model="gpt-5") == ["item_without_reasoning"]
+    assert rules(bound, stored, model="gpt-4.1") == []
+    assert rules(bound, [GO, output[0], *stored[1:]]) == []
+
+
+def test_what_json_has_no_form_for_is_stored():
+    """Halves of surrogate pairs and numbers beyond floats; and keys that look like what stands for them."""
+    made = Conversation(TOOLS)
+    made.user("half: \ud83d")
+    arguments = {
+        "city": float("nan"),
+        "$float": "inf",
+        "$$float": 1,
+        "$bytes": "QUJD",
+        "bytes": "QUJD",
+        "n": [float("inf")],
+    }
+    made.read([GO, asks(call("a", "f", arguments)), answer("a")], "openai")
+    text = made.to_json()
+    assert json.loads(text.encode(), parse_constant=pytest.fail)
+    restored = Conversation.from_json(text, TOOLS)
+    assert restored.messages == made.messages
+    assert restored.messages[0].text == "half: \ud83d"
+    sent = restored.request("anthropic")["messages"][2]["content"][0]["input"]
+    assert sent == made.request("anthropic")["messages"][2]["content"][0]["input"]
+    assert json.dumps(sent, allow_nan=False)
+    assert (sent["n"], sent["$float"], sent["bytes"]) == (["inf"], "inf", "QUJD")
+    numbers = dataclasses.replace(made.messages[2].parts[0], arguments={"n": float("-inf")}, raw={"n": float("inf")})
+    kept = Conversation(TOOLS, [dataclasses.replace(made.messages[2], parts=(numbers,))])
+    assert Conversation.from_json(kept.to_json()).messages == kept.messages
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity"])
+def test_a_number_beyond_floats_can_be_sent_back(number):
+    """By its text, as JSON has no form for it; from a body, and from data that a client has parsed."""
+    block = json.dumps({"type": "tool_use", "id": "a", "name": "g", "input": {"n": 0}}).replace("0", number)
+    body = f'{{"type": "message", "role": "assistant", "content": [{block}]}}'
+    for response in (body, json.loads(body)):
+        results = TOOLS.bind("anthropic").dispatch(response)
+        assert not results.ok
+        assert json.dumps(results.turn, allow_nan=False)
+    assert TOOLS.bind("anthropic").dispatch(body).turn[0]["content"][0]["input"] == {
+        "n": {"NaN": "nan", "Infinity": "inf"}.get(number, number)
+    }
+
+
+def test_a_history_that_is_nested_too_deep():
+    """An error of ours, wherever it is read."""
+    deep = "[" * 100_000
+    for given in (deep, deep.encode()):
+        with pytest.raises(UsageError, match="no conversation"):
+            Conversation.from_json(given)
+        with pytest.raises(ResponseError):
+            Conversation(TOOLS).read(given, "openai")
+    node = []
+    for _ in range(100_000):
+        node = [node]
+    with pytest.raises(ResponseError, match="nested too deep"):
+        Conversation(TOOLS).read([{"role": "user", "content": node}], "openai")
+    part = dataclasses.replace(conversation([GO], "openai").messages[0], raw={"content": node})
+    with pytest.raises(UsageError, match="no form for"):
+        Conversation(TOOLS, [part]).to_json()
+
+
+def signatures(request):
+    return [
+        [part.get("thoughtSignature") for part in one["parts"] if "functionCall" in part]
+        for one in request["contents"]
+        if one["role"] == "model"
+    ]
+
+
+SKIPPED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+
+
+def test_calls_of_others_are_marked_in_every_turn():
+    """Gemini 3 asks for a signature: what another wrote has none, in the current turn and in those before it."""
+    history = [GO, asks(call("a"), call("b")), answer("a"), answer("b"), GO, asks(call("c")), answer("c")]
+    made = conversation(history, "openai")
+    assert signatures(made.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED]]
+    assert [one.rule for one in made.repairs] == ["missing_signature"] * 2
+    ended = conversation([*history, {"role": "assistant", "content": "Ok."}, GO], "openai")
+    assert signatures(ended.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED], []]
+
+
+def test_a_turn_of_several_steps_is_signed_to_its_end():
+    """A call of its own without a signature is marked as long as its turn lasts, however often it is asked meanwhile."""
+    steps = [said("user", {"text": "Go."})]
+    made = conversation(steps, "gemini", "gemini-3-pro")
+    made.request("gemini", model="gemini-3-pro")
+    for city in "abc":
+        step = [
+            said("model", g_call(city)),
+            said("user", {"functionResponse": {"name": "f", "response": {"output": city}}}),
+        ]
+        made.read(step, "gemini", model="gemini-3-pro")
+        steps += step
+        sent = made.request("gemini", model="gemini-3-pro")
+        assert signatures(sent) == [[SKIPPED]] * (len(steps) // 2)
+        assert sent == conversation(steps, "gemini", "gemini-3-pro").request("gemini", model="gemini-3-pro")
+    made.user("On.")
+    assert signatures(made.request("gemini", model="gemini-3-pro")) == [[None]] * 3
+
+
+@pytest.mark.parametrize("other", ["openai", "mistral", "openai-responses", "ollama", "cohere"])
+def test_a_result_with_the_user_s_words_beside_it(other):
+    """The commonest message that is stored of Anthropic's: a result, and what the user says to it."""
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "R"}
+    history = [GO, {"role": "assistant", "content": [use]}]
+    history.append({"role": "user", "content": [result, {"type": "text", "text": "And now?"}]})
+    [read] = TOOLS.bind("anthropic").read_messages([history[-1]])
+    assert read.role == "user"
+    made = conversation(history, "anthropic")
+    sent = made.request(other)[get(other).histories.key]
+    [told] = [one for one in sent if one.get("role") == "tool" or one.get("type") == "function_call_output"]
+    assert told.get("content", told.get("output")) == "R"
+    assert sent[-1] == {"role": "user", "content": "And now?"}
+    assert rules(TOOLS.bind(other), sent) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Error [tool_error]: as it says", " Error [x]: a", "  Error [x]: b", "Error: c", " d"]
+)
+def test_a_value_that_looks_like_an_error_comes_back_as_it_was(text):
+    """The blank that keeps the mark of errors apart is taken back, and no other."""
+    use = {"type": "tool_use", "id": "abcdefgh1", "name": "f", "input": {"city": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "abcdefgh1", "content": text}
+    history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    for other in ("openai", "mistral", "cohere", "ollama", "openai-responses", "xai:grpc"):
+        sent = conversation(history, "anthropic").request(other)[get(other).histories.key]
+        [told] = [part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if hasattr(part, "code")]
+        assert (told.text, told.code) == (text, None), other
+        back = conversation(sent, other).request("anthropic")["messages"][2]["content"]
+        assert [one["content"] for one in back] == [text], other

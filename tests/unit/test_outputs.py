@@ -5,6 +5,7 @@ import base64
 import sys
 from dataclasses import dataclass, field
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Annotated, Any, Optional, Union
 
 import pytest
@@ -328,3 +329,126 @@ def test_a_type_that_a_provider_refuses_is_named(provider):
     assert [(one.keyword, one.note.partition(" ")[0]) for one in results.losses] == [
         ("image", "image/svg+xml"), ("file", "audio/wav"),
     ]  # fmt: skip
+
+
+def content_class(name: str, module: str = "mcp_types._types", **methods: Any) -> type:
+    return type(name, (SimpleNamespace,), {"__module__": module, **methods})
+
+
+TextContent = content_class("TextContent")
+ImageContent = content_class("ImageContent")
+AudioContent = content_class("AudioContent")
+EmbeddedResource = content_class("EmbeddedResource")
+PICTURE = base64.b64encode(b"png").decode()
+ServersImage = content_class(
+    "Image",
+    "fastmcp.utilities.types",
+    to_image_content=lambda _: ImageContent(type="image", data=PICTURE, mimeType="image/png"),
+)
+CONTENTS = [
+    (TextContent(type="text", text="said"), (Text("said"),)),
+    (ImageContent(type="image", data=PICTURE, mimeType="image/png"), (Image(b"png", "image/png"),)),
+    (ImageContent(type="image", data=PICTURE, mime_type="image/png"), (Image(b"png", "image/png"),)),
+    (AudioContent(type="audio", data="aGk=", mimeType="audio/wav"), (File(b"hi", "audio/wav", "file"),)),
+    (
+        EmbeddedResource(
+            type="resource", resource=content_class("Text")(uri="file:///a.txt", text="held", mimeType="text/plain")
+        ),
+        (Text("held"),),
+    ),
+    (ServersImage(), (Image(b"png", "image/png"),)),
+    ([TextContent(type="text", text="a"), "b", ServersImage()], (Text("a"), Text("b"), Image(b"png", "image/png"))),
+    (("a", ServersImage()), (Text("a"), Image(b"png", "image/png"))),
+]
+
+
+@pytest.mark.parametrize(("content", "parts"), CONTENTS)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "mcp"])
+def test_content_of_mcp_is_sent_as_what_it_is(content, parts, provider):
+    """What servers return that are written against MCP's SDK or fastmcp: never JSON with base64 in it."""
+
+    @tool
+    def give():
+        return content
+
+    @tool
+    def give_typed() -> list[type(content)]:
+        return [content]
+
+    if not isinstance(content, (list, tuple)):
+        assert (give_typed.output_schema, [one.rule for one in give_typed.findings]) == (None, ["undescribed"])
+    plan = Registry([give]).bind("json-schema").plan({"name": "give", "arguments": {}})
+    assert plan.run()[0].parts == parts
+    if provider == "mcp":
+        return
+    body = Registry([give]).bind(provider)
+    [result] = body.dispatch(CALLS[provider])
+    assert result.parts == parts
+    assert PICTURE not in result.text
+
+
+CALLS = {
+    "openai": {"choices": [{"message": {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "give", "arguments": "{}"}}]}}]},
+    "anthropic": {"type": "message", "role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "give", "input": {}}]},
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "give", "args": {}}}]}}]},
+}  # fmt: skip
+
+
+def test_something_else_among_the_content():
+    """It is answered as what cannot be sent, as among our own parts."""
+
+    @tool
+    def give():
+        return [TextContent(type="text", text="a"), 5]
+
+    [result] = Registry([give]).dispatch({"name": "give", "arguments": {}})
+    assert result.error.code == "unserialisable_result"
+
+
+class Frame:
+    """As pandas' DataFrame: pydantic has no schema for it."""
+
+
+def test_a_result_that_cannot_be_sent_is_a_finding():
+    """At decoration, and not with the first call."""
+
+    def give() -> Frame:
+        """Give."""
+        return Frame()
+
+    def give_many() -> dict[str, list[Frame]]:
+        """Give."""
+        return {}
+
+    for function in (give, give_many):
+        assert [finding.rule for finding in tool(function).findings] == ["unsendable_result"]
+    assert Registry([give]).dispatch({"name": "give", "arguments": {}})[0].error.code == "unserialisable_result"
+
+
+class OwnNames(BaseModel):
+    model_config = {"serialize_by_alias": False, "populate_by_name": True}
+    first: int = Field(1, alias="First")
+
+
+class Around(BaseModel):
+    inner: OwnNames = OwnNames()
+    second: int = Field(2, alias="Second")
+
+
+@pytest.mark.parametrize("annotation", [Around, Any])
+def test_a_model_that_is_written_by_its_own_names(annotation):
+    """``serialize_by_alias=False`` is heard, in the schema and in the text; a model around it keeps its aliases."""
+
+    def give():
+        return Around() if annotation is Around else OwnNames()
+
+    give.__annotations__["return"] = annotation
+    made = tool(give)
+    [result] = Registry([made]).dispatch({"name": "give", "arguments": {}})
+    if annotation is Around:
+        assert result.text == '{"inner":{"first":1},"Second":2}'
+        assert Draft202012Validator(made.output_schema).is_valid({"inner": {"first": 1}, "Second": 2})
+        assert made.output_schema["$defs"]["OwnNames"]["properties"].keys() == {"first"}
+        assert made.output_schema["properties"]["inner"]["default"] == {"first": 1}
+    else:
+        assert result.text == '{"first":1}'

@@ -1,6 +1,7 @@
 """Plans that are paused and resumed: what runs is what was shown, by whom it was meant for, in time, and once."""
 
 import asyncio
+import copy
 import datetime
 import enum
 import json
@@ -215,6 +216,45 @@ def test_what_is_no_token_is_refused(monkeypatch):
     assert refused(token) == "expired"
     monkeypatch.setattr(time, "time", lambda: now - 3600)
     assert refused(token) == "not_yet"
+
+
+def places(value, place=()):
+    """Where each value stands inside of JSON, the whole first."""
+    yield place
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*place, key))
+
+
+def with_value(content, place, value):
+    """The same JSON with another value at a place."""
+    if not place:
+        return value
+    first, *rest = place
+    copied = copy.copy(content)
+    copied[first] = with_value(content[first], rest, value)
+    return copied
+
+
+ODD = [
+    None, True, 0, -1, 10**400, 1e308, float("nan"), float("inf"), "", "\ud800", "\udfff x", "\0", "é", [], {}, [None],
+    {"\ud800": 2},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_token_with_another_value_anywhere_is_refused(odd):
+    """Half a surrogate pair, which JSON may hold and UTF-8 does not, is no crash; nor is any other value."""
+    shown = json.loads(paused())
+    changed = [one for place in places(shown) if (one := with_value(shown, place, odd)) != shown]
+    assert len(changed) > 30
+    for content in changed:
+        assert refused(canonical_json(content)) in ("malformed", "signature")
+        assert refused(json.dumps(content, ensure_ascii=False)) in ("malformed", "signature")
+
+
+def test_a_key_may_be_any_text():
+    with pytest.raises(TokenError, match="signed with another key"):
+        TOOLS.resume(paused(), "\ud800" * 20, {}, audience="ann")
 
 
 def test_a_token_of_a_later_version_is_refused(monkeypatch):

@@ -111,7 +111,7 @@ def test_docstring_wins_over_the_model():
 
 
 def test_returns_describes_the_output():
-    """``Returns:`` is the result's text, and no part of the tool's."""
+    """``Returns:`` is the result's text, and a part of the tool's: few providers are sent a schema of results."""
 
     @tool
     def count() -> int:
@@ -121,7 +121,7 @@ def test_returns_describes_the_output():
             How many there are.
         """
 
-    assert count.description == "Count."
+    assert count.description == "Count.\n\nReturns:\n    How many there are."
     assert count.output_schema == {"type": "integer", "description": "How many there are."}
 
 

@@ -1,6 +1,9 @@
 """The registry and its bounds: names, snapshots, choices, which shape reads a response."""
 
 import json
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
 import pytest
@@ -25,6 +28,59 @@ def keep(place: str) -> None:
 def test_editors_complete_the_names_of_providers():
     """All of this package's."""
     assert set(get_args(ProviderName)) == set(available())
+
+
+@pytest.fixture
+def impatient():
+    """Threads take turns at every step."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(*work):
+    """Do these in threads of their own; each begins when all are there."""
+    together = threading.Barrier(len(work))
+
+    def begin(one):
+        together.wait()
+        return one()
+
+    with ThreadPoolExecutor(len(work)) as threads:
+        return list(threads.map(begin, work))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_tool_is_lost_that_several_threads_add():
+    """By whatever verb; and what was bound before has what it had."""
+    tools = Registry([find])
+    bound = tools.bind("anthropic")
+    heard = []
+    tools.on_change(lambda: heard.append(len(tools)))
+
+    def definitions(thread):
+        entries = [{"name": f"d{thread}_{number}", "inputSchema": {"type": "object"}} for number in range(20)]
+        return lambda: [tools.add_definitions([entry]) for entry in entries]
+
+    def plain(thread):
+        made = [tool(name=f"p{thread}_{number}")(lambda: 1) for number in range(20)]
+        return lambda: [tools.add(one) for one in made]
+
+    at_once(*(definitions(thread) for thread in range(8)), *(plain(thread) for thread in range(8)))
+    expected = {"find", *(f"{kind}{one}_{two}" for kind in "dp" for one in range(8) for two in range(20))}
+    assert {one.name for one in tools} == expected
+    assert [one["name"] for one in bound.export()] == ["find"]
+    assert len(tools.bind("anthropic").export()) == len(expected)
+    assert len(heard) == 16 * 20
+
+
+def test_of_definitions_with_a_name_that_is_taken_none_is_added():
+    tools = Registry([find])
+    for names in (["new", "find"], ["new", "new"]):
+        with pytest.raises(DefinitionError, match="is already at"):
+            tools.add_definitions([{"name": name, "inputSchema": {"type": "object"}} for name in names])
+    assert [one.name for one in tools] == ["find"]
 
 
 def test_a_registry_is_a_collection():

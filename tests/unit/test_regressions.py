@@ -504,3 +504,41 @@ def test_exports_are_made_once(monkeypatch):
         return made
 
     assert many(100) == 10 * many(10)
+
+
+SETS = """
+import enum, json
+from typing import Annotated
+from pydantic import BaseModel, Field
+from toolshape import tool
+
+class Choice(enum.Enum):
+    ALL = frozenset({"x", "y", "z"})
+
+class Model(BaseModel):
+    model_config = {"json_schema_extra": {"examples": [{"tags": {"a", "b", "c"}}]}}
+    tags: set[str] = Field({"q", "r", "s"}, examples=[{"a", "b", "c", "d"}])
+    names: set[str] = Field(set(), json_schema_extra={"x-names": {"a", "b", "c", "d"}})
+
+@tool
+def take(m: Model = Model(), tags: Annotated[set[str], Field(examples=[{"a", "b", "c"}])] = {"l", "m", "n"}, c: Choice = Choice.ALL):
+    "Take."
+
+print(json.dumps(take.input_schema))
+"""
+
+
+def test_sets_are_written_in_one_order():
+    """In defaults, in examples and in further keys, whatever the seed of hashes is."""
+    root = str(Path(__file__).parents[2])
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", SETS],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+    assert len(printed) == 1

@@ -366,3 +366,25 @@ def test_json_text_that_holds_a_secret_is_not_shown(feedback, end):
         [result] = Registry([packed], feedback=feedback).dispatch({"name": "packed", "arguments": given})
         assert result.error is not None
         assert CANARY not in str(result.error)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "written"),
+    [
+        (Secret[dict[str, int]], {"hunter2": "x"}),
+        (Secret[dict[str, dict[str, int]]], {"a": {"hunter2": "x"}}),
+        (Secret[Login], {"hunter2": 1}),
+    ],
+)
+@pytest.mark.parametrize("feedback", ["lines", "json"])
+def test_keys_of_a_secret_are_a_part_of_it(annotation, written, feedback):
+    """What is wrong inside of a secret is said of the whole."""
+
+    def take(x):
+        return x
+
+    take.__annotations__["x"] = annotation
+    [result] = Registry([tool(take)], feedback=feedback).dispatch({"name": "take", "arguments": {"x": written}})
+    assert result.error.code == "invalid_arguments"
+    assert "hunter2" not in result.text
+    assert {problem.path for problem in result.error.problems} == {"x"}

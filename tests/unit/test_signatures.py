@@ -8,6 +8,7 @@ import math
 import pickle
 import sys
 import textwrap
+from typing import Annotated, Any, Optional
 
 import pytest
 from pydantic import BaseModel
@@ -348,7 +349,7 @@ def test_type_parameters(tmp_path, monkeypatch):
 
 
 def test_defaults_are_the_functions_own_objects():
-    """As in Python: not copied, not validated, whatever they are."""
+    """As in Python: not validated, whatever they are; but what a call may change is each call's own."""
     shared = [1]
     missing = object()
 
@@ -357,7 +358,8 @@ def test_defaults_are_the_functions_own_objects():
         return a, b, c, d
 
     value = keep.call({})
-    assert value[0] is shared
+    assert value[0] == shared
+    assert value[0] is not shared
     assert value[1] is missing
     assert value[2:] == (None, "not an int")
     properties = keep.input_schema["properties"]
@@ -386,3 +388,127 @@ def test_kwargs_cannot_reach_past_the_signature():
     for name in ("tenant", "level"):
         with pytest.raises(CallError, match=f"{name}: unknown field"):
             fixed.call({"text": "a", name: 1}, inject={"db": db})
+
+
+class Basket(BaseModel):
+    items: list[str] = []
+
+
+@pytest.mark.parametrize("default", [[], ["x"], {}, {"x": ["y"]}, set(), {"x"}, Basket(), Basket(items=["x"])])
+def test_a_mutable_default_belongs_to_each_call(default):
+    """What one user's call puts into it, no other user's call gets."""
+    before = copy.deepcopy(default)
+
+    def keep(a=default):
+        got = copy.deepcopy(a)
+        items = a.items if isinstance(a, Basket) else a
+        items.update({"new": ["ann"]}) if isinstance(a, dict) else getattr(
+            items, "append", getattr(items, "add", None)
+        )("ann")
+        return got
+
+    keep.__annotations__["a"] = type(default)
+    made = tool(keep)
+    assert [made.call({}), made.call({})] == [before, before]
+    assert default == before
+    Registry([made]).bind("openai").export()
+    assert made.call({}) == before
+
+
+def test_what_cannot_be_copied_is_shared():
+    """As the default of a function is, in Python."""
+
+    class Lock:
+        __hash__ = None
+
+        def __deepcopy__(self, memo):
+            raise TypeError("no copies")
+
+    lock = Lock()
+
+    def keep(a: Any = lock):
+        return a is lock
+
+    assert tool(keep).call({}) is True
+
+
+def test_a_partial_of_a_single_dispatch_function():
+    """It looks at its first argument's type, and is given it by position."""
+
+    @functools.singledispatch
+    def show(value: int, sep: str = "-", times: int = 1) -> str:
+        return sep.join([str(value)] * times)
+
+    bound = functools.partial(show, times=2)
+    assert tool(name="show")(bound).call({"value": 5}) == "5-5"
+    assert tool(name="show")(functools.partial(bound, sep="+")).call({"value": 5}) == "5+5"
+    assert tool(name="show")(functools.partial(show, 7)).call({"times": 2}) == "7-7"
+
+
+def of_framework(module: str, name: str) -> type:
+    return type(name, (), {"__module__": module})
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("agents.run_context", "RunContextWrapper"), ("agents.tool_context", "ToolContext"),
+        ("pydantic_ai._run_context", "RunContext"), ("langgraph.prebuilt.tool_node", "ToolRuntime"),
+        ("mcp.server.fastmcp.server", "Context"), ("mcp.server.mcpserver.context", "Context"),
+        ("fastmcp.server.context", "Context"), ("google.adk.tools.tool_context", "ToolContext"),
+        ("langchain_core.runnables.config", "RunnableConfig"), ("strands.types.tools", "ToolContext"),
+    ],
+)  # fmt: skip
+def test_the_context_of_a_framework_is_no_parameter_for_a_model(module, name):
+    """Refused with the way out; behind Optional and Annotated, too; but not where it is injected."""
+    context = of_framework(module, name)
+    for annotation in (context, Optional[context], Annotated[context, "text"], type("Mine", (context,), {})):
+
+        def look(ctx, text: str = ""): ...
+
+        look.__annotations__["ctx"] = annotation
+        assert refused(look) == [("ctx", "framework_context")]
+
+    def look_injected(ctx, text: str = ""):
+        return text
+
+    look_injected.__annotations__["ctx"] = Injected[context]
+    assert tool(look_injected).call({"text": "a"}, inject={"ctx": context()}) == "a"
+
+
+def test_a_marker_of_langchain_is_no_parameter_for_a_model():
+    """As the class or as an object; a class of the same name elsewhere is anybody's."""
+    state = of_framework("langgraph.prebuilt.tool_node", "InjectedState")
+    for marker in (state, state()):
+
+        def look(state, text: str = ""): ...
+
+        look.__annotations__["state"] = Annotated[dict, marker]
+        assert refused(look) == [("state", "framework_context")]
+
+    def own(ctx: Basket): ...
+
+    own.__annotations__["ctx"] = type("Context", (Basket,), {"__module__": "mcpish.server"})
+    assert tool(own).input_schema["required"] == ["ctx"]
+
+
+def test_system_exit_in_a_tool_does_not_end_the_loop():
+    """``acall`` answers it as ``call`` does, whether the tool is async or runs in a thread."""
+
+    @tool
+    async def leave():
+        sys.exit(2)
+
+    @tool
+    def leave_too():
+        raise SystemExit
+
+    async def server():
+        codes = []
+        for made in (leave, leave_too):
+            with pytest.raises(CallError) as caught:
+                await made.acall({})
+            codes.append(caught.value.code)
+        return codes
+
+    assert asyncio.run(server()) == ["tool_crashed", "tool_crashed"]

@@ -1,6 +1,9 @@
 """Traces: what is recorded of a response, what never is, and what a replay says of it."""
 
 import asyncio
+import bz2
+import codecs
+import gzip
 import json
 import os
 import pickle
@@ -8,13 +11,15 @@ import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Union
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr, create_model, field_validator
+from pydantic import BaseModel, Field, Secret, SecretStr, create_model, field_validator
 
 from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool
 from toolshape.cli import main
@@ -322,6 +327,21 @@ def test_secrets_are_never_written(path, provider, name, arguments):
     assert written.count("\n") == 2
     for secret in (SECRET, "735911"):
         assert secret not in written
+    assert not replay(path, tools).changes
+
+
+@pytest.mark.parametrize("written", ["5", "x"])
+def test_keys_of_a_secret_are_never_written(path, written):
+    """Neither in the place of a coercion, nor in that of a problem."""
+
+    @tool
+    def hold(held: Secret[dict[str, int]]) -> str:
+        """Hold it."""
+        return "held"
+
+    tools = observed(path, hold)
+    tools.dispatch(body(("hold", {"held": {SECRET: written}})))
+    assert SECRET not in path.read_text(encoding="utf-8")
     assert not replay(path, tools).changes
 
 
@@ -696,3 +716,133 @@ def pytester_run(tmp_path):
 
 def test_span_is_a_plain_record():
     assert Span("f", 0, 1) == pickle.loads(pickle.dumps(Span("f", 0, 1)))
+
+
+# --- equality is the function's ------------------------------------------------------------------------------------
+
+
+class Entry(BaseModel):
+    names: set[str]
+    at: datetime | None = None
+    more: dict[str, frozenset[int]] = {}
+
+    model_config = {"frozen": True}
+
+
+@tool
+def tag(
+    labels: set[str],
+    numbers: list[set[int]] | None = None,
+    entry: Entry | None = None,
+    amount: Decimal = Decimal(1),
+    pairs: tuple[frozenset[int], int] | None = None,
+    prices: dict[Decimal, int] | None = None,
+) -> str:
+    """Tag."""
+    return "ok"
+
+
+TAGGED = {
+    "labels": ["a", "b", "c"],
+    "numbers": [[0, 8], [16]],
+    "entry": {"names": ["x", "y"], "at": "2026-01-01T12:00:00Z", "more": {"k": [0, 8]}},
+    "amount": "1.0",
+    "pairs": [[0, 8], 1],
+    "prices": {"1.0": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "paths"),
+    [
+        ({}, []),
+        ({"labels": ["c", "a", "b"]}, []),
+        ({"labels": ["c", "a", "x"]}, ["labels"]),
+        ({"labels": ["a", "b"]}, ["labels"]),
+        ({"numbers": [[8, 0], [16]]}, []),
+        ({"numbers": [[16], [0, 8]]}, ["numbers[0]", "numbers[1]"]),
+        ({"entry": {"names": ["y", "x"], "at": "2026-01-01T13:00:00+01:00", "more": {"k": [8, 0]}}}, []),
+        ({"entry": {"names": ["y", "x"], "at": "2026-01-01T13:00:00Z", "more": {"k": [8, 0]}}}, ["entry.at"]),
+        ({"amount": "1.000"}, []),
+        ({"amount": "1.001"}, ["amount"]),
+        ({"amount": 1.0}, ["amount"]),
+        ({"pairs": [[8, 0], 1]}, []),
+        ({"pairs": [[8, 0], 2]}, ["pairs[1]"]),
+        ({"prices": {"1.00": 1}}, []),
+        ({"prices": {"1.00": 2}}, ["prices.1.00", "prices.1.0"]),
+    ],
+)
+def test_a_line_of_another_process_is_compared_by_what_the_function_got(path, change, paths):
+    """Each process has an order of its own for sets, and a trace may hold another text for the same value."""
+    observed(path, tag).bind("openai").dispatch(body(("tag", TAGGED)))
+    [line] = lines(path)
+    line["outcome"][0]["arguments"] |= change
+    path.write_text(json.dumps(line) + "\n")
+    found = replay(path, Registry([tag]))
+    assert [place for change in found.changes for place in change.paths] == paths
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_sets_of_secrets_are_compared_without_what_is_hidden(path):
+    @tool
+    def unlock(keys: set[SecretStr], doors: set[str]) -> str:
+        """Unlock."""
+        return "open"
+
+    observed(path, unlock).bind("openai").dispatch(body(("unlock", {"keys": ["k1", "k2"], "doors": ["a", "b"]})))
+    [line] = lines(path)
+    line["outcome"][0]["arguments"]["doors"].reverse()
+    path.write_text(json.dumps(line) + "\n")
+    assert not replay(path, Registry([unlock])).changes
+    assert "k1" not in path.read_text()
+
+
+# --- a trace that cannot be read at all ----------------------------------------------------------------------------
+
+WRONG_FILES = {
+    "another version": (lambda whole: b'{"version": 2, "outcome": []}\n' * 3, "line 1 is of version 2: this toolshape reads 1"),
+    "gzip": (gzip.compress, "compressed"),
+    "bzip2": (bz2.compress, "compressed"),
+    "UTF-16": (lambda whole: whole.decode().encode("utf-16"), "UTF-16"),
+    "UTF-16 without a mark": (lambda whole: whole.decode().encode("utf-16-be"), "UTF-16"),
+    "a line that was cut off": (lambda whole: whole[:-20], "line 1 was not written to its end"),
+    "another format": (lambda whole: b"city,days\nBonn,1\n", "line 1 is no line of a trace"),
+    "JSON of others": (lambda whole: b'\n[1, 2]\n{"a": 1}\n', "line 1 is no line of a trace"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_FILES)
+def test_a_trace_that_cannot_be_read_at_all_is_a_failure(path, wrong, target):
+    """For a program, on the command line, and line by line."""
+    change, message = WRONG_FILES[wrong]
+    observed(path).dispatch(body(("weather", {"city": "Bonn"})))
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(UsageError, match=r"nothing of .* can be read: ") as raised:
+        replay(path, Registry([weather]))
+    assert message in str(raised.value)
+    with path.open("rb") as file, pytest.raises(UsageError, match=r"can be read|of version|no line of a trace"):
+        list(recorded(file))
+    for options in ([], ["--json"], ["--stages"]):
+        done = CliRunner().invoke(main, ["replay", str(path), target, *options])
+        assert (done.exit_code, message in done.stderr, done.stdout) == (2, True, ""), done.output
+
+
+def test_a_mark_that_an_editor_puts_first_is_passed_over(path):
+    observed(path).dispatch(body(("weather", {"city": "Bonn"})))
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert replay(path, Registry([weather])).calls == 1
+    assert len(list(recorded(path.read_bytes().splitlines(keepends=True)))) == 1
+
+
+def test_an_empty_trace_has_nothing_to_be_read(path):
+    path.write_bytes(b"\n\n")
+    assert replay(path, Registry([weather])).responses == 0
+    assert list(recorded([b"\n"])) == []
+
+
+def test_a_long_line_is_read_by_the_span_in_which_it_begins(tmp_path):
+    """The others look no further than their own end."""
+    file = tmp_path / "f"
+    file.write_bytes(b"a\n" + b"x" * 100_000 + b"\nb\n")
+    spans = spans_of(str(file), file.stat().st_size, 100)
+    assert [len(list(lines_in(span))) for span in spans] == [2, *[0] * (len(spans) - 2), 1]

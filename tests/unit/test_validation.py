@@ -2,14 +2,20 @@
 
 import dataclasses
 import datetime
+import decimal
+import difflib
 import enum
+import fractions
 from typing import Annotated, Any, Literal
 
+import pydantic
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, Point, Tree
 
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
+from toolshape.errors import nearest
 from toolshape.tool import record_of
 from toolshape.validation.coercion import RULES, chosen_rules
 
@@ -388,3 +394,129 @@ def test_a_name_in_capitals_is_known():
         travel.call({"DESTINATION": "x"})
     [result] = Registry([travel]).dispatch({"name": "TRAVEL", "arguments": {}})
     assert 'Did you mean "travel"?' in result.text
+
+
+@pytest.mark.parametrize("written", ["1_000", "1__0", "_1", "٣", "5 ", " 5", "+5", "05", ".5", "5.", "Infinity", "nan"])
+def test_a_decimal_is_written_as_json_writes_numbers(written):
+    """Python's own reader takes underscores, blanks and the digits of other alphabets, which no schema admits."""
+    made = taking(decimal.Decimal)
+    assert not Draft202012Validator(made.input_schema).is_valid({"x": written})
+    assert coerced(decimal.Decimal, written)[0] == "invalid_arguments"
+    assert coerced(decimal.Decimal, "-1.50e+2") == (decimal.Decimal(-150), [])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "right", "wrong"),
+    [
+        (fractions.Fraction, "1/3", [" 1/3", "1_0/3", "1/0", "1e999999999"]),
+        (complex, "1+2j", [1.5, "1_0j", " 1j", "٣j", "1e999"]),
+        (pydantic.IPvAnyAddress, "127.0.0.1", [True, 0, 2130706433]),
+        (pydantic.IPvAnyNetwork, "10.0.0.0/8", [True, 0, 2130706433]),
+        (pydantic.IPvAnyInterface, "10.0.0.1/8", [True, 0, 2130706433]),
+        (pydantic.ImportString, "math.cos", [1.5, True]),
+        (pydantic.Base64Bytes, "aGk=", ["aG k=", "aGk=\n", "_-8=", "aGk"]),
+        (pydantic.Base64UrlStr, "aGk=", ["/+8=", "*"]),
+        (Pair, [1, "a"], [{"a": 1, "b": "x"}]),
+    ],
+)
+def test_a_type_takes_what_its_schema_says(annotation, right, wrong):
+    """Whatever else pydantic makes a value of."""
+    assert coerced(annotation, right)[1] == []
+    for written in wrong:
+        assert coerced(annotation, written)[0] == "invalid_arguments", written
+
+
+def test_a_number_is_not_taken_for_bytes():
+    """Its text would be: the number is the Decimal's."""
+    assert coerced(bytes | decimal.Decimal, 1.5) == (decimal.Decimal("1.5"), [])
+    assert coerced(bytes | decimal.Decimal, "a") == (b"a", [])
+
+
+@pytest.mark.parametrize("annotation", [int, float, decimal.Decimal, str, Any, bool, Literal[1, 2], list[int], Line])
+@pytest.mark.parametrize("number", ["1e999999999999999999999", "1e-999999999999999999999"])
+def test_an_exponent_that_no_decimal_has_is_the_models_fault(annotation, number):
+    """It says so, and not that something failed inside."""
+    [result] = Registry([taking(annotation)]).dispatch({"name": "take", "arguments": f'{{"x": {number}}}'})
+    assert result.ok or result.error.code == "invalid_arguments"
+
+
+@pytest.mark.parametrize("annotation", [pydantic.FilePath, pydantic.DirectoryPath, pydantic.NewPath])
+@pytest.mark.parametrize("path", ["a" * 5000, "/" + "a/" * 3000])
+def test_what_the_system_says_of_a_path_is_a_refusal(annotation, path):
+    """The check that pydantic makes raises an OSError."""
+    assert coerced(annotation, path)[0] == "invalid_arguments"
+
+
+def test_the_error_of_an_authors_validator_stays_the_tools():
+    """Only what pydantic brings is known to fail because of the value."""
+    assert coerced(Annotated[int, AfterValidator(lambda value: 1 // (value - value))], 5)[0] == "tool_crashed"
+
+
+@pytest.mark.filterwarnings("ignore")  # pydantic says that the default has no effect
+@pytest.mark.parametrize(
+    "annotation", [list[Annotated[int, Field(default=5)]], dict[str, Annotated[int, Field(default=5)]]]
+)
+def test_an_item_is_never_left_out(annotation):
+    """A field may be; a list would be shorter, and a map would lose a key."""
+    written = [1, None] if annotation.__origin__ is list else {"a": 1, "b": None}
+    assert coerced(annotation, written)[0] == "invalid_arguments"
+
+
+class ByPath(BaseModel):
+    y: int = Field(0, validation_alias=pydantic.AliasPath("a", "b"))
+    z: int = Field(0, validation_alias=pydantic.AliasPath("a", "c"))
+
+
+class ByIndex(BaseModel):
+    y: int = Field(0, validation_alias=pydantic.AliasPath("a", 1))
+
+
+def test_nothing_is_dropped_beside_what_an_alias_path_leads_to():
+    """A misspelt name there, or a further item, is refused as everywhere else."""
+    assert coerced(ByPath, {"a": {"b": 5, "c": 6}}) == (ByPath(a={"b": 5, "c": 6}), [])
+    assert coerced(ByPath, {"a": {"b": 5, "misspelt": 1}}) == ("invalid_arguments", [("x", "inexact_json")])
+    assert coerced(ByIndex, {"a": [0, 1]})[0] == ByIndex(a=[0, 1])
+    assert coerced(ByIndex, {"a": [0, 1, 2]}) == ("invalid_arguments", [("x", "inexact_json")])
+
+
+class Signal(enum.Enum):
+    RED = "red"
+    STOP = "red"  # noqa: PIE796 - an alias
+    GO = "go"
+
+
+def test_an_alias_of_an_enum_is_no_choice_of_its_own():
+    """Neither in the schema, nor in feedback, nor for a text in another case."""
+    made = taking(Signal)
+    assert made.input_schema["$defs"]["Signal"]["enum"] == ["red", "go"]
+    assert coerced(Signal, "RED") == (Signal.RED, [("x", "enum_case")])
+    [result] = Registry([made]).dispatch({"name": "take", "arguments": {"x": "zz"}})
+    assert result.text.splitlines()[-1] == 'x: expected one of "red", "go", got "zz"'
+
+
+def test_null_as_default_is_recorded_with_what_the_function_got():
+    """At a parameter, and in a model; where a function makes the default, it is not known."""
+
+    def take(n: int = 3, when: datetime.date = datetime.date(2026, 1, 1), inner: Inner | None = None) -> str:
+        return str(n)
+
+    arguments = {"n": None, "when": None, "inner": {"n": None, "flag": True}}
+    [result] = Registry([tool(take)]).dispatch({"name": "take", "arguments": arguments})
+    assert [(one.path, one.after) for one in result.coercions] == [("n", 3), ("when", "2026-01-01"), ("inner.n", 3)]
+
+
+def test_many_unknown_fields_among_many_names():
+    """Each hint looks at names that share pieces with it, and not at all of them."""
+    made = taking(pydantic.create_model("Many", **{f"field_number_{at}": (int, 0) for at in range(1_000)}))
+    wrong = {f"feild_number_{at}": 1 for at in range(60)}
+    [result] = Registry([made]).dispatch({"name": "take", "arguments": {"x": wrong}})
+    assert result.text.splitlines()[1] == 'x.feild_number_0: unknown field (did you mean "field_number_0"?)'
+    compared = []
+    names = [f"field_number_{at}" for at in range(1_000)]
+    matcher = difflib.SequenceMatcher.set_seq1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            difflib.SequenceMatcher, "set_seq1", lambda self, one: (compared.append(one), matcher(self, one))[1]
+        )
+        assert nearest("feild_number_7", names) == "field_number_7"
+    assert len(compared) <= 60

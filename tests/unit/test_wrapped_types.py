@@ -1,23 +1,36 @@
 """Coercions and errors behind validators, defaults, aliases and tags: where pydantic sees another value than was sent."""
 
+import dataclasses
 import datetime
+import decimal
 import enum
 import json
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 
+import pydantic
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import (
     AliasChoices,
+    AliasPath,
+    Base64Bytes,
+    Base64UrlStr,
     BaseModel,
     BeforeValidator,
     ByteSize,
     ConfigDict,
     Field,
+    ImportString,
+    Json,
+    NameEmail,
+    RootModel,
     SecretStr,
     field_validator,
     model_validator,
 )
+from typing_extensions import TypedDict
 from zoo import Level, Line
 
 from toolshape import Registry, tool
@@ -254,3 +267,113 @@ def test_a_text_is_never_taken_for_something_around_it():
     """A list of one, a map of one."""
     assert answer(list[Line], '{"sku": "a"}')[0] == "invalid_arguments"
     assert answer(dict[str, Line], '[{"sku": "a"}]')[0] == "invalid_arguments"
+
+
+class Tags(RootModel[list[str]]):
+    pass
+
+
+class Paths(BaseModel):
+    y: int = Field(0, validation_alias=AliasPath("a", "b"))
+
+
+class Encoded(BaseModel):
+    model_config = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+    data: bytes
+
+
+class ByOwnName(BaseModel):
+    model_config = ConfigDict(validate_by_alias=False, validate_by_name=True)
+    y: int = Field(alias="why")
+
+
+class Keyed(TypedDict):
+    b: Annotated[str, Field(alias="B")]
+
+
+class Trailing(NamedTuple):
+    a: int
+    tags: Tags = Tags([])
+
+
+@dataclasses.dataclass
+class Counting:
+    a: int
+    b: int = dataclasses.field(init=False, default=5)
+
+
+MISSING = getattr(pydantic, "MISSING", None)  # since 2.14
+SHOWN = [
+    (Tags, ["a"], ["a"]),
+    (RootModel[Json[list[int]]], "[1]", "[1]"),
+    (Json[Tags], '["a"]', '["a"]'),
+    (Optional[Json[Tags]], None, None),
+    (Base64Bytes, "/+8=", "/+8="),
+    (dict[str, Base64UrlStr], {"a": "aGk="}, {"a": "aGk="}),
+    (Encoded, {"data": "/+8="}, {"data": "_-8="}),
+    (NameEmail, '"A, B" <a@example.com>', '"A, B" <a@example.com>'),
+    (NameEmail, "a@example.com", "a <a@example.com>"),
+    (Paths, {"a": {"b": 5}}, {"y": 5}),
+    (ByOwnName, {"y": 5}, {"y": 5}),
+    (Keyed, {"B": "x"}, {"B": "x"}),
+    (Trailing, [1], [1, []]),
+    (Counting, {"a": 1}, {"a": 1}),
+    (PurePosixPath, "a/b", "a/b"),
+    (ImportString, "math.cos", "math.cos"),
+    (set[str], ["b", "a"], ["a", "b"]),
+    (Union[Json[list[int]], Tags], ["a"], ["a"]),
+    (Union[Json[list[int]], Tags], "[1]", "[1]"),
+    (Union[bytes, decimal.Decimal], 1.5, 1.5),
+    (datetime.timedelta, "PT90S", "PT1M30S"),
+    (dict[datetime.date, int], {"2026-01-01": 1}, {"2026-01-01": 1}),
+]
+
+
+@pytest.mark.parametrize(("annotation", "written", "shown"), SHOWN)
+def test_arguments_are_shown_as_the_tool_takes_them(annotation, written, shown):
+    """In a result, to a person who approves, in a hook, and in a token: all in the form of the schema."""
+    got, hooked = [], []
+
+    @tool(name="take", approve=True, effects=["write"])
+    def take(x: annotation) -> str:
+        got.append(x)
+        return "ok"
+
+    registry = Registry([take])
+
+    @registry.around
+    def look(context, proceed):
+        hooked.append(context.arguments["x"])
+        return proceed()
+
+    plan = registry.plan({"name": "take", "arguments": {"x": written}}, provider="json-schema")
+    [waits] = plan.pending
+    assert waits.arguments == {"x": shown}
+    assert Draft202012Validator(take.input_schema).is_valid({"x": shown})
+    plan.approve(plan.edit(waits, waits.arguments))
+    [result] = plan.run()
+    assert (result.ok, result.arguments, hooked) == (True, {"x": shown}, [shown])
+    again = registry.plan({"name": "take", "arguments": json.dumps(result.arguments)}, provider="json-schema")
+    again.approve(again.pending[0])
+    assert again.run().ok
+    assert (type(got[0]), got[0]) == (type(got[1]), got[1])
+
+
+def test_what_was_left_out_is_not_shown():
+    """The sentinel of pydantic has no form in JSON; neither has a default that the tool itself refuses."""
+
+    class Left(BaseModel):
+        a: Union[int, MISSING] = MISSING
+
+    def take(x=MISSING, y=None, z="odd"):
+        return "ok"
+
+    take.__annotations__ = {"x": Union[int, MISSING], "y": Optional[Left], "z": int}
+    made = tool(take)
+    registry = Registry([made])
+    [result] = registry.dispatch({"name": "take", "arguments": {"y": {}}})
+    assert result.arguments == ({"y": {}} if MISSING is not None else result.arguments)
+    [coerced] = registry.dispatch({"name": "take", "arguments": {"x": "5"}})
+    assert [one.rule for one in coerced.coercions] == ["number_text"]
+    assert "default" not in made.input_schema["properties"]["z"]
+    assert [finding.rule for finding in made.findings] == ["undescribed", "refused_default"]

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from toolshape.commands.output import say
-from toolshape.errors import UsageError
+from toolshape.commands.output import echo, echo_json, say, write
 from toolshape.targets import load, registry_of
 from toolshape.trace import replay
 
@@ -39,7 +38,7 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
         from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
 
     tools = registry_of(target)
-    _write(output, written_lock(contract_of(tools, to)))
+    write(output, written_lock(contract_of(tools, to)))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
@@ -58,7 +57,10 @@ def billing(target: str, to: str, model: str, counter: str | None, as_json: bool
     code = getattr(given, "__code__", None)
     count = given() if code is not None and not code.co_argcount else given
     found = bill_of(registry_of(target).bind(to), model, count)
-    click.echo(found.to_json() if as_json else str(found))
+    if as_json:
+        echo_json(found.to_json())
+    else:
+        echo(str(found))
 
 
 @click.command("page")
@@ -79,7 +81,7 @@ def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, ti
 
     tools = registry_of(target)
     changes = None if lock is None else diff(tools, read_lock(lock))
-    _write(output, page_of(tools, to or PROVIDERS, changes, title or target))
+    write(output, page_of(tools, to or PROVIDERS, changes, title or target))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
@@ -93,11 +95,11 @@ def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: P
     broken = None if calls is None else broken_calls(found, replay(calls, target))
     counts = [0] * len(found.changes) if broken is None else broken.by_change
     if sarif is not None:
-        _write(sarif, to_sarif(found, tools, str(lock)))
+        write(sarif, to_sarif(found, tools, str(lock)))
     if as_json:
         counted = [{} if broken is None else {"calls": count} for count in counts]
         shown = [{**one._asdict(), **more} for one, more in zip(found.changes, counted, strict=True)]
-        click.echo(json.dumps(shown, indent=2, default=str))
+        echo_json(json.dumps(shown, indent=2, default=str))
     else:
         for change, count in zip(found.changes, counts, strict=True):
             of_trace = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
@@ -107,11 +109,3 @@ def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: P
             say(str(broken))
     if found.is_breaking:
         raise SystemExit(1)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file; what is no Unicode text, as half a surrogate pair in somebody's description, is escaped."""
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from toolshape.commands.output import progress, say
+from toolshape.commands.output import echo, echo_json, progress, refuse_unwritable, say, write
 from toolshape.errors import did_you_mean
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
+from toolshape.evals.run import compared_models, runs_by_column
+from toolshape.evals.verdict import Column
 from toolshape.registry import Registry
 from toolshape.targets import TargetError, load, registry_beside, registry_of
 from toolshape.trace import record
@@ -23,6 +25,13 @@ _Path = click.Path(dir_okay=False, path_type=Path)
 @click.argument("cases")
 @click.option("--models", required=True, metavar="TARGET", help="A mapping from names to toolshape.evals.Model.")
 @click.option("--tools", metavar="TARGET", help="The registry; by default the one in the module of the cases.")
+@click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="NAME=TARGET",
+    help="Compare sets of tools: a name and its registry; repeat for each set.",
+)
 @click.option("--model", "chosen", multiple=True, metavar="NAME", help="Ask this model alone; repeat for more.")
 @click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="How often each case is asked.")
 @click.option("--limit", type=click.IntRange(1), default=8, show_default=True, help="How many cases run at once.")
@@ -42,6 +51,7 @@ def evaluation(
     cases: str,
     models: str,
     tools: str | None,
+    tracks: tuple[str, ...],
     chosen: tuple[str, ...],
     trials: int,
     limit: int,
@@ -56,39 +66,74 @@ def evaluation(
 
     CASES is MODULE:NAME or PATH.py:NAME of a list of toolshape.evals.Case.
 
-    Exits with 1 if fewer trials are right than --least says, of any model.
+    Exits with 1 if fewer trials are right than --least says, of any model with any set of tools.
     """
     asked = _cases(load(cases), cases)
     known = _models(load(models), models, chosen)
-    registry = registry_of(tools) if tools else registry_beside(cases)
+    offered = _tools(cases, tools, tracks)
     before = None if against is None else Run.from_json_lines(_read(against))
-    run = _run(registry, asked, known, trials, limit, trace)
+    refuse_unwritable(lines, html, trace)
+    run = _run(offered, asked, known, trials, limit, trace)
     if lines is not None:
-        lines.write_text(run.to_json_lines(), encoding="utf-8")
+        write(lines, run.to_json_lines())
     if html is not None:
-        html.write_text(run.to_html(f"Evaluation of {cases}"), encoding="utf-8")
+        write(html, run.to_html(f"Evaluation of {cases}"))
     if as_json:
-        click.echo(run.to_json_lines(), nl=False)
+        echo_json(run.to_json_lines(), nl=False)
     else:
-        click.echo(str(run))
-        first, *others = run.models
-        for other in others:
-            say(f"{first} beside {other}: {run.of(first).compare(run.of(other))}")
-        if before is not None:
-            for name in (one for one in run.models if one in before.models):
-                say(f"{name} beside {against}: {run.of(name).compare(before.of(name))}")
-    if any(run.of(name).share().right / len(run.of(name)) < least for name in run.models):
+        echo(str(run))
+        for compared, comparison in compared_models(run):
+            say(f"{compared}: {comparison}")
+        _say_against(run, before, against)
+    shares = [own.share() for own in runs_by_column(run).values()]
+    if any(share.right / share.total < least for share in shares):
         raise SystemExit(1)
 
 
+def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
+    """Compare each column with the same column of an earlier run."""
+    known = {} if before is None else runs_by_column(before)
+    for column, own in runs_by_column(run).items():
+        if column in known:
+            say(f"{column} beside {against}: {own.compare(known[column])}")
+
+
+def _tools(cases: str, tools: str | None, tracks: tuple[str, ...]) -> Registry | dict[str, Registry]:
+    """The registry, or one for each track.
+
+    Raises:
+        TargetError: There is none of a name, or a track is not written as NAME=TARGET.
+    """
+    if not tracks:
+        return registry_of(tools) if tools else registry_beside(cases)
+    if tools:
+        raise TargetError("--tools is one registry, --track one of several: pass either")
+    found: dict[str, Registry] = {}
+    for track in tracks:
+        name, sign, target = track.partition("=")
+        if not (name and sign and target):
+            raise TargetError(f"--track takes NAME=TARGET, not {track!r}")
+        if name in found:
+            raise TargetError(f"two tracks are called {name!r}")
+        found[name] = registry_of(target)
+    return found
+
+
 def _run(
-    tools: Registry, cases: list[Case], models: Mapping[str, Model], trials: int, limit: int, trace: Path | None
+    tools: Registry | Mapping[str, Registry],
+    cases: list[Case],
+    models: Mapping[str, Model],
+    trials: int,
+    limit: int,
+    trace: Path | None,
 ) -> Run:
     recorder = None if trace is None else record(trace, keep="all")
-    with progress("cases", len(cases) * len(models) * trials) as advance:
+    sets = 1 if isinstance(tools, Registry) else len(tools)
+    with progress("cases", len(cases) * sets * len(models) * trials) as advance:
 
         def on_verdict(verdict: Verdict) -> None:
-            advance(f"{verdict.case}, {verdict.model}: {verdict.label.replace('_', ' ')}")
+            column = Column(verdict.track, verdict.model)
+            advance(f"{verdict.case}, {column}: {verdict.label.replace('_', ' ')}")
 
         made = evaluate(tools, cases, models, trials=trials, limit=limit, record=recorder, on_verdict=on_verdict)
         return asyncio.run(made)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from toolshape.commands.output import say
+from toolshape.commands.output import echo, echo_json, say
 from toolshape.trace import Replay, replay
 
 __all__ = ["replaying"]
@@ -28,7 +28,7 @@ def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_jso
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
     found = replay(trace, target, make if workers > 1 else None)
     if as_json:
-        click.echo(found.to_json_lines(), nl=False)
+        echo_json(found.to_json_lines(), nl=False)
     else:
         if shows_stages:
             _show_stages(found)
@@ -39,6 +39,6 @@ def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_jso
 
 def _show_stages(found: Replay) -> None:
     for change in found.changes:
-        click.echo(str(change))
+        echo(str(change))
         for name, value in ({} if change.stages is None else change.stages.as_json()).items():
-            click.echo(f"  {name}: {json.dumps(value, ensure_ascii=False, default=str)}")
+            echo(f"  {name}: {json.dumps(value, ensure_ascii=False, default=str)}")

@@ -1,5 +1,6 @@
-"""Two contracts in; what has changed between them, and what each change breaks, with a call that shows it, out."""
+"""Compares two contracts: says what each change breaks, with a call that shows it."""
 
+import contextlib
 import itertools
 import json
 import random
@@ -13,12 +14,12 @@ from pydantic_core import SchemaError
 
 from toolshape.bound import handlers_of
 from toolshape.calls import JsonObject, JsonSchema, shortened
-from toolshape.contract.differences import Step, differences
-from toolshape.contract.inclusion import Proof, is_same_json
+from toolshape.contract.differences import Step, differences, with_names
+from toolshape.contract.inclusion import Proof, is_same_json, marked
 from toolshape.contract.lock import Contract, Locked, contract_of
 from toolshape.contract.renaming import Renaming, renamed_tools, with_renamings
 from toolshape.contract.validators import admission, refused_at
-from toolshape.contract.witness import candidates
+from toolshape.contract.witness import Budget, SpentError, candidates
 from toolshape.errors import CallError
 from toolshape.registry import Registry, lenient
 from toolshape.testing.fake.generate import generated
@@ -31,7 +32,11 @@ LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
 """The paths at which arguments are refused; none where they are taken."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
-_MOST_TRIED, _SEEDS = 3_000, 3
+_OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
+"""Keywords whose change may make a type of another, which refuses more than its schema says."""
+_UNSAID = ("contentSchema", "discriminator", "format")
+"""Keywords that JSON Schema does not check, and types do."""
+_MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
 
 
 class Change(NamedTuple):
@@ -41,7 +46,8 @@ class Change(NamedTuple):
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
     ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema`` for
     several keywords at once. ``level``: ``breaking``, where a call that was taken is refused, as ``witness`` is;
-    ``unknown``, where neither that nor the contrary is certain; ``behaviour``, where a model reads something else, or a
+    ``unknown``, where neither that nor the contrary is certain, as where the tool refuses ``witness``, which its schema
+    admits; ``behaviour``, where a model reads something else, or a
     function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are
     those that are sent something else.
     """
@@ -58,7 +64,7 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
         said = f"{_shown(self.before)} -> {_shown(self.after)}"
-        what = "refused now" if self.level == "breaking" else "coerced now"
+        what = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(self.level, "coerced now")
         shown = "" if self.witness is None else f"; {what}: {_shown(self.witness)}"
         return f"{self.level}: {_shown(place)}: {self.kind.replace('_', ' ')}: {said}{shown}"
 
@@ -173,13 +179,12 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
         count += 1
         yield _coercion(before, after, providers)
     if json.dumps(before.parameters) != json.dumps(after.parameters):
-        found = [
-            _change(step, before, after, providers, refuses)
-            for step in with_renamings(differences(before.parameters, after.parameters))
-        ]
+        steps = differences(before.parameters, after.parameters)
+        taken = before._replace(parameters=with_names(before.parameters, steps))
+        found = [_change(step, taken, after, providers, refuses) for step in with_renamings(steps)]
         count += len(found)
         yield from found
-        yield from _together(found, before, after, providers, refuses)
+        yield from _together(found, taken, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
@@ -223,53 +228,110 @@ def _together(
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
     old, new = before.parameters, after.parameters
-    level, witness = _judged(Step("", "schema", old, new, new), old, new, refuses)
+    level, witness = _judged(Step("", "", old, new, new), old, new, refuses)
     if level in ("breaking", "unknown"):
         yield Change("schema", level, before.name, "", old, new, witness, providers)
 
 
 def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
     """Whether a difference breaks calls: a call that the old schema takes, and that with this difference alone does not."""
+    if step.unnamed is not None:
+        return "compatible", None
     try:
-        return _tried(step, step.alone or {}, old, new, refuses)
+        return _Trial(step, old, new, refuses).judged()
     except (OverflowError, RecursionError, re.error, SchemaError):  # a schema of which nobody can make use
         return "unknown", None
 
 
-def _tried(
-    step: Step, alone: JsonSchema, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
-) -> tuple[Level, JsonObject | None]:
-    if Proof(alone, old, lambda schema, value: admission(schema)(value)).includes(alone, old):
+class _Trial:
+    """Tries whether one difference breaks calls: by a proof, and by calls that the old schema takes."""
+
+    def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
+        self._step = step
+        self._old, self._alone = old, step.alone or {}
+        self._marked, self._marked_alone = marked(self._old), marked(self._alone)
+        self._is_live = refuses is not None
+        self._paths_of = refuses or refused_at(new)
+        self._listed: list[Any] = []
+
+    def judged(self) -> tuple[Level, JsonObject | None]:
+        """The level, and the call that shows it."""
+        if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
+            # A schema does not say all that a type refuses, and the tool is there to be asked.
+            return (
+                self._tried_although_proved()
+                if self._is_live and self._step.keyword in _OTHER_TYPE
+                else ("compatible", None)
+            )
+        return self._tried()
+
+    def _admits_certainly(self, schema: Any, value: Any) -> bool:
+        return admission(schema, "certain")(value)
+
+    def _admits_if_asked(self, schema: Any, value: Any) -> bool:
+        self._listed.append(value)
+        return admission(schema, "checked")(value)
+
+    def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
+        was_taken = admission(self._marked, "certain")
+        for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
+            if was_taken(value) and any(
+                is_about(path, self._step.path, is_below=True) for path in self._paths_of(value)
+            ):
+                return "unknown", value
         return "compatible", None
-    admits_alone = admission(alone, checks_formats=refuses is not None)
-    paths_of = refuses or refused_at(new)
-    is_hidden = refuses is not None and any(word in str(step.after) for word in ("format", "discriminator"))
-    admits_text = admission(alone)  # of whatever format
-    found: tuple[Level, JsonObject | None] = "unknown", None
-    for value in _taken_by(old, alone):
-        is_refused = not admits_alone(value)
-        if not (is_refused or is_hidden):
-            continue
-        paths = paths_of(value)
-        if any(is_about(path, step.path, is_below=not is_refused) for path in paths):
-            return "breaking", value
-        if (
-            is_refused and not paths
-        ):  # it is coerced, and the function gets something else; or nothing checks the format
-            found = "behaviour", None if admits_text(value) else value
-    return found
+
+    def _tried(self) -> tuple[Level, JsonObject | None]:
+        admits_text, was_taken = admission(self._alone), admission(self._marked, "certain")
+        admits_old, admits_alone = admission(self._marked, "checked"), admission(self._marked_alone, "checked")
+        is_hidden = self._is_live and any(word in str(marked(self._step.after)) for word in _UNSAID)
+        found: tuple[Level, JsonObject | None] = "unknown", None
+        is_doubtful = False
+        accepted: list[JsonObject] = []
+        for value in _taken_by(self._old, self._alone):
+            # A format that the old schema has, and the value has not, says nothing: not every tool checks formats.
+            is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_text)(value)
+            if not (is_refused or is_hidden):
+                continue
+            paths = self._paths_of(value)
+            if any(is_about(path, self._step.path, is_below=not is_refused) for path in paths):
+                if was_taken(value):
+                    return "breaking", value
+                is_doubtful = True  # the old tool may have refused it, too
+            elif (
+                is_refused and not paths
+            ):  # it is coerced, and the function gets something else; or nothing checks the format
+                found = "behaviour", None if admits_text(value) else value
+            if not paths:
+                accepted.append(value)
+        if not is_doubtful and self._is_live and self._is_proved_by(accepted):
+            return "compatible", None
+        return ("unknown", None) if is_doubtful else found
+
+    def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
+        """Whether only formats were in doubt, and the tool has taken each value that was listed under one."""
+        if not Proof(self._alone, self._old, self._admits_if_asked).includes(self._alone, self._old):
+            return False
+        return all(any(_holds(call, value) for call in accepted) for value in self._listed)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    return is_same_json(whole, part) or any(_holds(each, part) for each in inner)
 
 
 def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
     """Arguments that the old schema takes, those first that the other may refuse."""
     admits = admission(old)
     seen: set[str] = set()
-    tried = (candidates(old, alone, old, alone, random.Random(seed)) for seed in range(_SEEDS))  # noqa: S311 - no secret
-    for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
-        text = json.dumps(value)
-        if text not in seen and isinstance(value, dict) and admits(value):
-            yield value
-        seen.add(text)
+    budget = Budget()
+    tried = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
+    with contextlib.suppress(SpentError):
+        for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
+            text = json.dumps(value)
+            if text not in seen and isinstance(value, dict) and admits(value):
+                yield value
+            seen.add(text)
 
 
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:

@@ -1,23 +1,29 @@
-"""Two schemas in; the places at which they differ, each with a schema in which nothing else has changed, out."""
+"""Finds the places at which two schemas differ, each with a schema in which nothing else has changed."""
 
 import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonObject, JsonSchema
-from toolshape.contract.inclusion import ANNOTATIONS, is_same_json
+from toolshape.contract.inclusion import ANNOTATIONS, BY_NAME, is_same_json
 from toolshape.identity import canonical_json
 from toolshape.schema.references import at_pointer
 
-__all__ = ["Step", "differences"]
+__all__ = ["Step", "differences", "with_names"]
 
 _NEW = "new:"
 _SAID = ("description", "title", "default", "examples", "deprecated")
-_ONE_BELOW = frozenset({"additionalProperties", "contains", "items", "propertyNames"})
+_ONE_BELOW = frozenset(
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+     "unevaluatedItems", "unevaluatedProperties"}
+)  # fmt: skip
+_NAMED_BELOW = ("dependentSchemas", "patternProperties")
 _MANY_BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
-_BELOW = _ONE_BELOW | {*_MANY_BELOW, "properties", "required"}
+_BELOW = _ONE_BELOW | {*_MANY_BELOW, *_NAMED_BELOW, "properties", "required"}
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
-_BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
+_APPLIED = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"})
+"""Keywords beside which a name that ``properties`` lacks may be spoken of all the same."""
+_MOST_VISITED, _MOST_CHANGED = 2_000, 200
 Place: TypeAlias = tuple[str | int, ...]
 
 
@@ -25,6 +31,8 @@ class Step(NamedTuple):
     """One difference of two schemas: ``keyword`` at ``path`` was ``before`` and is ``after``.
 
     ``alone`` is the old schema with this difference alone; ``None`` where it is one of words, which may be new, or gone.
+    ``place`` is where it stands in the old schema. ``unnamed`` is the name of an optional property that was added to an
+    open object: a name that a schema does not have is no part of the contract.
     """
 
     path: str
@@ -34,6 +42,8 @@ class Step(NamedTuple):
     alone: JsonSchema | None
     is_new: bool = False
     is_gone: bool = False
+    place: Place = ()
+    unnamed: str | None = None
 
 
 def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
@@ -50,15 +60,31 @@ class _Walk:
     def __init__(self, old: JsonSchema, new: JsonSchema) -> None:
         self._old = old
         self._new = new
-        self._open: frozenset[tuple[str, str]] = frozenset()
+        self._open: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str]] = set()
+        self._visited = self._changed = 0
 
     def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         """What differs at a place and below it."""
+        if not (_reference(old) and _reference(new)):
+            yield from self._of(old, new, place, path)
+            return
+        # A definition is compared at each place that refers to it, as what stands around the reference decides what the
+        # difference breaks; but not inside itself. Definitions that share definitions have more places than can be said.
         pair = canonical_json(_plain(old)), canonical_json(_plain(new))
-        if _reference(old) and _reference(new):
-            if pair in self._open:
-                return
-            self._open |= {pair}  # what differs in a definition is said once
+        self._visited += 1
+        is_too_much = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
+        if pair in self._open or (pair in self._seen and is_too_much):
+            yield from _words(old, new, path)
+            return
+        self._open.add(pair)
+        self._seen.add(pair)
+        steps = list(self._of(old, new, place, path))
+        self._changed += bool(steps)
+        self._open.remove(pair)
+        yield from steps
+
+    def _of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         before, after = _resolved(old, self._old), _resolved(new, self._new)
         if not (isinstance(before, dict) and isinstance(after, dict)):
             if not is_same_json(before, after):
@@ -87,6 +113,10 @@ class _Walk:
             if isinstance(before[key], dict) and isinstance(after[key], dict):
                 mark = {"items": "[]", "additionalProperties": "{}"}.get(key, f" ({key})")
                 yield from self._inside(before[key], after[key], (*place, key), f"{path}{mark}")
+        for key in _NAMED_BELOW:
+            for name in before[key] if _has_same_names(before, after, key) else ():
+                mark = "{}" if key == "patternProperties" else f" ({key})"
+                yield from self._inside(before[key][name], after[key][name], (*place, key, name), f"{path}{mark}")
         for key in _MANY_BELOW:
             for at, other in _paired(before, after, key) or ():
                 mark = f"[{at}]" if key == "prefixItems" else ""
@@ -129,7 +159,8 @@ class _Walk:
         for name in (one for one in others if one not in own):
             given = {**before, "properties": {**own, name: self._renamed(others[name])}}
             given["required"] = [*required, name] if name in now else required
-            yield self._step(_at(path, name), "added", None, others[name], place, given, is_old=True)
+            step = self._step(_at(path, name), "added", None, others[name], place, given, is_old=True)
+            yield step._replace(unnamed=name) if name not in now and _is_open(before, place) else step
         for name in dict.fromkeys([*required, *now]):
             is_new = name in others and name not in own
             if (name in required) != (name in now) and not is_new and (name in others or name not in own):
@@ -155,7 +186,8 @@ class _Walk:
     def _step(
         self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
     ) -> Step:
-        return Step(path, keyword, before, after, self._alone(place, node if is_old else self._renamed(node)))
+        alone = self._alone(place, node if is_old else self._renamed(node))
+        return Step(path, keyword, before, after, alone, place=place)
 
     def _alone(self, place: Place, node: Any) -> JsonSchema:
         """The old schema with another node at a place, and the definitions of both."""
@@ -181,6 +213,47 @@ class _Walk:
             else self._renamed(value)
             for key, value in node.items()
         }
+
+
+def _is_open(node: JsonSchema, place: Place) -> bool:
+    """Whether an object takes whatever names, and speaks of those alone that ``properties`` has.
+
+    A free object without names of its own holds data, unless it is the arguments themselves.
+    """
+    is_free = is_same_json(node.get("additionalProperties", True), True) or node["additionalProperties"] == {}
+    speaks = bool(_APPLIED & node.keys()) or "allOf" in place
+    return is_free and not speaks and (bool(node.get("properties")) or not place)
+
+
+def with_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
+    """The old schema with the optional names that have come to its open objects: what it says of calls by these names.
+
+    Args:
+        old: The schema before.
+        steps: What has changed, the names that have come among it.
+    """
+    found: JsonObject = old
+    for step in steps:
+        if step.unnamed is None or step.alone is None:
+            continue
+        if found is old:
+            found = copy.deepcopy(old) | {"$defs": copy.deepcopy(step.alone["$defs"])}
+        node: Any = found
+        given: Any = step.alone
+        for key in step.place:
+            node, given = _target(node, found)[key], given[key]
+        node = _target(node, found)
+        node["properties"] = {**node.get("properties", {}), step.unnamed: given["properties"][step.unnamed]}
+    return found
+
+
+def _target(node: Any, root: JsonSchema) -> Any:
+    """The definition that a reference leads to, itself and no copy."""
+    for _ in range(20):
+        if not _reference(node):
+            break
+        node = at_pointer(root, _reference(node))
+    return node
 
 
 def _reference(node: Any) -> str:
@@ -216,7 +289,7 @@ def _plain(node: Any, key: str = "") -> Any:
         return [_plain(one) for one in node]
     if not isinstance(node, dict):
         return node
-    if key in _BY_NAME:
+    if key in BY_NAME:
         return {name: _plain(one) for name, one in node.items()}
     if key == "discriminator":
         return node.get("propertyName")  # which branch a value means follows from the branches
@@ -241,7 +314,14 @@ def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
         return True
     if key in _ONE_BELOW:
         return isinstance(before.get(key), dict) and isinstance(after.get(key), dict)
+    if key in _NAMED_BELOW:
+        return _has_same_names(before, after, key)
     return _paired(before, after, key) is not None
+
+
+def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
+    one, other = before.get(key), after.get(key)
+    return isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()
 
 
 def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:

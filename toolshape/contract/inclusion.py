@@ -1,9 +1,10 @@
-"""Two schemas in; whether it is certain that one admits every value that the other does, out.
+"""Proves that one schema admits every value that another admits.
 
 Sound, and not complete: ``False`` says that it was not proved.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -13,7 +14,17 @@ from toolshape.identity import canonical_json
 from toolshape.schema.references import at_pointer
 from toolshape.schema.union_branches import are_disjoint
 
-__all__ = ["ANNOTATIONS", "Admits", "Proof", "is_same_json"]
+__all__ = [
+    "ANNOTATIONS",
+    "BY_NAME",
+    "DECIMAL",
+    "FREE_FORMATS",
+    "LIMITED_DECIMAL",
+    "Admits",
+    "Proof",
+    "is_same_json",
+    "marked",
+]
 
 Admits: TypeAlias = Callable[[Any, Any], bool]
 """Whether a schema admits a value."""
@@ -37,10 +48,16 @@ _APPLY: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 _OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "discriminator", "enum", "type"})
 _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
+_VALUES = frozenset({"const", "default", "enum", "examples"})
+BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
+"""Keywords whose values have schemas, or other things, by names of the author's."""
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """Keywords that depend on all that stands beside them."""
-_FREE_FORMATS = frozenset({"binary", "password", "path"})
+FREE_FORMATS = frozenset({"binary", "password", "path"})
 """Formats of pydantic's that say what a text is for, and refuse none (2.14.3, seen by validating, 2026-11-23)."""
+DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
+"""Formats that ``marked`` gives to the texts of a Decimal."""
+_MOST_STEPS = 50_000
 
 
 class Proof:
@@ -52,9 +69,13 @@ class Proof:
         self._admits = admits
         self._assumed: frozenset[tuple[str, str]] = frozenset()
         self._depth = 0
+        self._steps = 0
 
     def includes(self, wide: Any, narrow: Any) -> bool:
         """Whether every value that ``narrow`` admits is one that ``wide`` does."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:  # definitions that share definitions have more paths than anybody can follow
+            return False
         if wide is True or wide == {} or narrow is False:
             return True
         if not (isinstance(wide, dict) and isinstance(narrow, (dict, bool))) or self._depth > _DEEPEST:
@@ -176,12 +197,13 @@ class Proof:
             most = min(most, len(own))
         if wide.get("minProperties", 0) > least or wide.get("maxProperties", math.inf) < most:
             return False
-        exact = ("dependentRequired", "dependentSchemas", "patternProperties")
-        if not all(
-            is_same_json(wide.get(key, {}), narrow.get(key, {}))
-            for key in exact
-            if key in wide or key == "patternProperties"
-        ):
+        exact = ("dependentRequired", "dependentSchemas")
+        if not all(is_same_json(wide[key], narrow.get(key, {})) for key in exact if key in wide):
+            return False
+        patterns, own_patterns = wide.get("patternProperties") or {}, narrow.get("patternProperties") or {}
+        if patterns.keys() != own_patterns.keys():
+            return False
+        if not all(self.includes(patterns[each], own_patterns[each]) for each in patterns):
             return False
         return self._names(wide, narrow) and self._fields(wide, narrow, own)
 
@@ -196,10 +218,55 @@ class Proof:
     def _fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
         others_wide, others_narrow = wide.get("additionalProperties", True), narrow.get("additionalProperties", True)
         for name in {**wide.get("properties", {}), **own}:
-            here = own.get(name, others_narrow)
-            if here is not False and not self.includes(wide.get("properties", {}).get(name, others_wide), here):
+            matching = _matching(wide, name)
+            if matching is None:
+                return False
+            # Both schemas have the same patterns, which admit what they admit: the property itself is left.
+            here = own.get(name, True if matching else others_narrow)
+            if name in wide.get("properties", {}):
+                there = wide["properties"][name]
+            else:
+                there = True if matching else others_wide
+            if here is not False and not self.includes(there, here):
                 return False
         return others_narrow is False or self.includes(others_wide, others_narrow)
+
+
+def _matching(node: JsonSchema, name: str) -> bool | None:
+    """Whether a pattern for names finds a name; ``None`` where that is not known."""
+    patterns = node.get("patternProperties") or {}
+    try:
+        return any(re.search(pattern, name) for pattern in patterns)
+    except re.error:  # a pattern of another dialect
+        return None
+
+
+def marked(node: Any, *, is_map: bool = False) -> Any:
+    """The same schema, in which the texts of a Decimal have a format.
+
+    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not take each text.
+    ``float | str`` has the same schema, and only the tool can say which of the two it is.
+
+    Args:
+        node: The schema.
+        is_map: Whether it is the schemas by name, as of ``properties``.
+    """
+    if isinstance(node, list):
+        return [marked(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if is_map:
+        return {name: marked(each) for name, each in node.items()}
+    found = {key: value if key in _VALUES else marked(value, is_map=key in BY_NAME) for key, value in node.items()}
+    branches = found.get("anyOf")
+    if isinstance(branches, list):
+        numbers = [each for each in branches if isinstance(each, dict) and each.get("type") == "number"]
+        if numbers:
+            said = DECIMAL if len(_stripped(numbers[0])) == 1 else LIMITED_DECIMAL
+            text = {"type": "string", "format": said}
+            plain = [isinstance(each, dict) and _stripped(each) == {"type": "string"} for each in branches]
+            found["anyOf"] = [text if is_plain else each for each, is_plain in zip(branches, plain, strict=True)]
+    return found
 
 
 def _stripped(node: JsonSchema) -> JsonSchema:
@@ -254,7 +321,7 @@ def _strings(wide: JsonSchema, narrow: JsonSchema) -> bool:
     lengths = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get("maxLength", math.inf) >= narrow.get(
         "maxLength", math.inf
     )
-    is_free = wide.get("format") in _FREE_FORMATS
+    is_free = wide.get("format") in FREE_FORMATS
     content = ("pattern", "contentEncoding", "contentMediaType", "contentSchema")
     return lengths and _same(wide, narrow, content) and (is_free or _same(wide, narrow, ("format",)))
 

@@ -1,7 +1,9 @@
-"""Two schemas in; values that the one admits, chosen so that the other refuses one of them if it refuses any, out."""
+"""Generates values of one schema that another schema is likely to refuse."""
 
+import contextlib
 import math
 import random
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -11,11 +13,15 @@ from toolshape.contract.inclusion import is_same_json
 from toolshape.schema.references import at_pointer
 from toolshape.testing.fake.generate import generated
 
-__all__ = ["candidates"]
+__all__ = ["Budget", "SpentError", "candidates"]
 
 _DEEPEST = 6
 _MOST_BELOW = 60  # values of one place
 _LONGEST, _LONGEST_TEXT = 5_000, 200_000  # items and characters of a value that a limit asks for
+_MOST_SPENT = 100_000  # parts of values and of schemas, and hundreds of characters
+_CHARACTERS = 100
+_SMALL, _WEIGHT = 200, 5  # a large value costs more than the sum of its parts: it is validated by several schemas
+_MOST_BRANCHES = 100  # of one place
 _CONDITIONS = ("not", "if", "then", "else")
 _TEXTS = ("", "a", "zz", "A b", "0", "-", "é", "x" * 300)
 _NUMBERS = (0, 1, -1, 2, 7, 10**6, -(10**6))
@@ -23,7 +29,30 @@ _FRACTIONS = (0.5, -0.5, 1e-9)
 _OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
 
 
-def candidates(narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random) -> Iterator[Any]:
+class Budget:
+    """How much may be made for one verdict."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_SPENT
+
+    def spend(self, size: int) -> None:
+        """Count a value, or a part of a schema, by its size.
+
+        Raises:
+            SpentError: Nothing is left.
+        """
+        self._left -= size if size <= _SMALL else _WEIGHT * size
+        if self._left < 0:
+            raise SpentError
+
+
+class SpentError(Exception):
+    """So much was made of a schema that more of it would take minutes."""
+
+
+def candidates(
+    narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Budget
+) -> Iterator[Any]:
     """Values of the schema that may be narrower, or may not be, for the ones of the other to be tried with.
 
     Args:
@@ -32,15 +61,20 @@ def candidates(narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance:
         narrow_root: Where the references of the first lead.
         wide_root: Where those of the second do.
         chance: What decides.
+        budget: What the values may cost.
+
+    Raises:
+        SpentError: The budget is spent.
     """
-    yield from _Candidates(narrow_root, wide_root, chance).of(narrow, wide, 0)
+    yield from _Candidates(narrow_root, wide_root, chance, budget).of(narrow, wide, 0)
 
 
 class _Candidates:
-    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random) -> None:
+    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Budget) -> None:
         self._narrow_root = narrow_root
         self._wide_root = wide_root
         self._chance = chance
+        self._budget = budget
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
         """Values of a node, the most telling first."""
@@ -68,10 +102,13 @@ class _Candidates:
             yield self._any(one)
 
     def _any(self, node: Any) -> Any:
-        return generated(_with_root(node, self._narrow_root), self._chance)
+        found = generated(_with_root(node, self._narrow_root), self._chance)
+        self._budget.spend(_size(found))
+        return found
 
     def _branches(self, node: Any, root: Any, depth: int = 0) -> list[JsonSchema]:
         """A node without references and choices, one for each choice."""
+        self._budget.spend(1)
         if not isinstance(node, dict):
             return [{}] if node is not False else []
         if depth > _DEEPEST:
@@ -89,7 +126,8 @@ class _Candidates:
         return found
 
     def _beside(self, found: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
-        return [{**other, **one} for one in found for other in inner] or found
+        both = ({**other, **one} for one in found for other in inner)
+        return list(islice(both, _MOST_BRANCHES)) or found
 
     def _of_kind(self, kind: str, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         match kind:
@@ -115,6 +153,7 @@ class _Candidates:
         if "format" in narrow:
             return  # what else such a text may be is not known
         for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
+            self._budget.spend(length // _CHARACTERS)
             yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
         yield from _TEXTS
         if "pattern" in wide:
@@ -161,11 +200,12 @@ class _Candidates:
             yield [*self._filled(narrow, len(first)), *[self._any(items)] * 2]
 
     def _filled(self, node: JsonSchema, size: int) -> list[Any]:
-        found: list[Any] = []
-        for at in range(min(size, _LONGEST)):
-            tried = [self._any(_item(node, at)) for _ in range(8 if node.get("uniqueItems") else 1)]
-            found.append(next((value for value in tried if value not in found), tried[0]))
-        return found
+        wanted = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
+        made = self._any(wanted)
+        found = list(made) if isinstance(made, list) else []
+        while len(found) < size and len(found) < _LONGEST and not node.get("uniqueItems"):
+            found.append(self._any(_item(node, len(found))))
+        return found[:size]
 
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         properties: JsonObject = narrow.get("properties", {})
@@ -180,8 +220,9 @@ class _Candidates:
             given = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
             for value in self._below(one, given, depth):
                 yield {**least, name: value}
-        for name in (one for one in wide.get("properties", {}) if one not in properties and others is not False):
-            for value in self._below(others, wide["properties"][name], depth):
+        for name in (one for one in wide.get("properties", {}) if one not in properties):
+            given = _free(narrow, name)
+            for value in () if given is False else self._below(given, wide["properties"][name], depth):
                 yield {**least, name: value}
         for name in properties:
             yield {key: value for key, value in whole.items() if key != name or key in required}
@@ -238,6 +279,14 @@ def _with_root(node: Any, root: Any) -> Any:
     return {**{key: root[key] for key in ("$defs", "definitions") if key in root}, **node}
 
 
+def _size(value: Any) -> int:
+    """The number of parts of a value, with hundreds of the characters of its texts."""
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, inner))
+
+
 def _constants(*nodes: Any) -> Iterator[Any]:
     """The values that schemas name, wherever: a condition may be about one of them."""
     for node in nodes:
@@ -258,6 +307,15 @@ def _wider(node: JsonSchema) -> set[str]:
 def _kinds(node: JsonSchema) -> list[str]:
     given = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
     return given if isinstance(given, list) else [given]
+
+
+def _free(node: JsonSchema, name: str) -> Any:
+    """The schema of a name that is not among the properties."""
+    for pattern, found in (node.get("patternProperties") or {}).items():
+        with contextlib.suppress(re.error):
+            if re.search(pattern, name):
+                return found
+    return node.get("additionalProperties", True)
 
 
 def _item(node: JsonSchema, at: int) -> Any:

@@ -10,7 +10,7 @@ from pydantic_core import PydanticKnownError, to_jsonable_python
 
 from toolshape.core_schema.nodes import Node
 
-__all__ = ["Choices", "as_text", "choices_of", "key_of", "lookup_of"]
+__all__ = ["Choices", "as_text", "choices_of", "json_of_choice", "key_of", "lookup_of"]
 
 _MOST_COMBINATIONS = 64
 _SCALARS = (str, int, float, bool, type(None))
@@ -33,14 +33,19 @@ class Choices(NamedTuple):
 def choices_of(node: Node) -> Choices:
     """The choices of an ``enum`` or ``literal`` node."""
     if node["type"] == "literal":
-        expected = list(node["expected"])
+        expected = _distinct(node["expected"])
         values = [json_of_choice(one.value if isinstance(one, enum.Enum) else one) for one in expected]
         return Choices(values, expected, all(type(one) in _SCALARS for one in expected))
-    cls, members = node["cls"], list(node["members"])
+    cls, members = node["cls"], _distinct(node["members"])
     if issubclass(cls, enum.Flag):
         return _of_flag(cls, members)
     values = [json_of_choice(one.value) for one in members]
     return Choices(values, members, all(isinstance(one.value, _SCALARS) for one in members))
+
+
+def _distinct(choices: Sequence[Any]) -> list[Any]:
+    """The choices without those that are another by a second name: pydantic lists an enum's aliases as members."""
+    return [one for place, one in enumerate(choices) if not any(one is other for other in choices[:place])]
 
 
 def _of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:

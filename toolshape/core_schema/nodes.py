@@ -41,7 +41,7 @@ NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "me
 """The keys of a node that lead to what the user wrote."""
 TRANSPARENT = frozenset(
     {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap", "model-field",
-     "dataclass-field", "typed-dict-field", "named-tuple-field"}
+     "dataclass-field", "typed-dict-field", "named-tuple-field", "missing-sentinel"}
 )  # fmt: skip
 """The types of nodes that wrap another and do not change what the value is."""
 

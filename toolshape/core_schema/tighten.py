@@ -4,12 +4,14 @@ The schema is rewritten once, before any call. Checked with pydantic 2.13.0 and 
 """
 
 import functools
+import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from pydantic import BaseModel
-from pydantic_core import SchemaValidator, ValidationError, core_schema
+from pydantic import Base64Encoder, BaseModel, EncodedBytes, EncodedStr
+from pydantic.types import Base64UrlEncoder
+from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema
 
 from toolshape.core_schema.enum_values import choices_of, lookup_of
 from toolshape.core_schema.map_keys import NUMERIC, key_rule
@@ -29,7 +31,7 @@ from toolshape.core_schema.nodes import (
 from toolshape.core_schema.optional_tags import with_optional_tag
 from toolshape.schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
-__all__ = ["tighten", "tightened"]
+__all__ = ["NUMBER_TEXTS", "tighten", "tightened"]
 
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
@@ -54,7 +56,16 @@ def tightened(schema: Any) -> Any:
     return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
 
 
-def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a case for each thing that pydantic lets through
+def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:
+    if node["type"] in ("function-after", "function-before", "function-plain", "function-wrap"):
+        return _tightened_function(node)
+    made = _tightened_kind(definitions, node, config)
+    if node["type"] in ("model", "dataclass", "typed-dict") and not _sets_extra(node):
+        return _refusing_strays(made)
+    return made
+
+
+def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a case for each thing that pydantic lets through
     """One node whose children are tightened already.
 
     Args:
@@ -63,15 +74,8 @@ def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -
         config: The config of the model that it stands in.
     """
     match node["type"]:
-        case "model-fields" | "typed-dict" if isinstance(node["fields"], Mapping):
-            fields = {name: _by_schema_name(name, field, config) for name, field in node["fields"].items()}
-            same = all(fields[name] is field for name, field in node["fields"].items())
-            node = node if same else {**node, "fields": fields}
-            return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
-        case "dataclass-args":
-            taken = [_by_schema_name(field["name"], field, config) for field in node["fields"]]
-            same = all(one is field for one, field in zip(taken, node["fields"], strict=True))
-            return node if same else {**node, "fields": taken}
+        case "model-fields" | "typed-dict" | "dataclass-args":
+            return _with_schema_names(node, config)
         case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
             return {**node, "allow_inf_nan": False}
         case "any":
@@ -80,6 +84,12 @@ def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -
             return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
         case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":
             return {**node, "schema": _with_finite_extras(node["schema"])}
+        case "decimal" | "fraction":
+            return _wrapped(node, _text_matching(NUMBER_TEXTS[node["type"]]))
+        case "complex":
+            return _wrapped(node, _is_complex_text)
+        case "named-tuple":  # the schema has an array; pydantic also takes an object
+            return _wrapped(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _looking_up(node)
         case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
@@ -101,6 +111,116 @@ def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -
             return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
         case _:
             return node
+
+
+def _with_schema_names(node: Node, config: Node | None) -> Node:
+    listed = node["fields"]
+    if not isinstance(listed, Mapping):
+        taken = [_by_schema_name(field["name"], field, config) for field in listed]
+        return node if all(map(operator.is_, taken, listed)) else {**node, "fields": taken}
+    fields = {name: _by_schema_name(name, field, config) for name, field in listed.items()}
+    node = node if all(fields[name] is field for name, field in listed.items()) else {**node, "fields": fields}
+    return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
+
+
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # none that a float cannot hold
+NUMBER_TEXTS = {
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # a Decimal has no larger exponent
+    "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
+    "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
+}
+"""The texts that are numbers, by the type of the node: as JSON writes them. Python's own readers also take blanks,
+underscores, the digits of other alphabets, and exponents for which a fraction fills the memory."""
+_BASE64_TEXTS = {
+    Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
+    Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
+}
+"""The texts of each encoding; its decoder skips any other character."""
+
+
+def _text_matching(pattern: str) -> Callable[[Any], bool]:
+    matches = re.compile(pattern.removesuffix("$"), re.ASCII).fullmatch
+    return lambda value: not isinstance(value, str) or matches(value) is not None
+
+
+_matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCII).fullmatch
+
+
+def _is_complex_text(value: Any) -> bool:
+    """Whether this is the text of a number; pydantic also takes a number."""
+    return isinstance(value, str) and _matches_complex(value) is not None
+
+
+def _tightened_function(node: Node) -> Node:
+    """A validator that pydantic brings for a type of its own: it takes text alone, and never raises what is no refusal."""
+    function = node["function"]["function"]
+    if not getattr(function, "__module__", "").startswith(_PYDANTIC):
+        return node
+    guarded = {**node, "function": {**node["function"], "function": _guarded(function)}}
+    if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are texts
+        return _wrapped(guarded, lambda value: isinstance(value, str))
+    encoded = getattr(function, "__self__", None)
+    if isinstance(encoded, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded.encoder)):
+        return _wrapped(guarded, _text_matching(pattern))
+    return guarded
+
+
+_PYDANTIC = ("pydantic", "ipaddress", "pathlib")
+"""The modules of functions that pydantic puts into core schemas."""
+_OF_VALUE = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; what it raises for want of a check (a path that is too long, a huge exponent) is a refusal."""
+
+    def guarded(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except _OF_VALUE as error:
+            raise PydanticCustomError("refused", "it is refused") from error
+
+    return guarded
+
+
+_Steps: TypeAlias = dict[Any, Any]
+"""The steps that alias paths take from a value on; empty where a field is read."""
+
+
+def _refusing_strays(node: Node) -> Node:
+    """An object that refuses what stands beside the values that its alias paths lead to: pydantic drops it."""
+    fields = node
+    while fields["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
+        if "schema" not in fields:
+            return node
+        fields = fields["schema"]
+    listed: Any = fields["fields"]
+    aliases = [one.get("validation_alias") for one in (listed.values() if isinstance(listed, Mapping) else listed)]
+    paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
+    tree: _Steps = {}
+    for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
+        at = tree
+        for step in path:
+            at = at.setdefault(step, {})
+        at.clear()  # the field takes all that is there
+    if not any(tree.values()):
+        return node
+    message = "beside what is read from the values in it, there is more"
+    return _wrapped(
+        node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message
+    )
+
+
+def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
+    if not steps:
+        return True
+    if isinstance(value, dict):
+        is_known = is_root or value.keys() <= steps.keys()
+        return is_known and all(_has_no_strays(value[step], inner) for step, inner in steps.items() if step in value)
+    if isinstance(value, list):
+        places = {step % len(value) if value else 0: inner for step, inner in steps.items() if isinstance(step, int)}
+        is_known = len(value) <= max((step + 1 for step in steps if isinstance(step, int)), default=len(value))
+        return is_known and all(_has_no_strays(value[at], inner) for at, inner in places.items() if at < len(value))
+    return True
 
 
 def _tightened_typed_dict(node: Node) -> Node:

@@ -11,6 +11,7 @@ from pydantic_core import from_json, to_json
 from toolshape.calls import Finding, JsonSchema
 from toolshape.definitions.jsonschema_keywords import (
     Draft202012Validator,
+    StandardValidator,
     Validator,
     additional,
     references_checked_once,
@@ -19,8 +20,8 @@ from toolshape.errors import CallError, Problem
 from toolshape.schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
 from toolshape.schema.lens import Change, Place
 from toolshape.schema.patterns import is_bounded
-from toolshape.schema.references import resolver
-from toolshape.schema.values import is_finite, parser_input
+from toolshape.schema.references import mentions, resolver
+from toolshape.schema.values import is_finite, parser_input, scalars
 from toolshape.schema.walk import everywhere
 from toolshape.validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape.validation.coercion import Expected
@@ -120,8 +121,12 @@ def compile_validation(
         switched: By name, the rules that the function's parameters switch.
         settings: How they are validated.
     """
-    validator = Validator(_checkable_everywhere(schema))
-    checker = Checker(functools.partial(_checked, validator, known, never), Places(schema, validator, switched))
+    checkable = _checkable_everywhere(schema)
+    validator = Validator(checkable)
+    places = Places(schema, validator, switched)
+    standard = _Standard(StandardValidator(checkable), any(mentions(checkable, keyword) for keyword in _INVERTING))
+    check = functools.partial(_checked, validator, standard, known, never)
+    checker = Checker(check, places, of_node=places.of_node)
     back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
 
     def validate(arguments: Any) -> Validated:
@@ -152,11 +157,34 @@ def _repeats(text: str | bytes, value: Any) -> bool:
     return not has_every_key(text, keys_in(value)) and repeats_key(text)
 
 
-def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str], value: Any) -> Any:
-    with references_checked_once():
-        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
-    if len(errors) > _MOST_ERRORS:
-        raise TooMuchWrongError
+_INVERTING = ("not", "if", "oneOf", "contains", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems")
+"""Keywords by which a value that breaks a part of a schema may be valid, and the other way round."""
+
+
+class _Standard(NamedTuple):
+    """The validator to which ``3.0`` is an integer, and whether it may refuse what the strict reading admits."""
+
+    validator: Any
+    may_refuse: bool
+
+
+def _checked(
+    validator: Any, standard: _Standard | None, known: frozenset[str] | None, never: frozenset[str], value: Any
+) -> Any:
+    """Validate a value.
+
+    ``validator`` reads ``3.0`` as no integer, so that it is coerced and recorded. Only the standard can say whether a
+    value with such numbers is valid at all: a ``not`` turns what the strict reading refuses into what it admits, and a
+    ``contains`` refuses a value without a place that could be coerced.
+    """
+    errors, by_strict_reading = _errors(validator, value), False
+    if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
+        by_standard = _errors(standard.validator, value)
+        if by_standard:
+            errors = errors or by_standard
+        else:
+            errors = [leaf for error in errors for leaf in _leaves(error) if _is_integral_float(leaf.instance)]
+            by_strict_reading = True
     faults = [fault for error in errors for fault in _faults(error)]
     own: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
@@ -167,8 +195,42 @@ def _checked(validator: Any, known: frozenset[str] | None, never: frozenset[str]
     if not is_finite(value):
         own += _not_finite(value, ())
     if faults or own:
-        raise InvalidError([*faults, *own], lambda: [*(one for error in errors for one in _told(error)), *own])
+        raise InvalidError(
+            [*faults, *own],
+            lambda: [*(fault for error in errors for fault in _told(error)), *own],
+            by_strict_reading=by_strict_reading and not own,
+        )
     return value
+
+
+def _errors(validator: Any, value: Any) -> list[Any]:
+    """What a validator has against a value.
+
+    Raises:
+        TooMuchWrongError: It has too much against it.
+    """
+    with references_checked_once():
+        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+    if len(errors) > _MOST_ERRORS:
+        raise TooMuchWrongError
+    return errors
+
+
+def _leaves(error: Any) -> Iterator[Any]:
+    """The errors that an error consists of: for a union, those of its branches."""
+    if error.context:
+        for inner in error.context:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _is_integral_float(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _holds_integral_float(value: Any) -> bool:
+    return any(map(_is_integral_float, scalars(value)))
 
 
 def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
@@ -205,7 +267,7 @@ def _faults(error: Any) -> Iterator[Fault]:
         for key in additional(error.schema, error.instance):
             yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
     else:
-        yield Fault(location, location, error.instance, keyword)
+        yield Fault(location, location, error.instance, keyword, node=error.schema)
 
 
 # --- what is expected at a place -------------------------------------------------------------------------------------------
@@ -251,6 +313,11 @@ class Places:
         node, is_nullable = _without_null(node, self.resolve)
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
+    def of_node(self, node: Any, location: Location) -> Expected:
+        """What a part of the schema asks for, wherever it stands: in ``allOf``, ``then`` or a pattern's fields."""
+        inner, is_nullable = _without_null(self.resolve(node), self.resolve)
+        return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
+
     def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Expected:
         """What a node asks for at its place."""
         found = _expectation_of(node)
@@ -265,6 +332,7 @@ class Places:
             fields=lambda: list(node.get("properties", ())),
             branches=branches,
             steps=len(location),
+            default=lambda: node.get("default"),
         )
 
     def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:
@@ -283,7 +351,8 @@ class Places:
         part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
         places = Places(whole, self.validator, {})
-        return Checker(functools.partial(_checked, part, None, frozenset()), places, slowness=_SLOWNESS)
+        check = functools.partial(_checked, part, None, None, frozenset())
+        return Checker(check, places, slowness=_SLOWNESS, of_node=places.of_node)
 
 
 class _NodeExpectation(NamedTuple):

@@ -23,7 +23,7 @@ from toolshape.schema.patterns import is_bounded
 from toolshape.schema.values import is_same_text
 from toolshape.validation.apply_coercions import TooMuchWrongError
 
-__all__ = ["Draft202012Validator", "Validator", "additional", "references_checked_once"]
+__all__ = ["Draft202012Validator", "StandardValidator", "Validator", "additional", "references_checked_once"]
 
 _MOST_REFUSED = 2_000  # parts of a value
 
@@ -147,16 +147,17 @@ def _key(value: Any) -> Any:
     return (isinstance(value, bool), value)
 
 
+_KEYWORDS: dict[str, Any] = {
+    "$ref": _ref,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "uniqueItems": _unique,
+}
 Validator: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
-    {
-        "$ref": _ref,
-        "enum": _enum,
-        "const": _const,
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
-        "uniqueItems": _unique,
-    },
+    {**_KEYWORDS, "enum": _enum, "const": _const},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
+StandardValidator: Any = extend(Draft202012Validator, _KEYWORDS)  # type: ignore[no-untyped-call]
+"""The same, but that ``3.0`` is an integer and equal to ``3``, as the standard has it."""

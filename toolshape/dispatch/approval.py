@@ -1,6 +1,7 @@
 """What somebody decides of the calls of a plan in; calls that may run, that are answered, or that wait, out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from toolshape.calls import Call
@@ -8,7 +9,7 @@ from toolshape.dispatch.resolve import error_result
 from toolshape.dispatch.waiting import CLAIMING, Ready, chosen
 from toolshape.errors import CallError, UsageError
 from toolshape.execution.failures import validation_error
-from toolshape.results import Result, Results, controls_of
+from toolshape.results import Result, Results, controls_of, place_of, ready_at
 from toolshape.schema.values import copied
 from toolshape.validation.lookup import MASKED, Secrets
 
@@ -34,10 +35,9 @@ def approve(results: Results, given: Any) -> None:
         UsageError: One is no call of these, or is answered.
     """
     with CLAIMING:
-        for position in sorted(_undecided(results, given, "plan.approve")):
-            if position in (held := controls_of(results).held):
-                ready: Any = held.pop(position)
-                results.waiting = sorted([*results.waiting, ready], key=_position)
+        held = controls_of(results).held
+        positions = sorted(_undecided(results, given, "plan.approve"))
+        _put_back(results, [held.pop(position) for position in positions if position in held])
 
 
 def deny(results: Results, given: Any, why: str) -> None:
@@ -49,7 +49,8 @@ def deny(results: Results, given: Any, why: str) -> None:
     reason: Any = why
     if not isinstance(reason, str):
         raise UsageError(f"plan.deny takes what the model is to read as a text, not {type(reason).__name__}")
-    found = [_found(results, position) for position in sorted(_undecided(results, given, "plan.deny"))]
+    named = (_found(results, position) for position in sorted(_undecided(results, given, "plan.deny")))
+    found = [ready for ready in named if ready is not None]  # else another thread has taken it by now
     answers = [_denied(ready, reason) for ready in found]
     with CLAIMING:
         for ready, answer in zip(found, answers, strict=True):
@@ -78,6 +79,8 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any], plan: objec
     if len(positions) != 1:
         raise UsageError(f"plan.edit takes one call, and {given!r} is {len(positions)}: pass one of plan.pending")
     old = _found(results, positions.pop())
+    if old is None:
+        raise UsageError(f"plan.edit names {given!r}, which somebody else decided on meanwhile")
     handler, values = old[2].canonical, copied(dict(values))
     if _has_mask(values, handler.record.secrets):
         raise UsageError("an edit holds what is shown in place of a secret: write the secret itself, or leave the call")
@@ -94,10 +97,11 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any], plan: objec
             raise UsageError(f"plan.edit names {given!r}, which somebody else decided on meanwhile")
         _take_out(results, old[0])
         results.calls[old[0]] = edited
+        controls_of(results).places[id(edited)] = [old[0]]
         if must_wait:
             controls_of(results).held[old[0]], controls_of(results).plan = ready, plan
         else:
-            results.waiting = sorted([*results.waiting, ready], key=_position)
+            _put_back(results, [ready])
     return edited
 
 
@@ -112,24 +116,32 @@ def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -
     return value in (MASKED, _STARS) and secrets.may_be_at(place)
 
 
-def _position(ready: tuple[Any, ...]) -> int:
-    position: int = ready[0]
-    return position
+def _put_back(results: Results, ready: Sequence[Any]) -> None:
+    """Let calls run, in the order of their positions, wherever the others stand."""
+    waiting = list(results.waiting)  # another thread may be reading
+    if len(ready) == 1:
+        waiting.insert(place_of(waiting, ready[0][0]), ready[0])
+    else:
+        waiting = sorted([*waiting, *ready], key=itemgetter(0))
+    results.waiting = waiting
 
 
-def _found(results: Results, position: int) -> Ready:
-    held = controls_of(results).held.get(position)
-    found: Any = held or next(one for one in results.waiting if one[0] == position)
+def _found(results: Results, position: int) -> Ready | None:
+    found: Any = controls_of(results).held.get(position) or ready_at(results.waiting, position)
     return found  # type: ignore[no-any-return]
 
 
 def _is_still(results: Results, ready: Ready) -> bool:
-    return ready is controls_of(results).held.get(ready[0]) or any(ready is one for one in results.waiting)
+    position = ready[0]
+    return ready is controls_of(results).held.get(position) or ready is ready_at(results.waiting, position)
 
 
 def _take_out(results: Results, position: int) -> None:
     controls_of(results).held.pop(position, None)
-    results.waiting = [one for one in results.waiting if one[0] != position]
+    if ready_at(results.waiting, position) is not None:
+        waiting = list(results.waiting)  # another thread may be reading
+        del waiting[place_of(waiting, position)]
+        results.waiting = waiting
 
 
 def _undecided(results: Results, given: Any, what: str) -> set[int]:
@@ -139,10 +151,12 @@ def _undecided(results: Results, given: Any, what: str) -> set[int]:
         UsageError: One has.
     """
     positions = chosen(results, given, what)
-    waiting = {one[0] for one in results.waiting} | controls_of(results).held.keys()
-    if any(len(controls_of(results).held.get(position, "held")) == 1 for position in positions):
+    held = controls_of(results).held
+    if any(len(held.get(position, "held")) == 1 for position in positions):
         raise UsageError(f"{what}: this plan was paused: decide where it is resumed")
-    for position in sorted(positions - waiting):
+    for position in sorted(positions):
+        if position in held or ready_at(results.waiting, position) is not None:
+            continue
         answer = results.answers[position]
         said = "is running, or was broken off" if answer is None else "is answered"
         raise UsageError(f"{what} names {results.calls[position]!r}, which {said}")

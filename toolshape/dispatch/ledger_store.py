@@ -67,4 +67,6 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")
     if scope is not None and not isinstance(scope, str):
         raise UsageError(f"scope= is a text, as the ids of a conversation and a turn, not {scope!r}")
+    if scope is not None and ("\0" in scope or b"?" in scope.replace("?", "").encode(errors="replace")):
+        raise UsageError(f"scope= holds a character that no database keeps: {scope!r}")
     return ledger

@@ -11,7 +11,7 @@ from toolshape.errors import UsageError
 from toolshape.history.ids import Ids
 from toolshape.message_forms.content import arguments_object
 from toolshape.messages import Message, ToolCallPart, ToolResultPart
-from toolshape.results import Result
+from toolshape.results import Result, sendable
 from toolshape.schema.values import copied
 from toolshape.wire.export import repaired as wire_name_of
 from toolshape.wire.histories import Histories, HistoryRuleName
@@ -50,7 +50,7 @@ class CallWriter:
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
             given = part.arguments if part.arguments is not None else arguments_object(part)
-            return replace(part, wire_name=name, arguments_raw=copied(given)), "unknown_tool"
+            return replace(part, wire_name=name, arguments_raw=_sent(given)), "unknown_tool"
         if part.arguments is None:
             wrapped = replace(part, wire_name=shape.wire_name, arguments_raw=arguments_object(part))
             return wrapped, "malformed_arguments"
@@ -63,7 +63,7 @@ class CallWriter:
         handler = self._handlers.find(shape.wire_name)
         is_valid = handler is not None and handler.received(written) is not None
         fault = part.fault or (None if is_valid else "invalid_arguments")
-        return replace(part, wire_name=shape.wire_name, arguments_raw=copied(written)), fault
+        return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(written)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether a call as it stands is read with these tools as it was with those that it was made with."""
@@ -72,6 +72,11 @@ class CallWriter:
             return False
         call = Call(part.id, handler.name, part.wire_name, part.arguments_raw, self._provider.name, part.raw, handler)
         return call.arguments == part.arguments
+
+
+def _sent(arguments: Any) -> Any:
+    """A copy of the arguments that a client can send: JSON has no form for a NaN."""
+    return copied(sendable([arguments])[0])
 
 
 def outbound_calls(

@@ -9,7 +9,7 @@ from toolshape.calls import Call, Coercion, new_record
 from toolshape.dispatch.handler import Handler
 from toolshape.errors import ToolError, UsageError
 from toolshape.execution.failures import RemoteError, as_call_error, hidden
-from toolshape.mcp_results import Structured, is_mcp_result, mcp_parts, mcp_structured, mcp_value
+from toolshape.mcp_results import Structured, is_mcp_result, mcp_contents, mcp_parts, mcp_structured, mcp_value
 from toolshape.parts import Part, parts_of
 from toolshape.results import Result
 
@@ -37,7 +37,7 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
-        parts = () if type(value) in _PLAIN else mcp_parts(value) if is_mcp_result(value) else parts_of(value)
+        parts = () if type(value) in _PLAIN else mcp_parts(value) if is_mcp_result(value) else _parts_in(value)
         if parts:
             if handler.check_output is not None:
                 _check_structured(handler.check_output, value)
@@ -58,6 +58,11 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
         answer = hidden("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text, None))
+
+
+def _parts_in(value: Any) -> tuple[Part, ...]:
+    """The parts that a tool returned, as ours or as content of MCP; none where it returned a plain value."""
+    return mcp_contents(value) or parts_of(value)
 
 
 def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:

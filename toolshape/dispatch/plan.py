@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import CoroutineType
@@ -303,7 +304,7 @@ class Plan:
 
         if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
             for number, one in enumerate(ready):
-                with put_back(self.results, ready[number + 1 :]):
+                with put_back(self.results, itertools.islice(ready, number + 1, None)):
                     self.results.answers[one[0]] = hooks.answer(self._work(one, inject, on_progress))
             return
 
@@ -436,13 +437,13 @@ class Plan:
             return
         from toolshape.execution import limited  # noqa: PLC0415 - with asyncio
 
-        not_begun = list(ready)
+        not_begun = {one[0]: one for one in ready}
 
         async def begin(one: Ready) -> None:
-            not_begun.remove(one)
+            del not_begun[one[0]]
             await self._answer(one, inject, thread_limit, on_progress)
 
-        with put_back(self.results, not_begun):
+        with put_back(self.results, not_begun.values()):
             await limited.within(limit, ready, begin)
 
     async def _answer(

@@ -16,7 +16,7 @@ __all__ = ["Received", "call_of", "error_result", "received_by", "refuse_cut", "
 
 
 class Received(NamedTuple):
-    """What a function would get of a call, as JSON, and the coercions; or why it is refused."""
+    """What a function would get of a call, as JSON that ``is_same_value`` compares, and the coercions; or why it is refused."""
 
     arguments: JsonObject | None
     coercions: tuple[Coercion, ...]
@@ -36,8 +36,7 @@ def received_by(
     """
     try:
         validated, coercions = (validate or handler.validate)(arguments)
-        write = handler.record.source.revealed if reveals else handler.written
-        return Received(write(validated), coercions, None)
+        return Received(handler.record.source.comparable(validated, reveals=reveals), coercions, None)
     except BaseException as error:  # a user validator may raise anything
         return Received(None, (), validation_error(error, tool=handler.wire_name))
 

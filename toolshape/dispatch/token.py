@@ -22,10 +22,15 @@ def checked_key(key: Any) -> bytes:
     Raises:
         UsageError: It is no secret that nobody can guess.
     """
-    given = key.encode() if isinstance(key, str) else key
+    given = _utf8(key) if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
         raise UsageError(f"a key is a secret text or bytes, of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
     return bytes(given)
+
+
+def _utf8(text: str) -> bytes:
+    """The bytes of a text, half surrogate pairs included: JSON may hold them, and UTF-8 does not."""
+    return text.encode(errors="surrogatepass")
 
 
 def _mac(key: bytes, purpose: bytes, value: Any) -> str:
@@ -53,7 +58,8 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
         raise TokenError("malformed", "this is no token of a paused plan, or not as it was given out")
     signature = content.pop("signature", None)
     expected = _mac(key, _SIGNATURE, content)
-    if not isinstance(signature, str) or not hmac.compare_digest(signature.encode(), expected.encode()):
+    is_ours = isinstance(signature, str) and hmac.compare_digest(_utf8(signature), expected.encode())
+    if not is_ours:
         raise TokenError("signature", "the token was changed, or signed with another key")
     if content["audience"] != audience:
         raise TokenError("audience", "the token was given out for another audience")

@@ -14,7 +14,7 @@ from toolshape.dispatch.hook_kinds import Hook, check_hooks
 from toolshape.errors import UsageError
 from toolshape.execution.run import refuse_running_loop
 from toolshape.record import require
-from toolshape.results import PendingCall, Results
+from toolshape.results import PendingCall, Results, controls_of, place_of, ready_at
 from toolshape.tool import record_of
 
 __all__ = [
@@ -67,16 +67,25 @@ def taken(
         raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
     found: list[Ready] = list(results.waiting)
     if only is not None:
-        positions = chosen(results, only, "only=")
-        found = [ready for ready in found if ready[0] in positions]
+        named = (ready_at(results.waiting, position) for position in sorted(chosen(results, only, "only=")))
+        found = [ready for ready in named if ready is not None]  # type: ignore[misc]  # what waits is ready
     check(found, inject, is_async=is_async)
-    wanted = set(map(id, found))
     with CLAIMING:  # another may have taken some meanwhile, or decided on them
-        found = [ready for ready in results.waiting if id(ready) in wanted]
-        results.waiting = [ready for ready in results.waiting if id(ready) not in wanted]
+        waiting = list(results.waiting)
+        found = [ready for ready in found if ready_at(waiting, ready[0]) is ready]
+        results.waiting = _without(waiting, found)
     if guard is None:
         return Taken(found)
     return Taken((position, call, handler.under(guard), model, rest) for position, call, handler, model, rest in found)
+
+
+def _without(waiting: list[Ready], taken_out: Sequence[Ready]) -> list[Ready]:
+    """The calls that still wait, when these do not; one of many is taken out without looking at the others."""
+    if len(taken_out) == 1:
+        del waiting[place_of(waiting, taken_out[0][0])]
+        return waiting
+    gone = {ready[0] for ready in taken_out}
+    return [ready for ready in waiting if ready[0] not in gone]
 
 
 def chosen(results: Results, given: Any, what: str) -> set[int]:
@@ -91,18 +100,28 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
         raise UsageError(f"{what} takes calls of plan.calls or their ids, not {type(given).__name__}")
     found: set[int] = set()
     for one in given:
-        call = one.call if isinstance(one, PendingCall) else one
-        at = {
-            position
-            for position, own in enumerate(results.calls)
-            if call is own or (isinstance(call, str) and call == own.id)
-        }
+        at = _places(results, one.call if isinstance(one, PendingCall) else one)
         if not at:
             raise UsageError(
                 f"{what} names {one!r}, which is no call of this plan, or was edited since: pass calls of plan.calls or plan.pending, or ids"
             )
-        found |= at
+        found.update(at)
     return found
+
+
+def _places(results: Results, call: Any) -> list[int]:
+    """The positions of a call, or of those with an id, from an index: plans of many calls are decided on one by one."""
+    key = call if isinstance(call, str) else id(call)
+    places = controls_of(results).places
+    found = places.get(key, [])
+    if found and (isinstance(call, str) or results.calls[found[0]] is call):
+        return found
+    places = {}
+    for position, own in enumerate(results.calls):
+        places.setdefault(own.id, []).append(position)
+        places.setdefault(id(own), []).append(position)
+    controls_of(results).places = places
+    return places.get(key, [])
 
 
 def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
@@ -138,11 +157,14 @@ def wait_again(results: Results, ready: Iterable[Ready]) -> None:
 
 def wait_for_ledger(results: Results, ready: Iterable[Ready]) -> None:
     """Let calls wait again that were not run as the ledger could not be asked."""
+    not_run: list[Ready] = []
     for one in ready:
         answer = results.answers[one[0]]
         if answer is not None and answer.error is not None and answer.error.code == "not_run":
             results.answers[one[0]] = None
-            wait_again(results, [one])
+            not_run.append(one)
+    if not_run:
+        wait_again(results, not_run)
 
 
 @contextlib.contextmanager
@@ -161,9 +183,9 @@ def running(results: Results) -> Generator[None]:
             controls.running -= 1
 
 
-def not_begun(ready: Sequence[Ready], position: int) -> list[Ready]:
-    """The calls that come after the one at a position: those that run last do, wherever they stand."""
-    return [one for one in ready if one[0] > position or one[2].runs_last]
+def not_begun(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
+    """The calls that come after the one at a position, looked for only if somebody asks: those that run last do, too."""
+    return (one for one in ready if one[0] > position or one[2].runs_last)
 
 
 def stages(ready: Sequence[Ready]) -> list[Stage]:

@@ -29,7 +29,8 @@ class Watch:
         finally:
             with self._lock:
                 self._running -= 1
-                is_over = not self._running and not results.waiting and not results.pending
+                held = results.controls.held if hasattr(results, "controls") else ()
+                is_over = not self._running and not results.waiting and not held
                 tell, self._tell = (self._tell, None) if is_over else (None, self._tell)
             if tell is not None:
                 tell(results)

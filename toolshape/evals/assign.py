@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["best_in_order", "best_pairs"]
+__all__ = ["best_in_order", "best_in_steps", "best_pairs"]
 
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
@@ -77,4 +77,53 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
             row += 1
         else:
             column += 1
+    return found
+
+
+def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
+    """The same, where columns of one step have no order among themselves: a later row goes with no earlier step.
+
+    The rows are cut into as many runs as there are steps, some of them empty, and each run is assigned to its step. Of
+    all cuts the best is found from the last step to the first.
+
+    Args:
+        scores: As for ``best_pairs``.
+        steps: The step of each column, none before the one that it follows.
+    """
+    groups = [[column for column, other in enumerate(steps) if other == step] for step in dict.fromkeys(steps)]
+    if all(len(group) == 1 for group in groups):
+        return best_in_order(scores)
+    rows = len(scores)
+    best = [0.0] * (rows + 1)  # of the rows from each one on, in the steps that come after
+    cuts: list[list[int]] = []
+    for group in reversed(groups):
+        table = [[row[column] for column in group] for row in scores]
+        totals = [
+            [gain + best[first + number] for number, gain in enumerate(_gains(table[first:]))]
+            for first in range(rows + 1)
+        ]
+        cuts.append([first + max(range(len(each)), key=each.__getitem__) for first, each in enumerate(totals)])
+        best = [max(each) for each in totals]
+    found: list[tuple[int, int]] = []
+    first = 0
+    for group, cut in zip(groups, reversed(cuts), strict=True):
+        run = [[row[column] for column in group] for row in scores[first : cut[first]]]
+        found += [(first + row, group[column]) for row, column in best_pairs(run)]
+        first = cut[first]
+    return found
+
+
+def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
+    """The sum of a best assignment of no row, of the first, of the first two, and so on."""
+    columns = len(scores[0]) if scores else 0
+    padded = [
+        [*row, *[0.0] * len(scores)] for row in scores
+    ]  # so that each row has a column, though it be worth nothing
+    search = _Search(padded, columns + len(scores))
+    found = [0.0]
+    for row in range(1, len(scores) + 1):
+        if any(scores[row - 1]):
+            search.add(row)
+        pairs = ((other, column) for column, other in enumerate(search.row_of) if other and column)
+        found.append(sum(padded[other - 1][column - 1] for other, column in pairs))
     return found

@@ -2,6 +2,8 @@
 
 import asyncio
 import inspect
+import itertools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -15,8 +17,8 @@ from toolshape.dispatch.outcomes import failed, succeeded
 from toolshape.dispatch.plan import Plan
 from toolshape.dispatch.receive import reading_of
 from toolshape.errors import ResponseError, UsageError, did_you_mean
-from toolshape.evals.case import Case, judged
-from toolshape.evals.compare import check_expected
+from toolshape.evals.case import Case, expected_of, judged
+from toolshape.evals.compare import check_expected, has_secrets
 from toolshape.evals.run import Run
 from toolshape.evals.verdict import Verdict
 from toolshape.failures.explain import explain
@@ -48,7 +50,7 @@ class Model:
 
 
 async def evaluate(
-    tools: Registry,
+    tools: Registry | Mapping[str, Registry],
     cases: Iterable[Case],
     models: Mapping[str, Model],
     *,
@@ -60,40 +62,44 @@ async def evaluate(
     """Ask each model each case, and judge what it calls; no tool is run.
 
     Args:
-        tools: The tools that the models are offered.
+        tools: The tools that the models are offered; or several sets of them by name, which are compared: each case is
+            asked with each set, and these *tracks* stand side by side in the run.
         cases: The cases; each must say what the model is asked.
         models: The models, by the names that reports call them.
         trials: How often each case is asked.
         limit: How many cases are under way at once.
-        record: Is shown every response with its case, model, trial and label, as are the observers of the tools.
+        record: Is shown every response with its case, model, track, trial and label, as are the observers of the tools.
         on_verdict: Takes each verdict as soon as there is one, in the order in which they come.
 
     Returns:
-        A verdict for each case, model and trial. One whose request failed is ``failed``, and says why.
+        A verdict for each case, track, model and trial. One whose request failed is ``failed``, and says why.
 
     Raises:
         UsageError: A case asks nothing, two have one name, or a tool that is expected is not there, or refuses what is
             expected of it.
     """
+    tracks = {"": tools} if isinstance(tools, Registry) else dict(tools)
     asked = list(cases)
-    _check(tools, asked, trials, limit)
+    _check(tracks, asked, trials, limit)
     gate = asyncio.Semaphore(limit)
     others = () if record is None else (record,)
 
-    async def verdict_on(case: Case, name: str, trial: int) -> Verdict:
+    async def verdict_on(case: Case, track: str, name: str, trial: int) -> Verdict:
+        registry = tracks[track]
         async with gate:
-            made, seen = await _questioned(tools, case, models[name])
+            made, seen = await _questioned(registry, case, models[name], track)
         verdict = replace(made, model=name, trial=trial)
-        bound = tools.bind(models[name].provider, models[name].strict)
-        for one in seen:
+        bound = registry.bind(models[name].provider, models[name].strict)
+        for response in seen:
             notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
-            show(bound, one._replace(notes=notes), *others)
+            notes |= {"track": track} if track else {}
+            show(bound, response._replace(notes=notes), *others)
         if on_verdict is not None:
             on_verdict(verdict)
         return verdict
 
-    work = [verdict_on(case, name, trial) for case in asked for name in models for trial in range(trials)]
-    tasks = [asyncio.ensure_future(one) for one in work]
+    questions = itertools.product(asked, tracks, models, range(trials))
+    tasks = [asyncio.ensure_future(verdict_on(*question)) for question in questions]
     try:
         return Run(verdicts=tuple(await asyncio.gather(*tasks)))
     finally:  # where one raised, what the application was given to call is called no more
@@ -102,34 +108,52 @@ async def evaluate(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _check(tools: Registry, asked: list[Case], trials: int, limit: int) -> None:
+def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit: int) -> None:
     """Check that the cases can be asked.
 
     Raises:
         UsageError: One cannot.
     """
-    names = [one.name for one in asked]
-    if silent := [one.name for one in asked if not one.messages]:
+    given: Any = tracks
+    if not given or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in given.items()):
+        raise UsageError(f"tools= is a registry, or a mapping from names to registries, not {tracks!r}")
+    if "" in tracks and len(tracks) > 1:
+        raise UsageError("a set of tools among several needs a name that is not empty")
+    if silent := [case.name for case in asked if not case.messages]:
         raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
         raise UsageError(f"two cases are called {twice[0]!r}")
     for number, what in ((trials, "trials"), (limit, "limit")):
-        given: Any = number
+        given = number
         if not (type(given) is int and given > 0):
             raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
-    for one in asked:
-        check_expected(one.expected, tools)
-        for answered in one.answers:
-            name = answered if isinstance(answered, str) else answered.name
-            if name not in tools:
-                hint = did_you_mean(name, [tool.name for tool in tools])
-                raise UsageError(
-                    f"the case {one.name!r} answers {name!r}, which is no tool{f' ({hint})' if hint else ''}"
-                )
+    for case in asked:
+        for track, tools in tracks.items():
+            check_expected(expected_of(case, track), tools)
+        _check_answers(case, tracks)
 
 
-async def _questioned(tools: Registry, case: Case, model: Model) -> tuple[Verdict, list[Seen]]:
+def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
+    """Check that each tool that a case answers is there, in one of the tracks at least.
+
+    Raises:
+        UsageError: It is not.
+    """
+    names = [tool.name for tools in tracks.values() for tool in tools]
+    for answered in case.answers:
+        name = answered if isinstance(answered, str) else answered.name
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise UsageError(f"the case {case.name!r} answers {name!r}, which is no tool{f' ({hint})' if hint else ''}")
+
+
+async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[Seen]]:
     """Ask a model one case, to its end; the verdict, and every response."""
+
+    def failed_with(said: str) -> tuple[Verdict, list[Seen]]:
+        steps = len(plans) + 1
+        return Verdict(case=case.name, label="failed", score=0.0, error=said, steps=steps, track=track), seen
+
     provider = get(model.provider)
     bound = tools.bind(provider, model.strict)
     conversation = Conversation(tools, case.messages.messages if isinstance(case.messages, Conversation) else ())
@@ -143,19 +167,24 @@ async def _questioned(tools: Registry, case: Case, model: Model) -> tuple[Verdic
         try:
             response = await _asked(model, request, messages)
         except Exception as error:  # whatever the client raises
-            failure = explain(error, bound)
-            said = f"{failure.kind}: {failure.message or type(error).__name__}"
-            return Verdict(case=case.name, label="failed", score=0.0, error=said, steps=len(plans) + 1), seen
+            return failed_with(_explained(error, bound))
         try:
             plan = _unwatched(bound, response)
         except ResponseError as error:
             seen.append(Seen(response, error))
-            return Verdict(case=case.name, label="failed", score=0.0, error=str(error), steps=len(plans) + 1), seen
+            return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
         plans.append(plan)
         seen.append(Seen(response, plan.results))
         if len(plans) == case.most_steps or not await asyncio.to_thread(_answer, plan, case):
-            return judged(case, plans, handlers_of(bound)), seen
+            return judged(case, plans, handlers_of(bound), track), seen
         conversation += plan.results
+
+
+def _explained(error: Exception, bound: Bound) -> str:
+    """Why a request failed. Where tools have secrets, what a provider may quote of the messages or of a call is left out."""
+    failure = explain(error, bound)
+    may_quote = failure.kind in ("history", "model", "tool", "unknown") and has_secrets(bound.tools)
+    return f"{failure.kind}: {type(error).__name__ if may_quote else failure.message or type(error).__name__}"
 
 
 async def _asked(model: Model, request: JsonObject, messages: list[Any]) -> Any:

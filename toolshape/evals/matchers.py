@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-__all__ = ["Matcher", "anything", "close_to", "containing", "is_same", "matching", "one_of", "where"]
+from toolshape.schema.values import WrittenText, is_same_value
+
+__all__ = ["Matcher", "anything", "close_to", "containing", "matching", "one_of", "where"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +26,10 @@ class Matcher:
         return self.says
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, and of one of JSON's types: ``1`` is ``1.0``, and neither ``True`` nor ``"1"``."""
-    if _is_number(one) and _is_number(other):
-        return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(is_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return bool(one == other)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number_in(value: Any) -> float | Decimal | None:
+    """The number that a function gets: JSON's, or a Decimal, which is written as a text."""
+    number = value.value if isinstance(value, WrittenText) else value
+    return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
 
 
 def anything() -> Matcher:
@@ -54,7 +46,9 @@ def one_of(*values: Any, left_out: bool = False) -> Matcher:
     """
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
-        lambda given: any(one.accepts(given) if isinstance(one, Matcher) else is_same(one, given) for one in values),
+        lambda given: any(
+            one.accepts(given) if isinstance(one, Matcher) else is_same_value(one, given) for one in values
+        ),
         left_out,
     )
 
@@ -69,9 +63,12 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
     far = abs(value) * 1e-6 if within is None else within
 
     def accepts(given: Any) -> bool:
+        number = _number_in(given)
         try:
-            return _is_number(given) and abs(given - value) <= far
-        except OverflowError:  # an integer beyond all floats
+            if isinstance(number, Decimal):
+                return abs(number - Decimal(str(value))) <= Decimal(str(far))
+            return number is not None and abs(number - value) <= far
+        except (ArithmeticError, ValueError):  # an integer beyond all floats, NaN of Decimal
             return False
 
     return Matcher(f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})", accepts)
@@ -91,7 +88,7 @@ def containing(*items: Any) -> Matcher:
             return all(isinstance(one, str) and one in given for one in items)
         if isinstance(given, dict):
             return all(isinstance(one, str) and one in given for one in items)
-        return isinstance(given, list) and all(any(is_same(one, other) for other in given) for one in items)
+        return isinstance(given, list) and all(any(is_same_value(one, other) for other in given) for one in items)
 
     return Matcher(f"containing({', '.join(map(repr, items))})", accepts)
 

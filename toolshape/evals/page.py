@@ -4,14 +4,16 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from toolshape.calls import Coercion
-from toolshape.evals.verdict import RIGHT, Difference, Label, Verdict
+from toolshape.evals.verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, by_column
 
 __all__ = ["page_of"]
 
+_Columns: TypeAlias = dict[Column, dict[str, Numbered]]
 _LABELS: tuple[Label, ...] = ("right", "right_after_coercion", "wrong", "failed")
 
 
@@ -19,10 +21,7 @@ class _Run(Protocol):
     @property
     def verdicts(self) -> tuple[Verdict, ...]: ...
     @property
-    def models(self) -> tuple[str, ...]: ...
-    @property
     def cases(self) -> tuple[str, ...]: ...
-    def of(self, model: str, /) -> Any: ...
 
 
 _STYLE = """
@@ -57,27 +56,35 @@ document.querySelectorAll('td a').forEach(link => link.addEventListener('click',
 """
 
 
-def page_of(run: _Run, title: str) -> str:
+def page_of(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
     """Write the page.
 
     Args:
         run: The verdicts.
         title: What the page is called.
+        shares: How many trials of each column were right.
+        comparisons: What is compared of the columns, and how it compares.
     """
-    models = {name: f"m{number}" for number, name in enumerate(run.models)}
+    columns = by_column(run.verdicts)
+    keys = {column: f"m{number}" for number, column in enumerate(columns)}
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     hidden = [f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS]
-    hidden += [f"body:has(#{one}:not(:checked)) .{one} {{ display: none }}" for one in models.values()]
+    hidden += [f"body:has(#{key}:not(:checked)) .{key} {{ display: none }}" for key in keys.values()]
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title><style>{_STYLE}{' '.join(hidden)}</style></head><body><main>",
         f"<h1>{_text(title)}</h1>",
-        *_overview(run, models),
-        *_filters(run, models),
-        *(_verdict(number, one, models[one.model]) for number, one in enumerate(run.verdicts)),
+        *_overview(shares, columns, keys),
+        *(f"<p>{_text(said)}: {_text(comparison)}</p>" for said, comparison in comparisons),
+        *_cases(run, columns, keys),
+        *_filters(run, keys),
+        *(
+            _verdict(number, verdict, keys[Column(verdict.track, verdict.model)])
+            for number, verdict in enumerate(run.verdicts)
+        ),
         f"</main><script>{_SCRIPT}</script></body></html>\n",
     ]
     return "".join(parts)
@@ -93,61 +100,62 @@ def _code(value: Any) -> str:
     return f"<code>{_text(shown)}</code>"
 
 
-def _overview(run: _Run, models: dict[str, str]) -> Iterator[str]:
-    """The models and their shares; each case at each model, with a way to the first verdict that is not right."""
+def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
+    """The share of each column."""
     yield '<div class="wide"><table><tr><th>model<th>trials right<th>95 per cent of such runs<th>cases right in every trial'
     yield "".join(f"<th>{label.replace('_', ' ')}" for label in _LABELS)
-    for model, key in models.items():
-        share, own = run.of(model).share(), [one for one in run.verdicts if one.model == model]
-        yield f'<tr class="{key}"><th scope="row">{_text(model)}<td>{share.right} of {share.total}'
+    for column, cases in columns.items():
+        share = shares[column]
+        labels = Counter(verdict.label for own in cases.values() for _, verdict in own)
+        yield f'<tr class="{keys[column]}"><th scope="row">{_text(column)}<td>{share.right} of {share.total}'
         yield f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
-        yield "".join(f"<td>{sum(one.label == label for one in own)}" for label in _LABELS)
+        yield "".join(f"<td>{labels[label]}" for label in _LABELS)
     yield "</table></div>"
-    names = list(models)
-    for other in names[1:]:
-        yield f"<p>{_text(names[0])} beside {_text(other)}: {_text(run.of(names[0]).compare(run.of(other)))}</p>"
+
+
+def _cases(run: _Run, columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
+    """Each case in each column, with a way to the first verdict that is not right."""
     yield '<h2>Cases</h2><div class="wide"><table id="cases"><tr><th>case'
-    yield "".join(f'<th class="{key}">{_text(model)}' for model, key in models.items())
+    yield "".join(f'<th class="{keys[column]}">{_text(column)}' for column in columns)
     for case in run.cases:
         yield f'<tr><th scope="row">{_text(case)}'
-        yield "".join(_cell(run, case, model, key) for model, key in models.items())
+        yield "".join(_cell(cases.get(case, []), keys[column]) for column, cases in columns.items())
     yield "</table></div>"
 
 
-def _cell(run: _Run, case: str, model: str, key: str) -> str:
-    own = [(number, one) for number, one in enumerate(run.verdicts) if (one.case, one.model) == (case, model)]
+def _cell(own: Numbered, key: str) -> str:
     if not own:
         return f'<td class="{key}">'
-    first = next((number for number, one in own if one.label not in RIGHT), own[0][0])
-    count = sum(one.label in RIGHT for _, one in own)
+    first = next((number for number, verdict in own if verdict.label not in RIGHT), own[0][0])
+    count = sum(verdict.label in RIGHT for _, verdict in own)
     state = "right" if count == len(own) else "wrong"
     return f'<td class="{key} {state}"><a href="#v{first}">{count} of {len(own)}</a>'
 
 
-def _filters(run: _Run, models: dict[str, str]) -> Iterator[str]:
+def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
     yield '<h2>Verdicts</h2><fieldset><legend>show</legend><label><input type="radio" name="label" checked> all</label>'
+    labels = Counter(verdict.label for verdict in run.verdicts)
     for label in _LABELS:
-        count = sum(one.label == label for one in run.verdicts)
-        yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({count})</label>'
+        yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({labels[label]})</label>'
     yield "</fieldset><fieldset><legend>of</legend>"
-    for model, key in models.items():
-        yield f'<label><input type="checkbox" id="{key}" checked> {_text(model)}</label>'
+    for column, key in keys.items():
+        yield f'<label><input type="checkbox" id="{key}" checked> {_text(column)}</label>'
     yield '</fieldset><p class="scripted"><label>search <input type="search" id="search"></label></p>'
 
 
-def _verdict(number: int, one: Verdict, key: str) -> str:
+def _verdict(number: int, verdict: Verdict, key: str) -> str:
     """A verdict, open where something is wrong, with its differences side by side."""
-    head = f"<b>{_text(one.case)}</b> {_text(one.model)}, trial {one.trial}: "
-    head += f'<span class="label">{one.label.replace("_", " ")}</span>, score {one.score:.2f}'
-    is_open = "" if one.label in RIGHT else " open"
-    inner = "".join((*_differences(one.differences), *_coercions(one.coercions)))
-    if one.error:
-        inner += f"<p>{_text(one.error)}</p>"
-    steps = f" after {one.steps} responses" if one.steps > 1 else ""
-    inner += f"<p>finish: {_text(one.finish)}{steps}</p>" if one.finish else ""
-    return (
-        f'<details class="verdict {one.label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{inner}</details>'
-    )
+    column = Column(verdict.track, verdict.model)
+    head = f"<b>{_text(verdict.case)}</b> {_text(column)}, trial {_text(verdict.trial)}: "
+    head += f'<span class="label">{_text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
+    is_open = "" if verdict.label in RIGHT else " open"
+    inner = "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
+    if verdict.error:
+        inner += f"<p>{_text(verdict.error)}</p>"
+    steps = f" after {verdict.steps} responses" if verdict.steps > 1 else ""
+    inner += f"<p>finish: {_text(verdict.finish)}{steps}</p>" if verdict.finish else ""
+    label = html.escape(verdict.label)
+    return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{inner}</details>'
 
 
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
@@ -155,7 +163,7 @@ def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
         yield "<table><tr><th>what<th>where<th>expected<th>got"
     for one in differences:
         place = f"{one.tool}.{one.path}" if one.path else one.tool
-        yield f"<tr><td>{one.kind.replace('_', ' ')}<td>{_code(place)}<td>{_code(one.expected)}<td>{_code(one.actual)}"
+        yield f"<tr><td>{_text(one.kind.replace('_', ' '))}<td>{_code(place)}<td>{_code(one.expected)}<td>{_code(one.actual)}"
     if differences:
         yield "</table>"
 

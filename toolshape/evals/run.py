@@ -2,17 +2,17 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from toolshape.calls import Coercion
 from toolshape.errors import UsageError
 from toolshape.evals.matchers import Matcher
 from toolshape.evals.page import page_of
-from toolshape.evals.verdict import RIGHT, Difference, Verdict
+from toolshape.evals.verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
 
-__all__ = ["Comparison", "Run", "Share", "wilson"]
+__all__ = ["Comparison", "Run", "Share", "compared_models", "compared_tracks", "runs_by_column", "wilson"]
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
@@ -62,7 +62,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """The verdicts of one evaluation, by case, model and trial in this order. ``str()`` is a table."""
+    """The verdicts of one evaluation, by case, track, model and trial in this order. ``str()`` is a table."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -75,42 +75,71 @@ class Run:
     @property
     def models(self) -> tuple[str, ...]:
         """The models, in the order in which they were given."""
-        return tuple(dict.fromkeys(one.model for one in self.verdicts))
+        return tuple(dict.fromkeys(verdict.model for verdict in self.verdicts))
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The names of the sets of tools, in the order in which they were given; none for a single registry."""
+        return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
 
     @property
     def cases(self) -> tuple[str, ...]:
         """The cases, in their order."""
-        return tuple(dict.fromkeys(one.case for one in self.verdicts))
+        return tuple(dict.fromkeys(verdict.case for verdict in self.verdicts))
 
-    def of(self, model: str) -> "Run":
-        """The verdicts at one model."""
-        return Run(verdicts=tuple(one for one in self.verdicts if one.model == model))
+    def of(self, model: str | None = None, track: str | None = None) -> "Run":
+        """The verdicts at one model, of one track, or both.
+
+        Args:
+            model: The model; all of them by default.
+            track: The name of a set of tools; all of them by default.
+        """
+        chosen = (
+            verdict for verdict in self.verdicts if model in (None, verdict.model) and track in (None, verdict.track)
+        )
+        return Run(verdicts=tuple(chosen))
 
     def share(self) -> Share:
         """How many trials were right; those that failed count among them."""
-        right = [one.label in RIGHT for one in self.verdicts]
-        by_case = [all(one.label in RIGHT for one in self.verdicts if one.case == case) for case in self.cases]
-        low, high = wilson(sum(right), len(right))
-        return Share(sum(right), len(right), low, high, sum(by_case) / len(by_case) if by_case else 0.0)
+        in_every_trial: dict[str, bool] = {}
+        right = 0
+        for verdict in self.verdicts:
+            is_right = verdict.label in RIGHT
+            right += is_right
+            in_every_trial[verdict.case] = in_every_trial.get(verdict.case, True) and is_right
+        low, high = wilson(right, len(self.verdicts))
+        every = sum(in_every_trial.values()) / len(in_every_trial) if in_every_trial else 0.0
+        return Share(right, len(self.verdicts), low, high, every)
 
     def compare(self, other: "Run") -> Comparison:
         """Compare with another run, case by case; a case that one of them lacks is left out.
 
         Args:
-            other: A run of the same models, at each of which the cases are then compared; or, if either is of one model
-                alone, as ``run.of(model)``, of another.
+            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of one
+                model, as ``run.of(model)``, or of one track, a run of another.
 
         Raises:
-            UsageError: They are of several models, which are not the same.
+            UsageError: They are of several models, or of several tracks, which are not the same.
         """
-        by_model = len(self.models) > 1 or len(other.models) > 1
-        if by_model and set(self.models) != set(other.models):
-            raise UsageError("two runs of several models are compared where these are the same: choose one with of()")
-        mine, theirs = (_shares(one, by_model=by_model) for one in (self, other))
+        by_model = self._is_paired("model", self.models, other.models)
+        by_track = self._is_paired("track", self.tracks, other.tracks)
+        mine, theirs = (_shares(run, by_model=by_model, by_track=by_track) for run in (self, other))
         both = mine.keys() & theirs.keys()
-        better = sum(mine[one] > theirs[one] for one in both)
-        worse = sum(mine[one] < theirs[one] for one in both)
+        better = sum(mine[key] > theirs[key] for key in both)
+        worse = sum(mine[key] < theirs[key] for key in both)
         return Comparison(better, worse, _sign_test(better, worse))
+
+    @staticmethod
+    def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Whether cases are paired at each model, or of each track, because there are several.
+
+        Raises:
+            UsageError: They are not the same.
+        """
+        is_paired = len(mine) > 1 or len(theirs) > 1
+        if is_paired and set(mine) != set(theirs):
+            raise UsageError(f"two runs of several {what}s are compared where these are the same: choose one with of()")
+        return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
         """One page for people who look: it loads nothing, and works without JavaScript.
@@ -118,11 +147,12 @@ class Run:
         Args:
             title: What the page is called.
         """
-        return page_of(self, title)
+        shares = {column: own.share() for column, own in runs_by_column(self).items()}
+        return page_of(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
         """Each verdict as a line of JSON."""
-        return "".join(_line(_as_json(one)) for one in self.verdicts)
+        return "".join(_line(_as_json(verdict)) for verdict in self.verdicts)
 
     @classmethod
     def from_json_lines(cls, given: str) -> "Run":
@@ -134,38 +164,89 @@ class Run:
         return cls(verdicts=tuple(_of_json(line) for line in given.split("\n") if line.strip()))
 
     def __str__(self) -> str:
-        head = ["case", *self.models]
-        rows = [[case, *(self._cell(case, model) for model in self.models)] for case in self.cases]
-        rows.append(["all", *(str(self.of(model).share()) for model in self.models)])
-        lines = list(_aligned([head, *rows]))
-        first = [self._first_difference(case, model) for case in self.cases for model in self.models]
-        return "\n".join([*lines, *filter(None, first)])
-
-    def _cell(self, case: str, model: str) -> str:
-        own = [one for one in self.verdicts if one.case == case and one.model == model]
-        return f"{sum(one.label in RIGHT for one in own)} of {len(own)}"
-
-    def _first_difference(self, case: str, model: str) -> str:
-        """What was wrong first, in a line."""
-        for one in self.verdicts:
-            if one.case == case and one.model == model and one.label not in RIGHT:
-                said = one.error or "; ".join(map(str, one.differences[:1]))
-                return f"{case}, {model}, trial {one.trial}: {said[:_LONGEST_DIFFERENCE]}"
-        return ""
+        columns = by_column(self.verdicts)
+        rows = [["case", *map(str, columns)]]
+        rows += [[case, *(_cell(column.get(case, ())) for column in columns.values())] for case in self.cases]
+        rows.append(["all", *(str(_run_of(column).share()) for column in columns.values())])
+        first = [
+            _first_difference(case, name, column.get(case, ()))
+            for case in self.cases
+            for name, column in columns.items()
+        ]
+        tracks = [f"{said}: {found}" for said, found in compared_tracks(self)]
+        return "\n".join([*_aligned(rows), *filter(None, first), *tracks])
 
 
-def _shares(run: Run, *, by_model: bool) -> dict[tuple[str, str], float]:
+def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
+    """Compare the first track with each of the others, at each model; what is compared, and the comparison."""
+    by_model: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_model.setdefault(column.model, []).append((column.track, own))
+    for model, ((first, mine), *others) in by_model.items():
+        of_model = f", {model}" if len(by_model) > 1 else ""
+        for track, theirs in others:
+            yield f"{first} beside {track}{of_model}", mine.compare(theirs)
+
+
+def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
+    """Compare the first model with each of the others, of each track; what is compared, and the comparison."""
+    by_track: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_track.setdefault(column.track, []).append((column.model, own))
+    for track, ((first, mine), *others) in by_track.items():
+        of_track = f", {track}" if track else ""
+        for model, theirs in others:
+            yield f"{first} beside {model}{of_track}", mine.compare(theirs)
+
+
+def runs_by_column(run: Run) -> dict[Column, Run]:
+    """The verdicts of each column."""
+    return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
+
+
+def _run_of(column: Mapping[str, Numbered]) -> Run:
+    return Run(verdicts=tuple(verdict for own in column.values() for _, verdict in own))
+
+
+def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
+    labels = [verdict.label for _, verdict in own]
+    return f"{sum(label in RIGHT for label in labels)} of {len(labels)}"
+
+
+def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
+    """What was wrong first, in a line."""
+    for _, verdict in own:
+        if verdict.label not in RIGHT:
+            said = verdict.error or "; ".join(map(str, verdict.differences[:1]))
+            return f"{case}, {column}, trial {verdict.trial}: {said[:_LONGEST_DIFFERENCE]}"
+    return ""
+
+
+def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
     """The share of the trials of each case that are right."""
-    found: dict[tuple[str, str], list[bool]] = {}
-    for one in run.verdicts:
-        found.setdefault((one.case, one.model if by_model else ""), []).append(one.label in RIGHT)
+    found: dict[tuple[str, str, str], list[bool]] = {}
+    for verdict in run.verdicts:
+        key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
+        found.setdefault(key, []).append(verdict.label in RIGHT)
     return {key: sum(each) / len(each) for key, each in found.items()}
 
 
 def _sign_test(better: int, worse: int) -> float:
-    """How often as uneven a split, or one more so, comes by chance."""
+    """How often as uneven a split, or one more so, comes by chance: the two tails of a binomial distribution.
+
+    The terms are added from the largest on, each made of the one before it, until they no longer count.
+    """
     number, least = better + worse, min(better, worse)
-    tail: float = sum(math.comb(number, one) for one in range(least + 1)) / (1 << number)
+    if better == worse:
+        return 1.0
+    choices = math.lgamma(number + 1) - math.lgamma(least + 1) - math.lgamma(number - least + 1)
+    term = math.exp(choices - number * math.log(2))
+    tail = 0.0
+    for right in range(least, -1, -1):
+        tail += term
+        if term < tail * 1e-17:
+            break
+        term *= right / (number - right + 1)
     return min(2 * tail, 1.0)
 
 
@@ -179,6 +260,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "case": verdict.case,
         "model": verdict.model,
+        "track": verdict.track,
         "trial": verdict.trial,
         "label": verdict.label,
         "score": verdict.score,
@@ -210,12 +292,71 @@ def _line(given: dict[str, Any]) -> str:
 
 def _of_json(line: str) -> Verdict:
     try:
-        given = json.loads(line)
-        differences = tuple(Difference(**one) for one in given.pop("differences"))
-        coercions = tuple(Coercion(**one) for one in given.pop("coercions"))
+        given = _checked(json.loads(line), _VERDICT)
+        differences = tuple(Difference(**_checked(each, _DIFFERENCE)) for each in given.pop("differences"))
+        coercions = tuple(Coercion(**_checked(each, _COERCION)) for each in given.pop("coercions"))
         return Verdict(**given, differences=differences, coercions=coercions)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"no verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
+
+
+def _is_text(given: Any) -> bool:
+    return isinstance(given, str)
+
+
+def _is_count(given: Any) -> bool:
+    return type(given) is int and given >= 0
+
+
+def _is_share(given: Any) -> bool:
+    return type(given) in (int, float) and 0 <= given <= 1
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, list)
+
+
+def _is_anything(_: Any) -> bool:
+    return True
+
+
+_Fields = dict[str, Callable[[Any], bool]]
+_VERDICT: _Fields = {
+    "case": _is_text,
+    "model": _is_text,
+    "track": _is_text,
+    "trial": _is_count,
+    "label": frozenset(get_args(Label)).__contains__,
+    "score": _is_share,
+    "differences": _is_list,
+    "coercions": _is_list,
+    "finish": lambda given: given is None or _is_text(given),
+    "error": _is_text,
+    "steps": lambda given: _is_count(given) and given > 0,
+}
+_DIFFERENCE: _Fields = {
+    "kind": frozenset(get_args(DifferenceKind)).__contains__,
+    "tool": _is_text,
+    "path": _is_text,
+    "expected": _is_anything,
+    "actual": _is_anything,
+}
+_COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything, "after": _is_anything}
+
+
+def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
+    """A part of a line whose members are what ``to_json_lines`` writes: a page shows them to people.
+
+    Raises:
+        TypeError: It has a member that is not known.
+        ValueError: A member is no such value.
+    """
+    for name, value in given.items():
+        if name not in fields:
+            raise TypeError(f"there is no member {name!r}")
+        if not fields[name](value):
+            raise ValueError(f"{name} is {value!r:.50}")
+    return given
 
 
 def _plain(value: Any) -> Any:

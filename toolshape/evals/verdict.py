@@ -1,11 +1,12 @@
 """``Verdict``: what became of one case, and every difference that was found."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Coercion
 
-__all__ = ["RIGHT", "Difference", "DifferenceKind", "Label", "Verdict"]
+__all__ = ["RIGHT", "Column", "Difference", "DifferenceKind", "Label", "Numbered", "Verdict", "by_column"]
 
 Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
 RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
@@ -53,7 +54,8 @@ class Verdict:
     ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or ``failed``,
     where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the share of the
     expected calls that were made, each by the share of its arguments, an extra call counting as one that is wrong.
-    ``finish`` is why the last response ended; ``steps`` is how often the model was asked.
+    ``finish`` is why the last response ended; ``steps`` is how often the model was asked. ``track`` is the name of the set
+    of tools, where several were given.
     """
 
     case: str
@@ -66,3 +68,27 @@ class Verdict:
     model: str = ""
     trial: int = 0
     steps: int = 1
+    track: str = ""
+
+
+class Column(NamedTuple):
+    """What reports show side by side: a model, with one set of tools where there are several."""
+
+    track: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.track} / {self.model}" if self.track else self.model
+
+
+Numbered: TypeAlias = list[tuple[int, Verdict]]
+"""Verdicts with their positions in the run."""
+
+
+def by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
+    """Sort verdicts by column and case, in the order in which both first come, in one pass."""
+    found: dict[Column, dict[str, Numbered]] = {}
+    for number, verdict in enumerate(verdicts):
+        column = found.setdefault(Column(verdict.track, verdict.model), {})
+        column.setdefault(verdict.case, []).append((number, verdict))
+    return found

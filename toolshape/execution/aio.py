@@ -63,12 +63,12 @@ async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | N
         OwnCancellationError: It cancelled itself.
         CancelledError: The caller was cancelled, and so was the task.
     """
-    task = start_task(work)
+    task = start_task(_captured_async(work))
     if not task.done():
         await wait_until_done(task, given_up)
     if task.cancelled():
         raise OwnCancellationError
-    return task.result()
+    return _released(task.result())
 
 
 async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] | None = None) -> None:
@@ -92,7 +92,7 @@ def thread_limit() -> asyncio.Semaphore:
     return asyncio.Semaphore(_MOST_THREADS)
 
 
-def start_task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     """Start a task for the work; from Python 3.12 on it runs at once, up to its first wait."""
     loop = asyncio.get_running_loop()
     if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop

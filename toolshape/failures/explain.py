@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from toolshape.bound import Bound
 from toolshape.errors import CallError, ExportError, HistoryError
 from toolshape.failures.facts import ErrorFacts, facts_of
-from toolshape.failures.places import Place, place_in
+from toolshape.failures.places import Place, place_in, without_names
 from toolshape.failures.waits import wait_in
 
 __all__ = ["Failure", "FailureKind", "explain"]
@@ -59,9 +59,10 @@ class Failure:
 class _Sign(NamedTuple):
     kind: FailureKind
     retryable: bool
-    pattern: re.Pattern[str]
-    statuses: tuple[int, ...] = ()
-    never: tuple[int, ...] = ()
+    words: re.Pattern[str] | None
+    codes: re.Pattern[str] | None
+    statuses: tuple[int, ...]
+    never: tuple[int, ...]
 
 
 _SERVER = tuple(range(501, 600))
@@ -70,39 +71,49 @@ _NOT_ABOUT_CONTENT = (401, 403, 429)
 
 def _sign(
     kind: FailureKind,
-    pattern: str,
+    words: str = "",
+    codes: str = "",
     *,
     retryable: bool = False,
     statuses: tuple[int, ...] = (),
     never: tuple[int, ...] = (),
 ) -> _Sign:
-    return _Sign(kind, retryable, re.compile(pattern, re.IGNORECASE | re.DOTALL), statuses, never)
+    """A sign of a kind of failure: what is said in words, or what stands where the providers write their codes.
+
+    A code is no sign among words: there it may be the name of a tool or of a parameter.
+    """
+    compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
+    return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
 # In this order: what is said of a history also says "tool", what is said of a tool also says "schema". Gemini says of a
-# limit per minute what OpenAI says of an empty account (aider#3694, 2025): there the details decide.
+# limit per minute what OpenAI says of an empty account (aider#3694, 2025): there the details decide; of a limit of 0 it
+# says when to try again (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
         "quota",
-        r"insufficient_quota|credit_balance|billing_|spend_limit|usage_limit_exceeded|credit balance is too low|"
-        r"insufficient (?:credits|balance|funds)|payment.required|quota_exceeded|ServiceQuotaExceeded|QUOTA_EXHAUSTED|PerDay|"
-        r"exceeded your current quota(?!.{0,4000}RESOURCE_EXHAUSTED)",
+        r"credit balance is too low|insufficient (?:credits|balance|funds)|payment required|"
+        r"Quota exceeded for metric.{0,200}\blimit: 0\b|exceeded your current quota(?!.{0,4000}RESOURCE_EXHAUSTED)",
+        r"insufficient_quota|credit_balance|billing_|spend_limit|usage_limit_exceeded|payment.required|quota_exceeded|"
+        r"ServiceQuotaExceeded|QUOTA_EXHAUSTED|PerDay",
         statuses=(400, 402, 403, 429),
     ),
     _sign(
         "model",
-        r"tool_use_failed|failed_generation|did not match schema: errors|did not call a tool|not in request\.tools|"
-        r"MALFORMED_FUNCTION_CALL|ModelErrorException|ModelStreamError|json_validate_failed",
+        r"did not match schema: errors|did not call a tool|see .failed_generation|not in request\.tools|MALFORMED_FUNCTION_CALL",
+        r"tool_use_failed|failed_generation|MALFORMED_FUNCTION_CALL|ModelErrorException|ModelStreamError|json_validate_failed",
         retryable=True,
     ),
     _sign(
         "limits",
-        r"context_length|maximum context length|prompt is too long|input is too long|input token count .{0,40}exceeds|"
-        r"exceeds?.{0,12}context.(?:size|limit|window|length)|request_too_large|too complex for compilation|"
-        r"Too many strict tools|too many (?:optional )?parameters|array_above_max_length|array too long|"
-        r"available_tools_limit|failed to parse grammar",
+        r"maximum context length|prompt is too long|input is too long|input token count .{0,40}exceeds|"
+        r"\bexceed(?:s|ed)?\b.{0,12}context.(?:size|limit|window|length)|too complex for compilation|"
+        r"Too many strict tools|too many (?:optional )?parameters|array too long|failed to parse grammar",
+        r"context_length|request_too_large|array_above_max_length|available_tools_limit",
         never=_SERVER,
     ),
+    _sign("history", r"messages\[0\]", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
+    _sign("schema", r"tools\[0\]|Invalid schema for function", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
     _sign("request", r"response_format|text\.format|output_format|budget_tokens|generation_config", never=_SERVER),
     _sign(
         "history",
@@ -110,17 +121,21 @@ _SIGNS = (
         r"must be followed by tool messages|role .tool. must be a response|No tool (?:call|output) found|"
         r"number of function (?:response|call)|function call turn|Expected toolResult|using (?:the )?toolUse and toolResult|"
         r"Unexpected role|last role User|Not the same number of function|Unexpected tool call id|Tool call id was|"
-        r"arguments to a tool_call|invalid_request_message_order|(?:messages|input)\.?\[\d+\]|"
-        r"(?:^|[\s'\"(])(?:messages|contents)\.\d+|#/messages/\d+|message\[\d+\]|at message index|function_response\.|"
-        r"thinking.{0,30}block|must alternate|must start with a user message|non-empty content|must be non-empty",
+        r"arguments to a tool_call|message\[\d+\]|at message index|function_response\.|"
+        r"thinking.{0,30}block|must alternate|must (?:start|end) with a user message|last message.{0,60}must be a user message|non-empty content|must be non-empty|"
+        # openai/openai-agents-python#2503 and continuedev/continue#11466, 2026: reasoning items.
+        r"provided without its required|Items are not persisted|encrypted content .{0,200}could not be verified|"
+        # XiaomiMiMo/MiMo-Code#1703 and tailcallhq/forgecode#1872, 2025 and 2026: the end of the conversation.
+        r"assistant\b.{0,30}\bprefill\b|\bprefill(?:ing)?\b.{0,30}(?:support|incompatible)|cannot end with trailing whitespace|empty text parameter",
+        r"invalid_request_message_order|invalid_encrypted_content",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
         "schema",
-        r"tool names must be unique|Duplicate function|tool_name_conflict|tools?[.\[]\d+\]?|function_?declarations?|"
-        r"function name\b|length of the tool name|Function name was|'strict' is not a valid field|"
-        r"extra_forbidden.{0,80}tools|Invalid schema for function|invalid_function_parameters|input_schema|inputSchema|"
-        r"JSON.?schema|tool schema|properties|\$ref|schema",
+        r"tool names must be unique|Duplicate function|function_?declarations?|function name\b|length of the tool name|"
+        r"Function name was|'strict' is not a valid field|input_schema|inputSchema|JSON.?schema|tool schema|"
+        r"properties|\$ref|schema",
+        r"tool_name_conflict|invalid_function_parameters",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
@@ -128,11 +143,16 @@ _SIGNS = (
         r"tool_choice|toolChoice|does not support tools|requires --jinja|--enable-auto-tool-choice|tool choice",
         never=_SERVER,
     ),
-    _sign("overloaded", r"overloaded|ModelNotReady|server_is_overloaded|slow_down", retryable=True),
-    _sign("rate", r"rate_limit|Throttling|TooManyRequests|RESOURCE_EXHAUSTED|rate limit", retryable=True),
-    _sign("auth", r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|TokenRetrieval"),
-    _sign("network", r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
-    _sign("overloaded", r"api_error|InternalServer|ServiceUnavailable|server_error", retryable=True),
+    _sign("overloaded", r"overloaded", r"overloaded|ModelNotReady|slow_down", retryable=True),
+    _sign("rate", r"\brate[ -]limit", r"rate_limit|Throttling|TooManyRequests|RESOURCE_EXHAUSTED", retryable=True),
+    _sign(
+        "auth",
+        r"\bauthentication\b|\bunauthorized\b|\bapi[ -]?keys?\b|\bpermissions?\b|access denied|"
+        r"api_key client option|setting (?:the )?\w{1,40}_API_KEY",
+        r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|TokenRetrieval",
+    ),
+    _sign("network", codes=r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
+    _sign("overloaded", codes=r"api_error|InternalServer|ServiceUnavailable|server_error", retryable=True),
 )
 _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
     (
@@ -208,7 +228,8 @@ def _explained(error: Any, bound: Bound | None) -> Failure:
     facts = facts_of(error)
     kind, retryable = _kind(facts)
     said = facts.headers.get("x-should-retry")
-    retryable = said == "true" if said in ("true", "false") else retryable
+    if said in ("true", "false") and not _is_beyond_limit(facts.message):
+        retryable = said == "true"
     place = place_in(f"{facts.param} {facts.message}".strip())
     is_placed = kind in ("schema", "history", "model", "request", "limits")
     is_waiting = kind in ("rate", "overloaded", "network", "quota")
@@ -241,17 +262,54 @@ def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
     return "unknown", False
 
 
+# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is that of a rate, and no
+# waiting helps. What was used counts beside it where the request alone would pass.
+_LIMIT = re.compile(r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b", re.IGNORECASE | re.DOTALL)
+_TOO_LARGE = re.compile(r"^[^.]{0,40}\brequest(?: body)? too large for\b", re.IGNORECASE)
+_IN_DETAILS = re.compile(r'"(?:reason|quotaId|quotaMetric|@type)": "([^"]{1,256})"')
+_BY_PARAM: dict[str, FailureKind] = {
+    "tools": "schema",
+    "messages": "history",
+    "input": "history",
+    "contents": "history",
+}
+
+
+def _is_beyond_limit(message: str) -> bool:
+    """Whether a request is larger than all that a limit allows at once."""
+    if numbers := _LIMIT.search(message):
+        limit, requested = (int(number.replace(",", "") or 0) for number in numbers.groups())
+        return requested > limit
+    return _TOO_LARGE.search(message) is not None
+
+
+_CODES = re.compile(
+    r"^\s*([A-Z]\w{0,100}(?:Exception|Error))\b|error occurred \((\w{1,100})\)|"
+    r"\b(?:code|type|status|reason)['\"]?[:=]\s*['\"]?([A-Za-z]\w{0,100})"
+)
+
+
+def _codes_in(message: str) -> list[str]:
+    """The codes in a text, by where they stand: the class of an exception, or what a body says was its code."""
+    return [code for found in _CODES.findall(message) for code in found if code]
+
+
 def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
-    """What the provider's codes mean, or else its words."""
+    """What the provider's codes mean, or else its words, or else the part of the request that it names."""
+    if _is_beyond_limit(facts.message):
+        return "limits", False
     for kind, retryable, pattern in _BY_CODE:
         if any(pattern.fullmatch(code) for code in facts.codes):
             return kind, retryable
-    said = " ".join(one for one in (facts.param, facts.message, facts.details, *facts.codes) if one)
+    codes = " ".join((*_IN_DETAILS.findall(facts.details), *_codes_in(facts.message), *facts.codes))
+    words = " ".join((without_names(facts.param), without_names(facts.message), codes))
     for sign in _SIGNS:
         is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
-        if is_possible and facts.status not in sign.never and sign.pattern.search(said):
+        is_found = (sign.words and sign.words.search(words)) or (sign.codes and sign.codes.search(codes))
+        if is_found and is_possible and facts.status not in sign.never:
             return sign.kind, sign.retryable
-    return None
+    named = _BY_PARAM.get(facts.param)
+    return None if named is None or facts.status not in (None, 400, 422) else (named, False)
 
 
 def _of_call(error: CallError) -> Failure:

@@ -3,11 +3,12 @@
 The forms were taken from recorded refusals and public threads until November 2026. Every gap in a pattern is bounded.
 """
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["Place", "place_in"]
+__all__ = ["Place", "place_in", "without_names"]
 
 
 class Place(NamedTuple):
@@ -129,4 +130,112 @@ def _message(text: str) -> str:
         if one := pattern.search(text):
             rest = (one[2] or "").strip("./").replace("/", ".")
             return f"messages[{int(one[1]) - first}]" + (f".{rest}" if rest else "")
+    return ""
+
+
+# What a provider says of a failure is read without the names that it quotes: those of tools, of their parameters, of
+# anything in a request are their author's, and mean nothing. A parameter may well be called "billing_address".
+
+_ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
+_QUOTE = re.compile(
+    r"(?<![\w\\])(?:'((?:[^'\\\n]|\\.){0,256})'|\"((?:[^\"\\\n]|\\.){0,256})\"|`([^`\n]{0,256})`)(?!\w)"
+)
+"""What stands in quotes; an apostrophe inside a word opens none."""
+_PATH = re.compile(
+    r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|/[\w$~-]{1,128}){1,64}"
+)
+_LIST = re.compile(r"[\[(]\s*(?:['\"]?[\w$.-]{1,128}['\"]?\s*,\s*){1,40}(?:['\"]?[\w$.-]{1,128}['\"]?\s*)?[\])]")
+_BODY = re.compile(r"[\[(]\s*['\"]?body['\"]?\s*,[^\[\]()\n]{0,1000}[\])]")
+_BRACKETS = re.compile(r"(?<=\s)\[[^\[\]'\"`,\n]{1,128}\]")
+_NAMED = re.compile(
+    r"(?<=name was ).{1,300}?(?= but must)|(?<=id was ).{1,300}?(?= but must)|(?<=found for function call )\S{1,300}|(?<=found for tool call )\S{1,300}"
+)
+_LAST = re.compile(r"(?<=: )\w{0,128}[_.-][\w.-]{0,128}$")
+"""A name at the end, after a colon."""
+_OF_TOOL = re.compile(
+    r"\b(?:function|tool)s?(?: names?| named| called)?:?\s+$|\b(?:fields?|keys?)\s+\[?$", re.IGNORECASE
+)
+_OF_CODE = re.compile(r"(?:code|type|status|reason)['\"]:\s*$", re.IGNORECASE)
+_OF_MESSAGE = re.compile(r"(?:message|msg|detail|error)['\"]:\s*$", re.IGNORECASE)
+_CONTAINERS = frozenset(
+    {
+        "properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "required", "enum", "parameters",
+        "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments", "args", "input",
+    }
+)  # fmt: skip
+"""What follows in a path was written by the author of a request, or stands in what they wrote."""
+_TERMS = frozenset(
+    {
+        "assistant", "developer", "function", "model", "system", "tool", "user",
+        "call_id", "content", "contents", "input", "message", "messages", "parts", "role", "signature", "store",
+        "functionCall", "functionResponse", "function_call", "function_call_output", "function_response", "tool_call",
+        "tool_call_id", "tool_calls", "tool_result", "tool_use", "tool_use_id", "toolResult", "toolUse", "toolUseId",
+        "encrypted_content", "reasoning", "reasoning_content", "reasoning_details", "redacted_thinking", "thinking",
+        "thought", "thoughtSignature", "thought_signature",
+        "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "enum", "inputSchema", "input_schema", "items",
+        "json_schema", "object", "oneOf", "parameters", "properties", "required", "schema", "strict", "type",
+        "budget_tokens", "generation_config", "output_format", "parallel_tool_calls", "response_format", "text.format",
+        "failed_generation", "toolChoice", "tool_choice", "tools",
+    }
+)  # fmt: skip
+"""Names of the providers' own, which they quote, too."""
+_LONGEST_NAME = 64
+_MOST_WORDS = 4
+
+
+def without_names(text: str) -> str:
+    """A message without the names that its request is full of.
+
+    A place in a tool becomes ``tools[0]``, one in the history ``messages[0]``; what a path leads to is left out, and so is
+    what stands in quotes, unless it is one of the providers' own terms, a code, or a sentence.
+    """
+    text = _ADDRESS.sub("", text)
+    text = _CONTEXT.sub("In context=()", text)
+    for pattern in (_BODY, _LIST):
+        text = pattern.sub(lambda found: _position(re.findall(r"[\w$-]+", found[0])) or " ", text)
+    for pattern in (_BRACKETS, _NAMED, _LAST):
+        text = pattern.sub("", text)
+    text = _QUOTE.sub(lambda found: _without_quoted(found, text), text)
+    return _PATH.sub(lambda found: _without_end(found[0]), text)
+
+
+def _without_quoted(found: re.Match[str], text: str) -> str:
+    quote, content = found[0][0], found[1] or found[2] or found[3] or ""
+    before = text[max(found.start() - 40, 0) : found.start()]
+    if _OF_CODE.search(before):
+        kept = content
+    elif _OF_TOOL.search(before) or text.startswith(" functionDeclaration", found.end()):
+        kept = ""
+    elif _OF_MESSAGE.search(before) or len(content) > _LONGEST_NAME or len(content.split()) > _MOST_WORDS:
+        kept = without_names(content)
+    elif content in _TERMS or (_PATH.fullmatch(content) and _position(_steps(content))):
+        kept = content
+    else:
+        head = _steps(content)[0] if _PATH.fullmatch(content) else ""
+        kept = head if head in _TERMS else ""
+    return f"{quote}{kept}{quote}"
+
+
+def _without_end(path: str) -> str:
+    """A path as its position, or as far as its words are the provider's."""
+    steps = _steps(path)
+    if position := _position(steps):
+        return position
+    end = next((number for number, step in enumerate(steps) if step in _CONTAINERS), None)
+    return path if end is None else ".".join(steps[: end + 1])
+
+
+def _steps(path: str) -> list[str]:
+    return re.findall(r"[\w$~*-]+|(?<=\[)[^\]]+", path)
+
+
+def _position(steps: Sequence[str]) -> str:
+    """``tools[0]`` or ``messages[0]``, if a path leads there."""
+    for step, after in itertools.pairwise(steps):
+        if step in ("tools", "functions", "function_declarations", "functionDeclarations") and after.isdigit():
+            return " tools[0] "
+        if step in ("messages", "input", "contents") and after.isdigit():
+            return " messages[0] "
+        if step in _CONTAINERS:
+            break
     return ""

@@ -24,6 +24,7 @@ else:
 __all__ = [
     "Injected",
     "calling_frame",
+    "context_of_framework",
     "description_of",
     "is_context",
     "is_injected",
@@ -113,6 +114,38 @@ def is_context(annotation: Any) -> bool:
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return any(map(is_context, arguments)) and all(is_context(one) or one is type(None) for one in arguments)
     return annotation is CallContext
+
+
+_CONTEXTS: Mapping[str, frozenset[str]] = {
+    "agents": frozenset({"RunContextWrapper", "ToolContext", "AgentHookContext"}),
+    "fastmcp": frozenset({"Context"}),
+    "google.adk": frozenset({"CallbackContext", "InvocationContext", "ReadonlyContext", "ToolContext"}),
+    "langchain": frozenset({"ToolRuntime"}),
+    "langchain_core": frozenset({"RunnableConfig", "ToolRuntime"}),
+    "langgraph": frozenset({"Runtime", "ToolRuntime"}),
+    "livekit": frozenset({"RunContext"}),
+    "mcp": frozenset({"Context"}),
+    "pydantic_ai": frozenset({"RunContext"}),
+    "strands": frozenset({"ToolContext"}),
+}
+"""What a framework passes to the tools that it runs, by the package that has the class (their sources, 2026-11-23)."""
+_INJECTED_BY = ("langchain", "langchain_core", "langgraph")
+
+
+def context_of_framework(annotation: Any) -> str | None:
+    """The name of a framework's own context in an annotation, which that framework fills and no model can."""
+    for extra in getattr(annotation, "__metadata__", ()):  # an instance, or the class itself
+        marker = extra if isinstance(extra, type) else type(extra)
+        if marker.__name__.startswith("Injected") and marker.__module__.split(".")[0] in _INJECTED_BY:
+            return marker.__name__
+    origin = typing.get_origin(annotation) or annotation
+    for cls in origin.__mro__ if isinstance(origin, type) else ():
+        for package, names in _CONTEXTS.items():
+            if cls.__name__.split("[")[0] in names and f"{cls.__module__}.".startswith(f"{package}."):
+                return cls.__name__.split("[")[0]
+    is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
+    inner = typing.get_args(annotation) if is_wrapper else ()
+    return next((found for one in inner if (found := context_of_framework(one)) is not None), None)
 
 
 def description_of(annotation: Any, default: Any) -> str | None:

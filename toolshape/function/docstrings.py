@@ -3,26 +3,40 @@
 Patterns are compiled at first use: most programs that import this package need few of them or none.
 """
 
+import ast
 import functools
 import inspect
+import itertools
 import re
-from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from docstring_parser import Docstring, DocstringStyle, ParseError, epydoc, rest
 from docstring_parser.google import GoogleParser, Section, SectionType
 from docstring_parser.numpydoc import NumpydocParser
 from docstring_parser.numpydoc import Section as NumpySection
 
-__all__ = ["Doc", "read_docstring"]
+__all__ = ["Doc", "attribute_docstrings", "read_docstring"]
 
 
 class Doc(NamedTuple):
-    """What a docstring says: ``description`` is summary and body alone, ``parameters`` maps a name to its text."""
+    """What a docstring says.
+
+    ``description`` is summary and body alone, ``parameters`` maps a name to its text. ``sections`` are the sections that
+    are written for whoever calls the function, ``left_out`` the titles of those that are not.
+    """
 
     description: str = ""
     parameters: Mapping[str, str] = {}
     returns: str = ""
+    sections: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def for_caller(self) -> str:
+        """The description and the sections that are written for the caller."""
+        return "\n\n".join(part for part in (self.description, *self.sections) if part)
 
 
 # The section titles of sphinx.ext.napoleon (read 2026-11-20), which docstring-parser knows only in part. A title that
@@ -36,6 +50,16 @@ _OTHER_TITLES = (
     "Methods", "Note", "Notes", "Raise", "Raises", "Receive", "Receives", "References", "See Also", "See also", "Tip",
     "Todo", "Usage", "Warn", "Warning", "Warnings", "Warns",
 )  # fmt: skip
+_FOR_CALLER = frozenset({
+    "Attention", "Caution", "Danger", "Deprecated", "Error", "Example", "Examples", "Except", "Exceptions", "Hint", "Important",
+    "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning", "Warnings", "Warns", "Yield",
+    "Yields",
+})  # fmt: skip
+"""The sections that a model reads: all that tell how to call the function and what comes of it. strands and pydantic-ai
+send them too (their tests, read 2026-11-23). What is left are notes for maintainers, and links that no model follows."""
+_LOWER_TITLE = (
+    r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
+)
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = rf"(?m)^({_TITLES}):[ \t]*$"
 # What stands between a name and its colon is a type, which we do not need and which may hold colons of its own; a name
@@ -66,11 +90,99 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
     if not text or not text.strip():
         return Doc()
     text = inspect.cleandoc(text.replace("\r\n", "\n"))
+    text = re.sub(_LOWER_TITLE, lambda found: f"{found[1].capitalize()}:", text)
     text = _indent_under_leading_title(re.sub(_INLINE_SECTION, r"\1:\n    ", text))
     docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _attempt(parse, text))]
-    if not docs:
-        return Doc(description=_before_sections(text))
-    return max(docs, key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)))
+    found = max(
+        docs or [Doc(description=_before_sections(text))],
+        key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
+    )
+    sections, left_out = _sections(text)
+    return found._replace(sections=sections, left_out=left_out) if sections or left_out else found
+
+
+def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sections for the caller, as text; and the titles of those that are for nobody who calls the function."""
+    for_caller: list[str] = []
+    left_out: list[str] = []
+    found = sorted((match.start(), match) for pattern in _SECTIONS for match in re.finditer(pattern, text))
+    for _, match in found:
+        title = _FIELD_TITLES.get(match["title"].lower(), match["title"])
+        body = inspect.cleandoc(f"{match['about'] or ''}{match['body']}").strip()
+        if title in _FOR_CALLER and body:
+            indented = "\n".join(f"    {line}" if line.strip() else "" for line in body.split("\n"))
+            for_caller.append(f"{title}:\n{indented}")
+        elif title not in _FOR_CALLER and title not in (*_PARAMETER_TITLES, "Attributes"):
+            left_out.append(title)
+    return tuple(for_caller), tuple(dict.fromkeys(left_out))
+
+
+def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
+    """The strings that stand under the fields of a class and of its bases, where their source can be read."""
+    found: dict[str, str] = {}
+    of_dict = [
+        one for one in getattr(cls, "__orig_bases__", ()) if isinstance(one, type) and cls.__mro__[1:2] == (dict,)
+    ]
+    for base in of_dict:  # the bases of a TypedDict, which are not among those of the class
+        found |= attribute_docstrings(base)
+    for base in reversed(cls.__mro__):
+        if base.__module__ not in _WITHOUT_FIELDS:
+            found |= _attributes_in(base.__module__).get(base.__qualname__, {})
+    return found
+
+
+_WITHOUT_FIELDS = frozenset({"builtins", "typing", "typing_extensions", "enum", "pydantic.main", "pydantic.root_model"})
+_UNDER_A_FIELD = r"(?m)^[ \t]+\w+[ \t]*:[^\n]*(?:\n[^\n]*){0,20}?\n[ \t]+[rRuU]?(?:\"|')"
+
+
+@functools.lru_cache(maxsize=256)
+def _attributes_in(module: str) -> dict[str, dict[str, str]]:
+    """The strings under the fields of all classes of a module, by the names of the classes."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+        tree = ast.parse(source) if re.search(_UNDER_A_FIELD, source) else None
+    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # made by code, or no Python file
+        return {}
+    return {} if tree is None else dict(_attributes_of_classes(tree, ""))
+
+
+def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for inner in ast.iter_child_nodes(node):
+        is_function = isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if isinstance(inner, ast.ClassDef):
+            name = f"{scope}{inner.name}"
+            yield name, _attributes_of(inner.body)
+            yield from _attributes_of_classes(inner, f"{name}.")
+        else:
+            inside = f"{scope}{getattr(inner, 'name', '')}.<locals>." if is_function else scope
+            yield from _attributes_of_classes(inner, inside)
+
+
+def _attributes_of(body: Sequence[ast.stmt]) -> dict[str, str]:
+    found = {}
+    for field, text in itertools.pairwise(body):
+        is_field = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        value = text.value if isinstance(text, ast.Expr) else None
+        if is_field and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found[field.target.id] = inspect.cleandoc(value.value)  # type: ignore[attr-defined]
+    return found
+
+
+_INDENTED = r"(?:\n(?:[ \t]+\S.*|[ \t]*))*"
+_SECTIONS = (
+    rf"(?m)^(?P<title>{_TITLES}):[ \t]*(?P<about>)$(?P<body>{_INDENTED})",
+    r"(?m)^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}[ \t]*$(?P<about>)(?P<body>(?:\n(?![A-Z][A-Za-z ]+\n-{3,}[ \t]*$).*)*)",
+    rf"(?m)^[:@](?P<title>returns?|raises?|yields?|notes?|warnings?)\b(?P<about>(?: [^:\n]+:)?):?(?P<body>.*{_INDENTED})",
+    rf"(?m)^\.\. (?P<title>[\w-]+)::(?P<about>)(?P<body>.*{_INDENTED})",
+)
+"""Sections of Google's and NumPy's style, fields of reST and Epydoc, and directives of reST."""
+_FIELD_TITLES = {
+    **{title.lower(): title for title in sorted(_FOR_CALLER)},
+    "return": "Returns",
+    "raise": "Raises",
+    "yield": "Yields",
+    "seealso": "See Also",
+}
 
 
 def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_jsonable_python
+from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, to_jsonable_python
 
-from toolshape.calls import JsonSchema
-from toolshape.core_schema.enum_values import choices_of
+from toolshape.calls import Finding, JsonSchema
+from toolshape.core_schema.enum_values import choices_of, json_of_choice
 from toolshape.core_schema.map_keys import key_rule
 from toolshape.core_schema.nodes import (
     MAPS,
@@ -27,31 +27,20 @@ from toolshape.core_schema.nodes import (
     sets_extra,
     takes_no_alias,
 )
+from toolshape.core_schema.tighten import NUMBER_TEXTS, tightened
 from toolshape.function import docstrings
+from toolshape.function.arguments import FreshDefault, shown_name, written_default
 from toolshape.schema.values import is_finite, scalars
 from toolshape.schema.write_only import without_secret_defaults
 
-__all__ = ["SharedDefault", "generate"]
+__all__ = ["generate"]
 
 
-class SharedDefault:
-    """A default that all calls share, as in Python; pydantic would deep-copy one that is not hashable."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self) -> Any:
-        """Give the one object."""
-        return self.value
-
-
-def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[str]]:
+def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[Finding]]:
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and a line for each union branch that was left out because JSON Schema cannot express it.
+        The schema, and what it does not say: union branches that JSON Schema cannot express, defaults that are refused.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -59,7 +48,10 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     generator = _CanonicalSchema(by_alias=True)
     generator.core_definitions = definitions_of(schema)
     shown = rebuilt(schema, _by_own_names) if mode == "validation" else schema
-    return without_secret_defaults(generator.generate(shown, mode)), generator.skipped
+    made = without_secret_defaults(generator.generate(shown, mode))
+    skipped = [Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped]
+    refused = [Finding(path="", rule="refused_default", message=detail) for detail in generator.refused_defaults]
+    return made, [*skipped, *refused]
 
 
 def _by_own_names(node: Node, config: Node | None) -> Node:
@@ -75,6 +67,7 @@ class _CanonicalSchema(GenerateJsonSchema):
     def __init__(self, by_alias: bool = True) -> None:
         super().__init__(by_alias=by_alias)
         self.skipped: list[str] = []
+        self.refused_defaults: list[str] = []
         self.core_definitions: Definitions = {}
 
     def emit_warning(self, kind: str, detail: str) -> None:
@@ -145,20 +138,72 @@ class _CanonicalSchema(GenerateJsonSchema):
             return {**generated, "writeOnly": True}
         return generated
 
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        return self._with_text("decimal", super().decimal_schema(schema))
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
+        return self._with_text("complex", super().complex_schema(schema))
+
+    def fraction_schema(self, schema: Any) -> JsonSchemaValue:
+        """Say how the text of a fraction is written; pydantic has this type since 2.14."""
+        return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
+
+    def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
+        """The schema of a number that may be written as text, which says how."""
+        if self.mode == "validation":
+            for branch in (generated, *generated.get("anyOf", ())):
+                if branch.get("type") == "string":
+                    branch["pattern"] = NUMBER_TEXTS[kind]
+        return generated
+
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
-        return factory.value if isinstance(factory, SharedDefault) else super().get_default_value(schema)
+        return factory.value if isinstance(factory, FreshDefault) else super().get_default_value(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         generated = super().default_schema(schema)
-        if generated.get("default") is not None and self.mode == "validation" and _is_json_text(schema["schema"]):
-            generated["default"] = json.dumps(generated["default"])
-        if "default" in generated and generated["default"] is None and not _may_be_null(schema["schema"]):
+        if "default" not in generated:
+            return generated
+        if generated["default"] is None and not _may_be_null(schema["schema"]):
             del generated["default"]
+        elif self.mode == "validation" and not self._surely_takes(schema["schema"], generated["default"]):
+            generated["default"] = written_default(schema, self.core_definitions, None)
+            if not self._takes(schema["schema"], generated["default"]):
+                del generated["default"]
+                self.refused_defaults.append(
+                    f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}"
+                )
         return generated
+
+    def _surely_takes(self, node: Node, default: Any) -> bool:
+        """Whether a default is a value of its node at first sight: nearly all are, and no validator has to be compiled."""
+        while node["type"] in ("nullable", "definition-ref"):
+            if default is None:
+                return True
+            node = self.core_definitions[node["schema_ref"]] if node["type"] == "definition-ref" else node["schema"]
+        if node["type"] == "any":
+            return True
+        if node["type"] in ("enum", "literal"):
+            return any(type(one) is type(default) and one == default for one in choices_of(node).values)
+        is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
+        return (
+            is_bare
+            and type(default) is _BARE.get(node["type"])
+            and (not isinstance(default, (list, dict)) or not default)
+        )
+
+    def _takes(self, node: Node, default: Any) -> bool:
+        definitions = list(self.core_definitions.values())
+        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        try:
+            validator: Any = cast("Any", SchemaValidator)(tightened(whole), _use_prebuilt=False)
+            validator.validate_json(json.dumps(default), strict=True)
+        except Exception:  # a validator of the author's may raise anything
+            return False
+        return True
 
     def encode_default(self, dft: Any) -> Any:
         """Write a default as JSON, or raise what the generator reads as "leave it out"."""
@@ -166,8 +211,11 @@ class _CanonicalSchema(GenerateJsonSchema):
             return dft
         if _holds_marked(dft):
             raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
+        is_by_alias = self.mode == "validation" or class_config(type(dft)).get("serialize_by_alias") is not False
         try:
-            encoded = to_jsonable_python(_ordered(dft, self.by_alias), by_alias=self.by_alias, inf_nan_mode="constants")
+            encoded = to_jsonable_python(
+                _ordered(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
+            )
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
         if not is_finite(encoded) or _MASK in scalars(encoded):
@@ -180,18 +228,61 @@ class _CanonicalSchema(GenerateJsonSchema):
             return generated
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
             generated["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
+        _put_sets_in_order(cls, generated)
         text = cls.__doc__
         if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
-            aliases = {name: info.alias for name, info in getattr(cls, "model_fields", {}).items() if info.alias}
-            doc = docstrings.read_docstring(text, [*generated["properties"], *aliases])
+            doc = docstrings.read_docstring(text, [*generated["properties"], *_aliases(cls)])
             if generated.get("description") in (None, inspect.cleandoc(text)):
                 generated.pop("description", None)
                 generated |= {"description": doc.description} if doc.description else {}
-            for name, said_of_it in doc.parameters.items():
-                field = generated["properties"].get(aliases.get(name, name))
-                if isinstance(field, dict):
-                    field.setdefault("description", said_of_it)
+            _describe_fields(cls, generated, doc.parameters)
+        if any(isinstance(field, dict) and "description" not in field for field in generated["properties"].values()):
+            _describe_fields(cls, generated, docstrings.attribute_docstrings(cls))
         return generated
+
+
+def _infos(cls: type[Any]) -> Mapping[str, Any]:
+    """The fields of a model, or of a dataclass of pydantic's."""
+    infos: Any = getattr(cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None)
+    return infos if isinstance(infos, dict) else {}
+
+
+def _aliases(cls: type[Any]) -> dict[str, str]:
+    return {name: shown_name(name, info) for name, info in _infos(cls).items()}
+
+
+def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[str, str]) -> None:
+    aliases = _aliases(cls) if texts else {}
+    for name, text in texts.items():
+        field = generated["properties"].get(aliases.get(name, name))
+        if isinstance(field, dict):
+            field.setdefault("description", text)
+
+
+def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
+    """Write the sets among examples and further keys in one order; pydantic writes them in that of their hashes."""
+    fields = generated["properties"]
+    for name, info in _infos(cls).items():
+        field, extra = fields.get(shown_name(name, info)), info.json_schema_extra
+        if isinstance(field, dict):
+            _put_in_order(field, {"examples": info.examples} if info.examples else {})
+            _put_in_order(field, extra if isinstance(extra, dict) else {})
+    extra = class_config(cls).get("json_schema_extra")
+    _put_in_order(generated, extra if isinstance(extra, dict) else {})
+
+
+def _put_in_order(node: JsonSchemaValue, written: Mapping[str, Any]) -> None:
+    for key, value in written.items():
+        if key in node and _holds_set(value):
+            node[key] = to_jsonable_python(_ordered(value, by_alias=True))
+
+
+def _holds_set(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_set, value.values()))
+    if isinstance(value, (BaseModel, AbstractSet)):
+        return True
+    return isinstance(value, (list, tuple)) and any(map(_holds_set, value))
 
 
 def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
@@ -205,15 +296,12 @@ def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
     if generated.get("type") == "array":
         generated.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
-        bits = ", ".join(f"{int(one.value)} {one.name}" for one in schema["members"])
+        bits = ", ".join(f"{int(one.value)} {one.name}" for one in dict.fromkeys(schema["members"]))
         generated.setdefault("description", f"The sum of: {bits}.")
 
 
-def _is_json_text(schema: Mapping[str, Any]) -> bool:
-    """Whether the node expects JSON text, so that its default, a parsed value, must be written as text too."""
-    while schema["type"] == "nullable":
-        schema = schema["schema"]
-    return bool(schema["type"] == "json")
+_BARE: Mapping[str, type[Any]] = {"str": str, "int": int, "bool": bool, "float": float, "list": list, "dict": dict}
+_OF_REFUSED = "the tool itself refuses it"
 
 
 _NULLABLE_TYPES = frozenset(
@@ -259,6 +347,8 @@ def _ordered(value: Any, by_alias: bool) -> Any:
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = _of_dataclass(value, by_alias)
+    if isinstance(value, Enum):
+        return json_of_choice(value.value)
     if isinstance(value, AbstractSet):
         return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
     if isinstance(value, Mapping):

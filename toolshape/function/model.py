@@ -1,6 +1,7 @@
 """Makes the pydantic model of a function's parameters, which gives the schema and validates the call."""
 
 import functools
+import json
 import re
 import threading
 import types
@@ -20,9 +21,9 @@ from toolshape.core_schema.tighten import tighten
 from toolshape.errors import DefinitionError, Problem, nearest
 from toolshape.function import docstrings
 from toolshape.function.annotations import description_of, is_context, unpacked
-from toolshape.function.arguments import shown_name
+from toolshape.function.arguments import FreshDefault, shown_name
 from toolshape.function.invoke import Layout
-from toolshape.function.json_schema import SharedDefault, generate
+from toolshape.function.json_schema import generate
 from toolshape.function.signature import (
     EMPTY,
     POSITIONAL_ONLY,
@@ -58,8 +59,8 @@ class FunctionDefinition(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The docstring's summary and body."""
-        return self.signature.doc.description
+        """The docstring's summary and body, and its sections for the caller."""
+        return self.signature.doc.for_caller
 
     @property
     def location(self) -> str:
@@ -80,7 +81,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     try:
-        model, schema, skipped = _model(signature, base, fields)
+        model, schema, not_said = _model(signature, base, fields)
     except (NameError, PydanticUndefinedAnnotation) as error:
         raise NameNotDefinedError(
             str(error).partition("\n")[0], tool=signature.name, location=signature.location
@@ -101,7 +102,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         schema=schema,
         layout=layout,
         reserved=signature.names if layout.takes_extra else frozenset(),
-        findings=_findings(signature, skipped),
+        findings=_findings(signature, not_said),
     )
 
 
@@ -167,8 +168,10 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}
     text = description_of(annotation, default)
-    if isinstance(text, str) or name in doc.parameters:
-        attributes["description"] = text if isinstance(text, str) else doc.parameters[name]
+    if not isinstance(text, str) and name in doc.parameters:
+        annotation, text = _with_choices(annotation, doc.parameters[name])
+    if isinstance(text, str):
+        attributes["description"] = text
     field = name
     if field.startswith("_"):
         field = field.strip("_") or "field"
@@ -187,6 +190,27 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
     return field
 
 
+def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
+    """The annotation with the choices that a docstring names, as Hugging Face writes them: ``(choices: ["a", "b"])``.
+
+    As ``transformers.utils.chat_template_utils`` reads them (4.57, read 2026-11-23): JSON, at the end of the description.
+    """
+    found = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
+    try:
+        choices = json.loads(found[1]) if found else None
+    except ValueError:
+        choices = None
+    inner = [one for one in typing.get_args(annotation) if one is not type(None)]
+    is_optional = typing.get_origin(annotation) in (typing.Union, types.UnionType) and len(inner) == 1
+    kind = inner[0] if is_optional else annotation
+    if not choices or found is None or kind not in (str, int, Any):
+        return annotation, text
+    if any(type(one) not in (str, int) if kind is Any else type(one) is not kind for one in choices):
+        return annotation, text
+    literal = _generic(Literal, tuple(choices))
+    return literal | None if is_optional else literal, text[: found.start()].rstrip()
+
+
 def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
     if default is EMPTY:
         return Field(**attributes)
@@ -195,7 +219,7 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
         has_hash = default is not ...
     except Exception:  # a user's __hash__ may raise anything
         has_hash = False
-    return Field(default, **attributes) if has_hash else Field(default_factory=SharedDefault(default), **attributes)
+    return Field(default, **attributes) if has_hash else Field(default_factory=FreshDefault(default), **attributes)
 
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
@@ -265,7 +289,7 @@ _WARNING_FILTERS_LOCK = threading.Lock()  # all threads share the warning filter
 
 def _model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
-) -> tuple[type[BaseModel], JsonSchema, list[str]]:
+) -> tuple[type[BaseModel], JsonSchema, list[Finding]]:
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
         # For an annotation that is not a type, pydantic only warns, and would accept any value.
         warnings.simplefilter("error", ArbitraryTypeWarning)
@@ -273,9 +297,9 @@ def _model(
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()
-    schema, skipped = generate(model.__pydantic_core_schema__, "validation")
+    schema, not_said = generate(model.__pydantic_core_schema__, "validation")
     schema.pop("title", None)
-    return model, schema, skipped
+    return model, schema, not_said
 
 
 def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
@@ -321,7 +345,7 @@ def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
         yield Finding(path=name, rule="documented_but_absent", message=message)
 
 
-def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
+def _findings(signature: Signature, not_said: list[Finding]) -> tuple[Finding, ...]:
     found = [
         Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
         for parameter in signature.parameters
@@ -331,5 +355,9 @@ def _findings(signature: Signature, skipped: list[str]) -> tuple[Finding, ...]:
         found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         found.extend(_misspelt_in_docstring(signature))
-    found.extend(Finding(path="", rule="unsupported_branch", message=detail) for detail in skipped)
+    found.extend(
+        Finding(path="", rule="section_left_out", message=f"the docstring's section {title!r} is not sent to a model")
+        for title in signature.doc.left_out
+    )
+    found.extend(not_said)
     return tuple(found)

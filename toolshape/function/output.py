@@ -5,15 +5,16 @@ import inspect
 import json
 import typing
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 
 from toolshape.calls import Finding, JsonSchema
+from toolshape.core_schema.nodes import Node, rebuilt
 from toolshape.function.json_schema import generate
 from toolshape.function.signature import Signature
-from toolshape.mcp_results import is_mcp_result_type
+from toolshape.mcp_results import is_mcp_content_type, is_mcp_result_type
 from toolshape.parts import File, Image, Text
 
 __all__ = ["Output", "describe", "undescribed"]
@@ -61,20 +62,38 @@ def describe(signature: Signature) -> Output:
         found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
         return Output(schema=None, write=_untyped_text, findings=(found,))
     annotation = _value_type(annotation)
-    if annotation is _EMPTY or annotation is Any or _holds_parts(annotation):
+    never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
+    if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
         return Output(schema=None, write=_untyped_text)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-        core = adapter.core_schema
+        core = rebuilt(adapter.core_schema, _by_own_names)
+        is_same = core is adapter.core_schema
+        serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # a type without a schema; its values may be written all the same
-        return Output(schema=None, write=_untyped_text)
+        found = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
+        return Output(schema=None, write=_untyped_text, findings=(found,))
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
-        return Output(schema=None, write=_typed_text(adapter))
+        return Output(schema=None, write=_typed_text(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
-    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(adapter))
+    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(serializer))
+
+
+_UNSENDABLE = "no JSON is known for a result of type {}: return a dict, a text, or a type that pydantic knows"
+
+
+def _name_of(annotation: Any) -> str:
+    return str(getattr(annotation, "__name__", annotation))
+
+
+def _by_own_names(node: Node, config: Node | None) -> Node:
+    """A field without its alias, where its model says ``serialize_by_alias=False``."""
+    if config is None or config.get("serialize_by_alias") is not False or "serialization_alias" not in node:
+        return node
+    return {key: value for key, value in node.items() if key != "serialization_alias"}
 
 
 def undescribed() -> Output:
@@ -87,6 +106,7 @@ def _holds_parts(annotation: Any) -> bool:
     return (
         annotation in (Text, Image, File)
         or is_mcp_result_type(annotation)
+        or (isinstance(annotation, type) and is_mcp_content_type(annotation))
         or any(map(_holds_parts, typing.get_args(annotation)))
     )
 
@@ -102,10 +122,10 @@ def _value_type(annotation: Any) -> Any:
     return list[element]
 
 
-def _typed_text(adapter: TypeAdapter[Any]) -> Write:
+def _typed_text(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
-            return _unquoted(adapter.serializer.to_json(value, by_alias=True, warnings=False))
+            return _unquoted(serializer.to_json(value, by_alias=True, warnings=False))
         except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
             return _untyped_text(value)
 
@@ -118,10 +138,15 @@ def _untyped_text(value: Any) -> tuple[str, bool]:
             value.encode()  # raises for a lone surrogate, which no provider accepts
         return value, True
     try:
-        return _unquoted(to_json(value, inf_nan_mode="null"))
+        return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value)))
     except PydanticSerializationError:
         plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
         return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
+
+
+def _is_by_alias(value: Any) -> bool:
+    config = getattr(type(value), "model_config", None)
+    return not isinstance(config, dict) or config.get("serialize_by_alias") is not False
 
 
 def _unquoted(text: bytes) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from toolshape.errors import DefinitionError, Problem
 from toolshape.function import docstrings
 from toolshape.function.annotations import (
     Injected,
+    context_of_framework,
     is_injected,
     local_names,
     names_self,
@@ -160,7 +161,8 @@ def _parameters(
 ) -> list[Parameter]:
     # What a partial has bound is not for the model to fill, whether bound by keyword or by position.
     fixed = function.keywords if isinstance(function, functools.partial) else {}
-    dispatches = dispatches_on(function)
+    is_open = isinstance(function, functools.partial) and not function.args
+    dispatches = dispatches_on(function.func if is_open else function)
     is_bound = skip_first or dispatches == "method"  # whose signature shows the object all the same
     shown = [p for p in list(described.parameters.values())[is_bound:] if p.name not in fixed]
     if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it looks at what is passed by position
@@ -173,14 +175,9 @@ def _parameters(
     parameters: list[Parameter] = []
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
-        if names_self(annotation):
-            message = "Self cannot be resolved, as a method becomes a tool before its class exists: name the class"
-            problems.append(Problem(path=parameter.name, rule="self", message=message))
-            continue
         injected = is_injected(annotation)
-        if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
-            message = "Injected[...] must be the whole annotation of an ordinary parameter"
-            problems.append(Problem(path=parameter.name, rule="injected_inside", message=message))
+        if (problem := _problem_of(parameter, annotation, injected)) is not None:
+            problems.append(problem)
             continue
         if any(problem.path == parameter.name for problem in problems):
             continue
@@ -195,6 +192,20 @@ def _parameters(
             )
         )
     return parameters
+
+
+def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | None) -> Problem | None:
+    """Why no model can fill a parameter, and the application does not either."""
+    if names_self(annotation):
+        message = "Self cannot be resolved, as a method becomes a tool before its class exists: name the class"
+        return Problem(path=parameter.name, rule="self", message=message)
+    if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
+        message = "Injected[...] must be the whole annotation of an ordinary parameter"
+        return Problem(path=parameter.name, rule="injected_inside", message=message)
+    if not injected and (context := context_of_framework(annotation)) is not None:
+        message = f"a framework fills {context}, and no model can: mark it Injected[...], or take a CallContext"
+        return Problem(path=parameter.name, rule="framework_context", message=message)
+    return None
 
 
 def _resolve_each(

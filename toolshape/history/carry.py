@@ -5,13 +5,13 @@ author can read does not go along: reasoning, signatures, calls that the provide
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolshape.history.log import Log
 from toolshape.history.neighbours import merged_neighbours
-from toolshape.message_forms.content import keys_beside
+from toolshape.message_forms.content import context_of, keys_beside
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -25,7 +25,7 @@ from toolshape.messages import (
     part_path,
     with_parts,
 )
-from toolshape.parts import File, Image, Part, Text, is_taken, named
+from toolshape.parts import File, Image, Part, Text, by_media_type, is_taken, kind_of, named
 from toolshape.wire.histories import Histories, HistoryRuleName
 
 __all__ = ["Carrier", "carried", "joined"]
@@ -126,7 +126,10 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             log.repaired("foreign_part", path, f"{what} is known there alone", "it is left out")
             return []
         case MediaPart():
-            return [_media(part, message, to, log, path)]
+            _name_the_rest(part.raw, path, log)
+            context = context_of(part.raw)
+            about = [TextPart(text=context, path=part.path)] if context else []
+            return [*about, _media(part, message, to, log, path)]
         case ToolCallPart():
             _name_the_rest(part.raw, path, log)
             call, fault = to.write(part)
@@ -142,7 +145,7 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
 
 
 def _name_the_rest(raw: Any, path: str, log: Log) -> None:
-    """Name what stands beside a text, a call or a result and is left out, as signatures and citations."""
+    """Name what stands beside a text, a medium, a call or a result and is left out, as signatures and citations."""
     if rest := keys_beside(raw):
         fault = f"{', '.join(map(repr, rest))} beside it is known to its provider alone"
         log.repaired("foreign_part", path, fault, "it is left out")
@@ -150,38 +153,48 @@ def _name_the_rest(raw: Any, path: str, log: Log) -> None:
 
 def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     """A part of a result; the name of an image or file where the provider has no place for it."""
-    if isinstance(part, Text) or (_kind(part) in to.carries and is_taken(part, to.histories.media_types)):
+    if isinstance(part, Text):
+        return part
+    part = _by_its_type(part, path, log)
+    if kind_of(part) in to.carries and is_taken(part, to.histories.media_types):
         return part
     log.repaired("media_as_text", path, f"{part.media_type} has no place in a result", "it is named, not sent")
-    return Text(named(part)) if _kind(part) in to.carries else part
+    return Text(named(part)) if to.carries else part
 
 
 def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
     """An image or file; its name where the provider, or the role, has no place for it."""
-    is_carried = _kind_of_input(part.media) in to.histories.input_kinds and is_taken(
-        part.media, to.histories.media_types
-    )
+    media = _by_its_type(part.media, path, log)
+    kind = f"{kind_of(media)}_url" if media.url else kind_of(media)
+    is_carried = kind in to.histories.input_kinds and is_taken(media, to.histories.media_types)
     if message.role == "user" and is_carried:
-        return replace(part, raw=None)
-    log.repaired("media_as_text", path, f"{part.media.media_type} has no place here", "it is named, not sent")
-    return TextPart(text=named(part.media), path=part.path)
+        return replace(part, media=media, raw=None)
+    log.repaired("media_as_text", path, f"{media.media_type} has no place here", "it is named, not sent")
+    return TextPart(text=named(media), path=part.path)
 
 
-def _kind(media: Image | File) -> str:
-    return "image" if isinstance(media, Image) else "file"
+def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
+    """A PDF that was given as an image is a file: the other provider looks at the media type."""
+    found = by_media_type(media)
+    if type(found) is not type(media):
+        what, other = ("an image", "a file") if isinstance(media, Image) else ("a file", "an image")
+        log.repaired("media_kind", path, f"{what} has the media type {media.media_type}", f"it is sent as {other}")
+    return found
 
 
-def _kind_of_input(media: Image | File) -> str:
-    return f"{_kind(media)}_url" if media.url else _kind(media)
+def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
+    """Put what was written for a provider that sends each part, or each result, by itself into one message a turn.
+
+    Args:
+        messages: The messages.
+        apart: The ``id()`` of those that begin a turn, as what the user said before them has been left out.
+    """
+    return merged_neighbours(messages, lambda last, message: _in_one_turn(last, message, apart))
 
 
-def joined(messages: Sequence[Message]) -> list[Message]:
-    """Put what was written for a provider that sends each part, or each result, by itself into one message a turn."""
-    return merged_neighbours(messages, _in_one_turn)
-
-
-def _in_one_turn(last: Message, message: Message) -> Message | None:
-    is_made = last.raw is None and message.raw is None
+def _in_one_turn(last: Message, message: Message, apart: Collection[int]) -> Message | None:
+    is_made = last.raw is None and message.raw is None and id(message) not in apart
     if not is_made or last.role != message.role or message.role not in ("assistant", "tool"):
         return None
-    return replace(last, parts=(*last.parts, *message.parts), finish=message.finish)
+    parts = (replace(part, path=part_path(message, part)) for part in message.parts)  # repairs name where they stood
+    return replace(last, parts=(*last.parts, *parts), finish=message.finish)

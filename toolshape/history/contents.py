@@ -22,18 +22,29 @@ from toolshape.messages import (
 from toolshape.parts import Text, as_text
 from toolshape.wire.histories import HistoryRuleName
 
-__all__ = ["CONTENT_RULES", "TOOL_RULES", "blank_text", "missing_reasoning", "missing_signature"]
+__all__ = [
+    "CONTENT_RULES",
+    "TOOL_RULES",
+    "blank_text",
+    "missing_reasoning",
+    "missing_signature",
+    "trailing_space",
+    "without_item_id",
+]
 
 Repairer: TypeAlias = Callable[[Message, Log], Message]
 
 
 def blank_text(message: Message, log: Log) -> Message:
-    """Texts of nothing but white space are left out."""
+    """Texts of nothing but white space are left out, or empty ones; not one that holds the signature of what it ends."""
     if message.role == "system":
         return message
+    pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
+    opaque = log.rules.histories.opaque_keys
     kept: list[MessagePart] = []
     for one in message.parts:
-        if isinstance(one, TextPart) and not one.text.strip():
+        is_signed = isinstance(one.raw, dict) and any(one.raw.get(key) for key in opaque)
+        if isinstance(one, TextPart) and not re.fullmatch(pattern, one.text) and not is_signed:
             log.repaired("blank_text", part_path(message, one), "a text is blank", "it is left out")
         else:
             kept.append(one)
@@ -136,6 +147,18 @@ def item_id(message: Message, log: Log) -> Message:
     return replace(message, parts=tuple(replace(one, raw=bare) for one in message.parts), raw=bare)
 
 
+def without_item_id(message: Message, log: Log) -> Message:
+    """An item without its id, by which the provider would ask for the reasoning that led to it."""
+    raw = message.raw
+    if not isinstance(raw, dict) or not raw.get("id"):
+        return message
+    fault = f"the reasoning that led to {raw['id']!r} is not here"
+    log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
+    bare = {key: value for key, value in raw.items() if key not in ("id", "status")}
+    parts = tuple(replace(part, raw=bare) if part.raw is raw else part for part in message.parts)
+    return replace(message, parts=parts, raw=bare)
+
+
 def tool_name(message: Message, log: Log) -> Message:
     """Names of tools that are refused are written with other letters."""
     pattern = log.rules.active["tool_name"].pattern
@@ -153,6 +176,16 @@ def tool_name(message: Message, log: Log) -> Message:
         return replace(one, wire_name=name, raw=None)
 
     return with_parts(message, map(change, message.parts))
+
+
+def trailing_space(message: Message, log: Log) -> Message:
+    """The text that the model is to go on with does not end in white space."""
+    last = message.parts[-1] if message.parts else None
+    if not isinstance(last, TextPart) or last.text == (text := last.text.rstrip()):
+        return message
+    log.repaired("trailing_space", part_path(message, last), "the last text ends in white space", "that is left out")
+    raw = {**last.raw, "text": text} if isinstance(last.raw, dict) and "text" in last.raw else None
+    return with_parts(message, (*message.parts[:-1], replace(last, text=text, raw=raw)))
 
 
 def missing_signature(message: Message, log: Log) -> Message:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from toolshape.calls import WireMessage
 from toolshape.errors import Problem
 from toolshape.history.carry import Carrier, carried, joined
+from toolshape.history.contents import without_item_id
 from toolshape.history.log import Log, Rules
 from toolshape.history.order import begins_turn, wire_role
 from toolshape.history.pairing import LateResultError
@@ -99,18 +100,41 @@ class Conversion:
         self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
     ) -> tuple[list[WireMessage], list[Message]]:
         histories = self.rules.histories
-        own = [one for message in messages if (one := self._carried(message, log)) is not None]
+        own, apart = self._all_carried(messages, log)
         system: list[Message] = []
         if histories.system is not None:
             own, system = self._without_system(own, log, is_begun=self.is_begun)
         last = progress.previous
-        found = repaired(joined(own), log, progress, is_end=is_end, thinks=self.thinks)
+        found = repaired(joined(own, apart), log, progress, is_end=is_end, thinks=self.thinks)
         if found and last is not None and "same_role" in self.rules and wire_role(last) == wire_role(found[0]):
             _named_if_both_came(last, found[0], log)
         wires: list[WireMessage] = []
         for message in found:
             wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
         return wires, system
+
+    def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
+        """The messages for this provider, and the ``id()`` of those before which nothing is left of another's message.
+
+        Where reasoning is left out, the items of its turn go without their ids, by which the provider would ask for it.
+        """
+        own: list[Message] = []
+        apart: set[int] = set()
+        is_apart = is_unthought = False
+        for message in messages:
+            carried_message = self._carried(message, log)
+            is_unthought = is_unthought and message.role == "assistant"
+            if carried_message is None:
+                is_apart = is_apart or message.role in ("system", "user")
+                is_unthought = is_unthought or any(isinstance(part, ReasoningPart) for part in message.parts)
+                continue
+            if is_unthought and "item_without_reasoning" not in self.rules.off and self.rules.histories.item_ids:
+                carried_message = without_item_id(carried_message, log)
+            if is_apart:
+                apart.add(id(carried_message))
+            is_apart = False
+            own.append(carried_message)
+        return own, apart
 
     def _carried(self, message: Message, log: Log) -> Message | None:
         """A message for this provider; ``None`` where nothing is left of it, or nothing was in it."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from toolshape.history.log import Log
-from toolshape.message_forms.content import with_call_id
-from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, part_path
+from toolshape.message_forms.content import has_place_for_id, with_call_id, with_first_id
+from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, part_path, results_in
 from toolshape.wire.histories import IN_ONE_MESSAGE, HistoryRule
 from toolshape.wire.ids import generated_id
 
@@ -60,13 +60,21 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
             given = _of_call(call, message, log, ids, inside)
             ids.used.add(given)
             inside.add(given)
-            if given != call.id:
+            if given != call.id or _lacks_id(call, log):
                 new[id(call)] = given
+    for message in messages:
+        for answer in results_in(message):
+            asked = calls.get(id(answer))
+            if asked is None:
+                continue
+            if id(asked) in new:
+                new[id(answer)] = new[id(asked)]
+            elif answer.raw is not None and _lacks_id(answer, log):
+                fault, path = "a result has no id", part_path(message, answer)
+                log.repaired("call_id", path, fault, f"it is given that of its call, {asked.id!r}")
+                new[id(answer)] = asked.id
     if not new:
         return list(messages)
-    for answer, call in calls.items():
-        if id(call) in new:
-            new[answer] = new[id(call)]
     return [_renewed(message, new, is_items=log.rules.histories.is_items) for message in messages]
 
 
@@ -81,13 +89,23 @@ def _renewed(message: Message, new: Mapping[int, str], *, is_items: bool) -> Mes
 def _with_id(part: MessagePart, given: str) -> MessagePart:
     if not isinstance(part, (ToolCallPart, ToolResultPart)):
         return part
-    return replace(part, id=given, raw=with_call_id(part.raw, part.id, given))
+    raw = with_call_id(part.raw, part.id, given) if part.has_id else with_first_id(part.raw, given)
+    return replace(part, id=given, raw=raw, has_id=True)
+
+
+def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
+    """Whether a call or a result came without an id, or with an empty one, where the provider asks for one."""
+    return "call_id" in log.rules and not part.has_id and has_place_for_id(part.raw)
 
 
 def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
     rule = log.rules.active.get("call_id")
     path = part_path(message, part)
     pattern = rule.pattern if rule is not None else ""
+    if _lacks_id(part, log):
+        new = ids.sent(part.id, rule) if part.id not in ids.used else ids.new(part.id, pattern)
+        log.repaired("call_id", path, f"the call of {part.wire_name} has no id", f"it is sent as {new!r}")
+        return new
     if rule is not None and part.has_id and not re.fullmatch(rule.pattern, part.id):
         new = ids.new(part.id, pattern)
         log.repaired("call_id", path, f"the id {part.id!r} is refused", f"it is sent as {new!r}")

@@ -1,18 +1,21 @@
 """Messages in, each of which the provider takes; in an order that it takes, out."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape.history.contents import missing_reasoning, missing_signature
+from toolshape.history.contents import missing_reasoning, missing_signature, trailing_space
 from toolshape.history.log import Log
 from toolshape.history.neighbours import merged_neighbours
 from toolshape.messages import (
     Message,
+    ProviderPart,
     ReasoningPart,
     Role,
     TextPart,
     ToolCallPart,
+    ToolResultPart,
     calls_in,
     results_in,
     with_parts,
@@ -44,6 +47,8 @@ def in_order(
     """
     found: list[Message] = []
     rules = log.rules
+    if not rules.histories.joins:
+        messages = [one for message in messages for one in _results_apart(message)]
     for at, message in enumerate(messages):
         last = found[-1] if found else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
@@ -61,6 +66,8 @@ def in_order(
         found = merged_neighbours(found, _with_media)
     if "same_role" in rules:
         found = _alternating(found, log)
+    if found and is_end and found[-1].role == "assistant" and "trailing_space" in rules:
+        found[-1] = trailing_space(found[-1], log)
     last = found[-1] if found else previous
     is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
     if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
@@ -70,11 +77,25 @@ def in_order(
     return found
 
 
+def _results_apart(message: Message) -> list[Message]:
+    """Results in a message of their own, where what the user says follows in another one."""
+    results = results_in(message)
+    if message.raw is not None or not results or len(results) == len(message.parts):
+        return [message]
+    others = tuple(part for part in message.parts if not isinstance(part, ToolResultPart))
+    return [replace(message, role="tool", parts=tuple(results)), replace(message, role="user", parts=others)]
+
+
 def _goes_on_itself(message: Message, log: Log) -> bool:
-    """Whether a message says that it is the beginning of what the model is to say."""
+    """Whether a message may be the last all the same: it says so, or it ends in what the provider itself goes on with."""
     raw: Any = message.raw
-    key = log.rules.active["last_is_assistant"].pattern
-    return bool(key) and isinstance(raw, dict) and raw.get(key) is True
+    pattern = log.rules.active["last_is_assistant"].pattern
+    if not pattern:
+        return False
+    last = message.parts[-1] if message.parts else None
+    if isinstance(last, ProviderPart) and re.fullmatch(pattern, last.kind):
+        return True
+    return isinstance(raw, dict) and any(raw[key] is True for key in raw if re.fullmatch(pattern, str(key)))
 
 
 def _is_lone_reasoning(message: Message) -> bool:
@@ -133,9 +154,17 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
         return messages
     turn = max((at for at, one in enumerate(messages) if begins_turn(one)), default=-1) if is_end else len(messages)
     return [
-        missing_signature(one, log) if one.role == "assistant" and (at > turn or one.raw is None) else one
+        missing_signature(one, log)
+        if one.role == "assistant" and (at > turn or one.raw is None) and not _goes_on_with_calls(messages, at)
+        else one
         for at, one in enumerate(messages)
     ]
+
+
+def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
+    """Whether a message that came goes on with the calls of the one before: only the first call of a turn is signed."""
+    last = messages[at - 1] if at else None
+    return last is not None and last.role == "assistant" and messages[at].raw is not None and bool(calls_in(last))
 
 
 def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:

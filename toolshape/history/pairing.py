@@ -7,6 +7,7 @@ from typing import Any
 from toolshape.history.log import Log
 from toolshape.messages import (
     Message,
+    MessagePart,
     Role,
     ToolCallPart,
     ToolResultPart,
@@ -28,28 +29,33 @@ class LateResultError(Exception):
 class Pairs:
     """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
 
-    ``calls`` are the calls of the messages at hand that results answer, by the ``id()`` of the result.
+    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the messages
+    at hand that results answer, by the ``id()`` of the result.
     """
 
-    __slots__ = ("answered", "calls", "filled_in")
+    __slots__ = ("answered", "calls", "filled_in", "left")
 
-    def __init__(self, answered: set[str] | None = None, filled_in: set[str] | None = None) -> None:
-        self.answered = set[str]() if answered is None else answered
-        self.filled_in = set[str]() if filled_in is None else filled_in
+    def __init__(self) -> None:
+        self.answered: set[str] = set()
+        self.filled_in: set[str] = set()
+        self.left: set[str] = set()
         self.calls: dict[int, ToolCallPart] = {}
 
     def copy(self) -> "Pairs":
         """The same, to be changed on its own."""
-        return Pairs(set(self.answered), set(self.filled_in))
+        made = Pairs()
+        made.answered, made.filled_in, made.left = set(self.answered), set(self.filled_in), set(self.left)
+        return made
 
 
 class _Call:
-    __slots__ = ("answer", "at", "is_late", "part")
+    __slots__ = ("answer", "answer_at", "at", "is_late", "part")
 
     def __init__(self, at: int, part: ToolCallPart) -> None:
         self.at = at
         self.part = part
         self.answer: ToolResultPart | None = None
+        self.answer_at = -1
         self.is_late = False
 
 
@@ -63,16 +69,19 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
         is_end: Whether nothing follows: calls of the last turn may still be answered.
 
     Raises:
-        LateResultError: A result answers a call that ``pairs`` says was answered for it.
+        LateResultError: A result answers a call that ``pairs`` says was answered for it, or left without a result.
     """
-    calls, dropped, last_content, last_other = _looked_through(messages, log, pairs)
+    calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
     inserted: dict[int, list[ToolResultPart]] = {}
     moved: set[int] = set()
     renewed: dict[int, ToolResultPart] = {}
     pairs.calls = {}
     for call in calls:
         if call.answer is not None:
-            answer = renewed[id(call.answer)] = _in_form(call.answer, call.part)
+            answer = _in_form(call.answer, call.part)
+            if call.is_late:
+                answer = replace(answer, path=part_path(messages[call.answer_at], answer))
+            renewed[id(call.answer)] = answer
             pairs.calls[id(answer)] = call.part
             pairs.answered.add(call.part.id)
             if call.is_late:
@@ -82,13 +91,15 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
                 inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
             continue
-        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_content)
+        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
         _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
     messages = [_with_answers(message, renewed) for message in messages]
+    order = {id(call.part): at for at, call in enumerate(calls)}
+    messages = [_in_call_order(message, log, pairs, order) for message in messages]
     if dropped or inserted:
         messages = _rebuilt(messages, dropped | {id(renewed[one]) for one in moved}, inserted)
     if log.rules.histories.joins:
-        messages = _joined(messages, log)
+        messages = _joined(messages, log, pairs)
     return list(messages)
 
 
@@ -106,30 +117,51 @@ def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Messa
     return replace(message, parts=parts)
 
 
+def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
+    """Results in the order of their calls, where they are written here: some providers tell them apart by nothing else."""
+    results = results_in(message)
+    if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
+        return message
+    last = len(order)
+    ranked = iter(sorted(results, key=lambda result: order.get(id(pairs.calls.get(id(result))), last)))
+    return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
+
+
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
-    """The calls with their answers, the results to drop, and the last messages with content, of anyone and of others."""
+    """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
+
+    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that streams
+    may store each chunk by itself, and answer the calls of all of them at once.
+    """
     calls: list[_Call] = []
     by_id: dict[str, list[_Call]] = {}
     dropped: set[int] = set()
-    last_content = last_other = -1
-    minds_place = "late_result" in log.rules
+    turn = last_content = last_other = -1
+    minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for at, message in enumerate(messages):
-        for part in message.parts:
+        for part in message.parts or (None,):  # an empty message stands between a call and its result, too
             if isinstance(part, ToolResultPart):
                 call = _answered_by(part, by_id)
                 if call is None:
                     _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
                     continue
-                call.answer = part
-                call.is_late = minds_place and last_content != call.at
+                call.answer, call.answer_at = part, at
+                call.is_late = minds_place and turn > call.at
                 continue
+            if last_content != at and not (is_one_turn and _goes_on(messages, at, last_content)):
+                turn = at
             last_content = at
             if message.role != "assistant":
                 last_other = at
             if isinstance(part, ToolCallPart):
                 calls.append(_Call(at, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
-    return calls, dropped, last_content, last_other
+    return calls, dropped, turn, last_other
+
+
+def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
+    """Whether a message of the assistant directly follows another one."""
+    return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
 def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Call]]) -> _Call | None:
@@ -142,7 +174,7 @@ def _unasked(
     part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
 ) -> None:
     """A result that answers no call that waits."""
-    if part.id in pairs.filled_in:
+    if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
     is_known = is_known or part.id in pairs.answered
     rule: Any = "duplicate_result" if is_known else "orphan_result"
@@ -161,7 +193,9 @@ def _unanswered(
             hint = "dispatch() runs the calls that wait"
             log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
         return
-    if "unanswered_call" in log.rules:
+    if "unanswered_call" not in log.rules:
+        pairs.left.add(part.id)
+    else:
         log.repaired("unanswered_call", path, f"the call {part.id!r} has no result", "it is answered as not run")
         answer = ToolResultPart(
             id=part.id,
@@ -198,7 +232,7 @@ def _is_results(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, ToolResultPart) for part in message.parts)
 
 
-def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
+def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
     """Put the results of one message's calls into one message, in the order of the calls."""
     found: list[Message] = []
     order: dict[str, int] = {}
@@ -209,11 +243,23 @@ def _joined(messages: Sequence[Message], log: Log) -> list[Message]:
                 fault = "the results of one turn stand in several messages"
                 log.repaired("split_results", message.path, fault, "they are put into one")
             if "split_results" in log.rules or last.raw is None or message.raw is None:
-                found[-1] = _merged(last, message, order)
+                found[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
                 continue
-        order = {call.id: at for at, call in enumerate(calls_in(message))} or order
+        if calls := calls_in(message):
+            order = order if last is not None and last.role == "assistant" else {}
+            order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
         found.append(message)
     return found
+
+
+def _placed(message: Message, pairs: Pairs) -> Message:
+    """A message that is put into another one: its parts say where they stood."""
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        parts.append(replace(part, path=part_path(message, part)))
+        if (call := pairs.calls.pop(id(part), None)) is not None:
+            pairs.calls[id(parts[-1])] = call
+    return replace(message, parts=tuple(parts))
 
 
 def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:

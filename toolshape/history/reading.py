@@ -7,6 +7,7 @@ from toolshape.calls import JsonObject
 from toolshape.errors import ResponseError
 from toolshape.history.linking import linked
 from toolshape.messages import Message, TextPart
+from toolshape.results import sendable
 from toolshape.wire.bodies import parsed_body, plain
 from toolshape.wire.histories import Histories
 
@@ -24,7 +25,13 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
     Raises:
         ResponseError: It is none of these.
     """
-    body = _as_body(given)
+    try:
+        return linked(_messages_in(histories, _as_body(given)), before)
+    except RecursionError as error:
+        raise ResponseError("the messages are nested too deep", body=None) from error
+
+
+def _messages_in(histories: Histories, body: Any) -> list[Message]:
     found: list[Message] = []
     if isinstance(body, dict) and histories.key in body and histories.read_system is not None:
         found += histories.read_system(body)
@@ -34,7 +41,7 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
             found.append(histories.read(item, path))
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise ResponseError(f"{path} cannot be read as a message: {error}", body=item) from error
-    return linked(found, before)
+    return found
 
 
 def _as_body(given: Any) -> Any:
@@ -42,33 +49,39 @@ def _as_body(given: Any) -> Any:
         return parsed_body(given)
     if isinstance(given, Mapping):
         return dict(given)
-    if isinstance(given, Sequence):
-        return [plain(one) for one in given]
-    return plain(given)
-
-
-def _plain_message(item: Any) -> Any:
-    """A message as JSON, also where objects of an SDK stand in its lists."""
-    message = _plain_object(item)
-    if not isinstance(message, dict):
-        return message
-    for key, value in message.items():
-        if isinstance(value, (list, tuple)) and any(not isinstance(one, (dict, str)) for one in value):
-            message = {**message, key: [_plain_object(one) for one in value]}
-    return message
+    return list(given) if isinstance(given, Sequence) else _plain_object(given)
 
 
 def _plain_object(given: Any) -> Any:
-    """An object of an SDK as JSON; what tells its kind is there even where it is a default of its class."""
-    if isinstance(given, (dict, str)):
+    """JSON of a message, also where objects of an SDK stand anywhere in it; what holds none is the same object."""
+    if isinstance(given, dict):
+        changed = {key: new for key, value in given.items() if (new := _plain_object(value)) is not value}
+        return {**given, **changed} if changed else given
+    if isinstance(given, (list, tuple)):
+        found = [_plain_object(value) for value in given]
+        is_same = isinstance(given, list) and all(new is value for new, value in zip(found, given, strict=True))
+        return given if is_same else found
+    if given is None or isinstance(given, (str, int, float, bytes, bytearray)):
         return given
-    found = parsed_body(given) if hasattr(given, "ListFields") else plain(given)
-    if isinstance(found, dict) and found is not given:
-        for key in ("role", "type"):
-            kind = getattr(given, key, None)
-            if key not in found and isinstance(kind, str):
-                found = {key: kind, **found}
-    return found
+    return parsed_body(given) if hasattr(given, "ListFields") else _with_kinds(plain(given), given)
+
+
+def _with_kinds(found: Any, given: Any) -> Any:
+    """What an object of an SDK was written as, with its role and type, which may be defaults of its class."""
+    if isinstance(found, list) and isinstance(given, (list, tuple)) and len(found) == len(given):
+        return [_with_kinds(written, value) for written, value in zip(found, given, strict=True)]
+    if not isinstance(found, dict) or found is given:
+        return found
+    if isinstance(given, dict):
+        return {key: _with_kinds(value, given.get(key)) for key, value in found.items()}
+    kinds, made = {}, dict(found)
+    for name, field in getattr(type(given), "model_fields", {}).items():
+        key, value = field.serialization_alias or field.alias or name, getattr(given, name, None)
+        if key in ("role", "type") and found.get(key) is None and isinstance(value, str):
+            kinds[key] = value
+        elif key in found:
+            made[key] = _with_kinds(found[key], value)
+    return {**kinds, **made, **kinds}
 
 
 _KEYS = frozenset({"role", "type", "content", "parts"})
@@ -92,7 +105,7 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)
     found: list[JsonObject] = []
     for at, item in enumerate(items):
-        one = _plain_message(item)
+        [one] = sendable([_plain_object(item)])
         if not isinstance(one, dict) or not one.keys() & _KEYS:
             raise ResponseError(f"{histories.key}[{at}] is no message, but {_named(one)}", body=body)
         found.append(one)

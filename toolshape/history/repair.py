@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolshape.errors import Problem
-from toolshape.history.contents import CONTENT_RULES, TOOL_RULES, blank_text
+from toolshape.history.contents import CONTENT_RULES, TOOL_RULES, blank_text, without_item_id
 from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
-from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, part_path
+from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, calls_in, part_path
 from toolshape.wire.histories import NULL, Histories
 
 __all__ = ["Progress", "invalidated", "repaired", "tools_missing"]
@@ -21,17 +21,19 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 class Progress:
     """How far a history is: what the messages before the next ones have used up."""
 
-    __slots__ = ("ids", "pairs", "previous")
+    __slots__ = ("has_thought", "ids", "pairs", "previous")
 
     def __init__(self) -> None:
         self.ids = Ids()
         self.pairs = Pairs()
         self.previous: Message | None = None
+        self.has_thought = False
 
     def copy(self) -> "Progress":
         """The same, to be changed on its own."""
         made = Progress()
         made.ids, made.pairs, made.previous = self.ids.copy(), self.pairs.copy(), self.previous
+        made.has_thought = self.has_thought
         return made
 
 
@@ -56,10 +58,26 @@ def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_en
         for rule in of_tools if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
             message = rule(message, log)  # noqa: PLW2901 - one rule after another
         found[at] = message
+    if "item_without_reasoning" in log.rules:
+        found = [_thought_through(message, log, progress) for message in found]
     found = in_order(found, log, progress.previous, is_end=is_end, thinks=thinks)
     if found:
         progress.previous = found[-1]
     return found
+
+
+def _thought_through(message: Message, log: Log, progress: Progress) -> Message:
+    """A call of a turn in which nothing was thought, without its id: its reasoning may have been lost where it was stored.
+
+    What was dispatched here has lost nothing: the origin names the tools that its model was sent.
+    """
+    if message.role != "assistant":
+        progress.has_thought = progress.has_thought and message.role == "tool"
+    elif any(isinstance(part, ReasoningPart) for part in message.parts):
+        progress.has_thought = True
+    elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
+        return without_item_id(message, log)
+    return message
 
 
 def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:

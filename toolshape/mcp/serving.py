@@ -127,7 +127,7 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
 
 
 def _long(key: Any) -> bytes:
-    given = key.encode() if isinstance(key, str) else key
+    given = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
         raise UsageError("key= is a secret text or bytes, of 32 bytes or more: secrets.token_bytes(32)")
     return bytes(given)

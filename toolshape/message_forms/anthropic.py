@@ -9,6 +9,8 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    found_text,
+    given_id,
     result_part,
     result_pieces,
     text_of,
@@ -23,7 +25,19 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, encoded, is_taken, named
+from toolshape.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    is_taken,
+    kind_of,
+    named,
+    named_by_url,
+)
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece", "system_texts"]
@@ -47,7 +61,7 @@ def read(item: JsonObject, path: str) -> Message:
     return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
     if not isinstance(block, dict):
         return TextPart(text=str(block), path=path)
     kind = str(block.get("type", ""))
@@ -56,14 +70,29 @@ def _block(block: Any, path: str) -> MessagePart:
     if kind in ("thinking", "redacted_thinking"):
         return ReasoningPart(text=str(block.get("thinking", "")), raw=block, path=path)
     if kind == "tool_use":
-        call_id, name = str(block.get("id") or ""), str(block.get("name") or "")
+        call_id, name = given_id(block.get("id")), str(block.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
     if kind == "tool_result":
         return _result(block, path)
+    if said := _said(block, kind):
+        return TextPart(text=said, raw=block, path=path)
     media = _media(block)
     return (
         ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
     )
+
+
+def _said(block: JsonObject, kind: str) -> str:
+    """Return the text of what a search found, or of a document that was given as blocks."""
+    if kind == "search_result":
+        return found_text(block)
+    source = block.get("source")
+    if kind != "document" or not isinstance(source, dict) or source.get("type") != "content":
+        return ""
+    content = source.get("content")
+    if isinstance(content, list):
+        content = as_text(result_pieces(_block(one, "") for one in content))
+    return found_text({"title": block.get("title"), "context": block.get("context"), "content": content})
 
 
 def _media(block: JsonObject) -> Image | File | None:
@@ -72,9 +101,11 @@ def _media(block: JsonObject) -> Image | File | None:
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
     media_type, name = str(source.get("media_type") or "image/png"), str(block.get("title") or "file")
-    is_image = block["type"] == "image"
-    if isinstance(source.get("url"), str):
-        return Image(url=source["url"]) if is_image else File(url=source["url"], name=name)
+    is_image, url = block["type"] == "image", source.get("url")
+    if isinstance(url, str):
+        return (
+            Image(url=url) if is_image else File(url=url, name=str(block.get("title") or named_by_url(url) or "file"))
+        )
     try:
         data = str(source["data"]).encode() if source.get("type") == "text" else bytes_of(source["data"])
     except (KeyError, ValueError):
@@ -132,7 +163,8 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a block."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    if not is_taken(part, _MEDIA_TYPES):
+    part = by_media_type(part)
+    if kind_of(part) not in ("image", "file") or not is_taken(part, _MEDIA_TYPES):
         return {"type": "text", "text": named(part)}
     source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
     if part.url:
@@ -207,10 +239,12 @@ HISTORIES = Histories(
         *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
         *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
         *history_rules(
-            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on",
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; what ended with pause_turn is sent back as it is",
             "last_is_assistant",
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
+            pattern=r"(server|mcp)_tool_use|\w+_tool_result",
         ),
+        *history_rules("zed-industries/zed#33643, 2025-06; langchain-ai/langchain#35071, 2026-02", "trailing_space"),
         *history_rules(
             "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
             "signed_prefix",

@@ -12,6 +12,8 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    found_text,
+    given_id,
     result_part,
     result_pieces,
 )
@@ -25,7 +27,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, named
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
@@ -49,17 +51,37 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     if isinstance(block.get("text"), str):
         return TextPart(text=block["text"], raw=block, path=path)
     if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
-        call_id, name = str(use.get("toolUseId") or ""), str(use.get("name") or "")
+        call_id, name = given_id(use.get("toolUseId")), str(use.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=use.get("input"), raw=block, path=path)
     if isinstance(result := block.get("toolResult"), dict):
         return _result(result, block, path)
     if isinstance(thought := block.get("reasoningContent"), dict):
         text = thought.get("reasoningText", {})
         return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
+    if said := _said(block):
+        return TextPart(text=said, raw=block, path=path)
     media = _media(block)
     if media is not None:
         return MediaPart(media=media, raw=block, path=path)
     return ProviderPart(kind=next(iter(block)), raw=block, path=path)
+
+
+def _said(block: JsonObject) -> str:
+    """Return the text of a block with citations, of one for a guard, of what a search found, or of a document of text."""
+    found = {key: value for key, value in block.items() if isinstance(value, dict)}
+    if "citationsContent" in found:
+        content = content_list(found["citationsContent"].get("content"))
+        return "".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
+    if "guardContent" in found:
+        text = found["guardContent"].get("text")
+        return str(text.get("text", "")) if isinstance(text, dict) else ""
+    if "searchResult" in found:
+        return found_text(found["searchResult"])
+    document = found.get("document", {})
+    source = document.get("source")
+    if not isinstance(source, dict) or not source.keys() & {"text", "content"}:
+        return ""
+    return found_text({**document, "source": None, "content": source.get("text", source.get("content"))})
 
 
 _IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
@@ -69,13 +91,29 @@ _FILES = {
     "doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document", "xls": "application/vnd.ms-excel",
     "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
 }  # fmt: skip
-"""ImageFormat and DocumentFormat of botocore 1.44.5, with the media types that they have elsewhere."""
-_FORMATS = {media_type: form for form, media_type in (*_IMAGES.items(), *_FILES.items()) if form != "jpg"}
+_VIDEOS = {
+    "mkv": "video/x-matroska", "mov": "video/quicktime", "mp4": "video/mp4", "webm": "video/webm", "flv": "video/x-flv",
+    "mpeg": "video/mpeg", "mpg": "video/mpeg", "wmv": "video/x-ms-wmv", "three_gp": "video/3gpp",
+}  # fmt: skip
+_SOUNDS = {
+    "mp3": "audio/mpeg", "opus": "audio/opus", "wav": "audio/wav", "aac": "audio/aac", "flac": "audio/flac",
+    "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
+    "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
+}  # fmt: skip
+"""ImageFormat, DocumentFormat, VideoFormat and AudioFormat of botocore 1.44.5, with their media types elsewhere."""
+_KINDS = {"image": _IMAGES, "document": _FILES, "video": _VIDEOS, "audio": _SOUNDS}
+_FORMATS: dict[str, tuple[str, str]] = {}
+for _kind, _forms in _KINDS.items():
+    for _form, _media_type in _forms.items():
+        _FORMATS.setdefault(_media_type, (_kind, _form))
+"""The kind of block and the format that a media type is sent as: the first that is listed."""
 
 
 def _media(block: JsonObject) -> Image | File | None:
-    """An image or a document whose bytes are here."""
-    for kind in ("image", "document"):
+    """An image, a document, a video or a sound whose bytes are here."""
+    guarded = block.get("guardContent")
+    block = guarded if isinstance(guarded, dict) else block
+    for kind, forms in _KINDS.items():
         given = block.get(kind)
         if not isinstance(given, dict):
             continue
@@ -84,9 +122,11 @@ def _media(block: JsonObject) -> Image | File | None:
         except (KeyError, TypeError, ValueError):
             return None
         form = str(given.get("format") or "")
+        media_type = forms.get(form, f"{'application' if kind == 'document' else kind}/{form}")
         if kind == "image":
-            return Image(data, _IMAGES.get(form, f"image/{form}"))
-        return File(data, _FILES.get(form, f"application/{form}"), str(given.get("name") or "file"))
+            return Image(data, media_type)
+        name = given.get("name") or ("file" if kind == "document" else f"{kind}.{form}")
+        return File(data, media_type, str(name))
     return None
 
 
@@ -133,19 +173,30 @@ def _written(part: MessagePart) -> JsonObject:
     if isinstance(part, ToolCallPart):
         return _write_call(part)
     if isinstance(part, MediaPart):
-        return piece(part.media)
+        return _piece(part.media)
     return {"text": getattr(part, "text", "")}
 
 
 def piece(part: Part) -> JsonObject:
+    """A text, image or file as a block of a result, which has no place for a sound."""
+    if not isinstance(part, Text) and kind_of(part) == "audio":
+        return {"text": named(part)}
+    return _piece(part)
+
+
+def _piece(part: Part) -> JsonObject:
     """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
-    if isinstance(part, Text) or not part.data or part.media_type.lower() not in _FORMATS:
-        return {"text": part.text if isinstance(part, Text) else named(part)}
-    kind = _FORMATS[part.media_type.lower()]
-    if isinstance(part, Image):
-        return {"image": {"format": kind, "source": {"bytes": part.data}}}
-    name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)  # the characters that DocumentBlock.name takes
-    return {"document": {"format": kind, "name": name, "source": {"bytes": part.data}}}
+    if isinstance(part, Text):
+        return {"text": part.text}
+    part = by_media_type(part)
+    if not part.data or part.media_type not in _FORMATS:
+        return {"text": named(part)}
+    kind, form = _FORMATS[part.media_type]
+    block: JsonObject = {"format": form, "source": {"bytes": part.data}}
+    if kind == "document" and isinstance(part, File):
+        # The characters that DocumentBlock.name takes; it takes 1 to 200 of them.
+        block["name"] = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)[:200] or "file"
+    return {kind: block}
 
 
 def read_system(request: JsonObject) -> list[Message]:
@@ -166,7 +217,7 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    input_kinds=frozenset({"image", "file"}),
+    input_kinds=frozenset({"image", "file", "video", "audio"}),
     media_types=frozenset(_FORMATS),
     rules=(
         *history_rules(
@@ -189,6 +240,9 @@ HISTORIES = Histories(
         *history_rules("evalstate/fast-agent#668, 2026-02", "text_after_call"),
         *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
         *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
+        *history_rules(
+            "langchain-ai/langchain#35071, 2026-02, of Claude: taken to hold here", "trailing_space", models=r"claude"
+        ),
         *history_rules(
             "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
         ),

@@ -11,6 +11,7 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    given_id,
     result_part,
 )
 from toolshape.messages import (
@@ -23,7 +24,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, named_by_url
 from toolshape.schema.values import write_json
 from toolshape.wire.bodies import plain
 from toolshape.wire.histories import Encode, Histories, history_rules
@@ -57,7 +58,7 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each 
         return TextPart(text=str(part), raw=part, path=path)
     call = _either(part, "functionCall", "function_call")
     if isinstance(call, dict):
-        call_id, name = str(call.get("id") or ""), str(call.get("name") or "")
+        call_id, name = given_id(call.get("id")), str(call.get("name") or "")
         return ToolCallPart(id=call_id, wire_name=name, arguments_raw=call.get("args"), raw=part, path=path)
     response = _either(part, "functionResponse", "function_response")
     if isinstance(response, dict):
@@ -80,8 +81,9 @@ def _media(part: JsonObject) -> Image | File | None:
     if not isinstance(found, dict):
         return None
     media_type = str(_either(found, "mimeType", "mime_type") or "application/octet-stream")
-    is_image, name = media_type.startswith("image/"), str(_either(found, "displayName", "display_name") or "file")
     url = _either(found, "fileUri", "file_uri")
+    given = _either(found, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    is_image, name = media_type.startswith("image/"), str(given or "file")
     if isinstance(url, str):
         return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
     try:
@@ -103,6 +105,7 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
     pieces = [_part(one, "") for one in response.get("parts") or ()]
     media: list[Part] = [one.media for one in pieces if isinstance(one, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
+    text = as_text(parts) if parts else text
     more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
     return result_part(response.get("id"), response.get("name"), text, **more)
 
@@ -147,6 +150,7 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a part."""
     if isinstance(part, Text):
         return {"text": part.text}
+    part = by_media_type(part)
     if part.url:
         return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
     return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}
@@ -177,7 +181,11 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     joins=True,
-    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
+    # "Unsupported MIME type" of an office document: googleapis/python-genai#829, 2025-05.
+    media_types=frozenset({"image/*", "audio/*", "video/*", "text/*", "application/pdf"}),
     opaque_keys=frozenset(_SIGNATURES),
     write_unsigned=_write_unsigned,
     rules=(
@@ -194,6 +202,13 @@ HISTORIES = Histories(
         *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
         *history_rules("maximhq/bifrost#4202, 2026-06: from Gemini 3 on", "media_in_result", models="gemini-[12]"),
         *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; microsoft/vscode-copilot-release#7693, "
+            "2025-04: an empty text parameter",
+            "blank_text",
+            pattern=r"(?s).+",
+        ),
+        *history_rules("QuantumNous/new-api#1260, 2025-06: at least one part", "empty_message"),
         *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
     ),
 )

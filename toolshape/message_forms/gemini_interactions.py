@@ -9,6 +9,7 @@ from toolshape.message_forms.content import (
     arguments_object,
     bytes_of,
     encoded_results,
+    given_id,
     joined_text,
     result_part,
     result_pieces,
@@ -23,7 +24,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, encoded
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
 from toolshape.schema.values import write_json
 from toolshape.wire.histories import Encode, Histories, history_rules
 
@@ -40,7 +41,7 @@ def read(item: JsonObject, path: str) -> Message:
         parts = tuple(_piece(one, f"content[{at}]") for at, one in enumerate(pieces))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
-        call_id, name = str(item.get("id") or ""), str(item.get("name") or "")
+        call_id, name = given_id(item.get("id")), str(item.get("name") or "")
         part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get("arguments"), raw=item)
     elif kind == "function_result":
         role, part = "tool", _result(item)
@@ -55,7 +56,14 @@ def read(item: JsonObject, path: str) -> Message:
     return Message(role=role, parts=(part,), raw=item, path=path)
 
 
-_CONTENTS = ("text", "image", "document", "audio", "video")
+_CONTENTS = {
+    "text": "text/plain",
+    "image": "image/png",
+    "document": "application/pdf",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+}
+"""The kinds of contents, each with its media type where none is given."""
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -64,14 +72,18 @@ def _piece(piece: Any, path: str) -> MessagePart:
     kind = str(piece.get("type", ""))
     if kind == "text":
         return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
-    media_type = str(piece.get("mime_type") or ("image/png" if kind == "image" else "application/pdf"))
+    media_type = str(piece.get("mime_type") or _CONTENTS.get(kind))
     url = str(piece.get("uri") or "")
-    if kind in ("image", "document") and (url or piece.get("data")):
+    if kind in _CONTENTS and (url or piece.get("data")):
         try:
             data = b"" if url else bytes_of(piece["data"])
         except ValueError:
             return ProviderPart(kind=kind, raw=piece, path=path)
-        media = Image(data, media_type, url) if kind == "image" else File(data, media_type, "file", url)
+        media = (
+            Image(data, media_type, url)
+            if kind == "image"
+            else File(data, media_type, named_by_url(url) or "file", url)
+        )
         return MediaPart(media=media, raw=piece, path=path)
     return ProviderPart(kind=kind, raw=piece, path=path)
 
@@ -124,9 +136,10 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file as a content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    kind = "image" if isinstance(part, Image) else "document"
+    part = by_media_type(part)
+    kind = kind_of(part)
     where = {"uri": part.url} if part.url else {"data": encoded(part)}
-    return {"type": kind, "mime_type": part.media_type, **where}
+    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **where}
 
 
 def read_system(request: JsonObject) -> list[Message]:
@@ -145,7 +158,9 @@ HISTORIES = Histories(
     write=write,
     system=_system,
     is_items=True,
-    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
     opaque_keys=frozenset({"signature"}),
     continued_by=frozenset({"previous_interaction_id"}),
     rules=(

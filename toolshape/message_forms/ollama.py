@@ -47,10 +47,20 @@ def _images(images: Any) -> list[MessagePart]:
     for at, one in enumerate(given):
         data = one.get("value") if isinstance(one, dict) else one
         try:
-            found.append(MediaPart(media=Image(bytes_of(data)), raw={"images": [one]}, path=f"images[{at}]"))
+            content = bytes_of(data)
+            media = Image(content, _image_type(content))
+            found.append(MediaPart(media=media, raw={"images": [one]}, path=f"images[{at}]"))
         except ValueError:
             found.append(ProviderPart(kind="images", raw={"images": [one]}, path=f"images[{at}]"))
     return found
+
+
+_BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
+
+
+def _image_type(content: bytes) -> str:
+    """The media type of an image, by its first bytes: Ollama's messages do not say it."""
+    return next((media_type for begins, media_type in _BEGINNINGS if content.startswith(begins)), "image/png")
 
 
 def _write_call(call: ToolCallPart) -> JsonObject:

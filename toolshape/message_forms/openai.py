@@ -12,13 +12,17 @@ from toolshape.message_forms.content import (
     bytes_of,
     content_list,
     encoded_results,
+    given_id,
     is_nothing,
     joined_text,
     marked_error,
     media_of,
     result_part,
     result_pieces,
+    sound_format,
+    sound_of,
     text_of,
+    unmarked,
 )
 from toolshape.messages import (
     MediaPart,
@@ -31,10 +35,20 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, as_text, data_url
+from toolshape.parts import File, Image, Part, as_text, by_media_type, data_url, encoded, kind_of
 from toolshape.wire.histories import NULL, Encode, Histories, history_rules
 
-__all__ = ["HISTORIES", "OBJECT_ARGUMENTS", "VENDOR_HISTORIES", "call_part", "media_piece", "read", "write"]
+__all__ = [
+    "HISTORIES",
+    "OBJECT_ARGUMENTS",
+    "VENDOR_HISTORIES",
+    "WITH_VIDEO",
+    "call_part",
+    "media_in",
+    "media_piece",
+    "read",
+    "write",
+]
 
 _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
@@ -58,7 +72,17 @@ def read(item: JsonObject, path: str) -> Message:
 def _others(item: JsonObject) -> list[MessagePart]:
     """What else stands in a message; some gateways send every key there is, without a value."""
     others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
-    return [ProviderPart(kind=key, raw={key: item[key]}, path=key) for key in others]
+    return [_other(key, item[key]) for key in others]
+
+
+def _other(key: str, value: Any) -> MessagePart:
+    """A refusal is the assistant's text, and so are the words of what it spoke."""
+    said = (
+        value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
+    )
+    if isinstance(said, str) and said:
+        return TextPart(text=said, raw={key: value}, path=key)
+    return ProviderPart(kind=key, raw={key: value}, path=key)
 
 
 def _calls(item: JsonObject) -> list[MessagePart]:
@@ -99,21 +123,38 @@ def _piece(piece: Any, path: str) -> MessagePart:
         raise ValueError(f"a block of type {kind!r}: these are another provider's messages")
     if kind == "text" and isinstance(piece.get("text"), str):
         return TextPart(text=piece["text"], raw=piece, path=path)
+    if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
+        return TextPart(text=piece["refusal"], raw=piece, path=path)
     if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a text
         return ReasoningPart(text=text_of(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
-    try:
-        media = _media(kind, piece)
-    except (ValueError, TypeError, AttributeError):
-        media = None
+    media = media_in(piece)
     if media is not None:
         return MediaPart(media=media, raw=piece, path=path)
     return ProviderPart(kind=str(kind), raw=piece, path=path)
 
 
-def _media(kind: Any, piece: JsonObject) -> Image | File | None:
-    if kind == "image_url":
-        given = piece.get("image_url")
-        return media_of(str(given["url"] if isinstance(given, dict) else given))
+def media_in(piece: JsonObject) -> Image | File | None:
+    """The image, sound, video or file in a part of a content; ``None`` where there is none, or none that can be read."""
+    try:
+        return _media(piece.get("type"), piece)
+    except (ValueError, TypeError, AttributeError, LookupError):
+        return None
+
+
+_URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
+"""The parts that hold a URL, with the media types that it has where it says none; sounds and videos are vendors'."""
+
+
+def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one for each kind
+    if kind in _URLS:
+        given, (family, media_type) = piece.get(kind), _URLS[kind]
+        return media_of(str(given["url"] if isinstance(given, dict) else given), kind=family, media_type=media_type)
+    if kind == "input_audio":
+        given = piece["input_audio"]
+        if isinstance(given, dict):
+            return sound_of(given["data"], str(given.get("format") or "wav"))
+        is_url = str(given).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
+        return media_of(given, kind="file", media_type="audio/mpeg") if is_url else sound_of(given, "mp3")
     if kind == "file" and isinstance(piece.get("file"), dict):
         file = piece["file"]
         if not isinstance(file.get("file_data"), str):
@@ -131,11 +172,18 @@ def call_part(call: JsonObject, path: str) -> ToolCallPart:
     """A call of a message."""
     function = call.get("function") or call.get("custom") or {}
     arguments = function.get("arguments", function.get("input"))
-    call_id = call.get("id")
-    call_id = "" if call_id is None or call_id == "null" else str(call_id)
     return ToolCallPart(
-        id=call_id, wire_name=str(function.get("name") or ""), arguments_raw=arguments, raw=call, path=path
+        id=_own_id(call.get("id")),
+        wire_name=str(function.get("name") or ""),
+        arguments_raw=arguments,
+        raw=call,
+        path=path,
     )
+
+
+def _own_id(given: Any) -> str:
+    """The id of a call or result; Mistral's SDK writes a missing one as the text "null"."""
+    return "" if given == "null" else given_id(given)
 
 
 def _result(item: JsonObject) -> ToolResultPart:
@@ -148,7 +196,9 @@ def _result(item: JsonObject) -> ToolResultPart:
             media = list(result_pieces(pieces))
     text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
-    return result_part(item.get("tool_call_id"), name, text, code=code, parts=tuple(media), raw=item, path="")
+    return result_part(
+        _own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
+    )
 
 
 def _result_text(content: Any) -> str:
@@ -208,7 +258,7 @@ def _written(role: str, parts: Sequence[MessagePart], write_call: Any, none: Any
                 message["function_call"] = one.raw
             else:
                 calls.append(write_call(one) if one.raw is None else one.raw)
-        elif isinstance(one, (ReasoningPart, ProviderPart)) and isinstance(one.raw, dict) and "type" not in one.raw:
+        elif not _is_content(one) and isinstance(one.raw, dict) and "type" not in one.raw:
             message.update(one.raw)
     pieces = [one for one in parts if _is_content(one)]
     if pieces:
@@ -218,9 +268,13 @@ def _written(role: str, parts: Sequence[MessagePart], write_call: Any, none: Any
     return message
 
 
+_SAID_BESIDE = ("refusal", "audio")
+"""The keys of a message that hold text beside its content."""
+
+
 def _is_content(part: MessagePart) -> bool:
     if isinstance(part, (TextPart, MediaPart)):
-        return True
+        return part.path not in _SAID_BESIDE or part.raw is None
     return isinstance(part, (ReasoningPart, ProviderPart)) and isinstance(part.raw, dict) and "type" in part.raw
 
 
@@ -239,9 +293,15 @@ def media_piece(part: MessagePart) -> JsonObject:
         return {"type": "text", "text": part.text}
     if not isinstance(part, MediaPart):
         return {"type": "text", "text": ""}
-    if isinstance(part.media, Image):
-        return {"type": "image_url", "image_url": {"url": data_url(part.media)}}
-    return {"type": "file", "file": {"filename": part.media.name, "file_data": data_url(part.media)}}
+    media = by_media_type(part.media)
+    kind = kind_of(media)
+    if isinstance(media, Image):
+        return {"type": "image_url", "image_url": {"url": data_url(media)}}
+    if kind == "audio" and media.data:
+        return {"type": "input_audio", "input_audio": {"data": encoded(media), "format": sound_format(media)}}
+    if kind == "video":
+        return {"type": "video_url", "video_url": {"url": data_url(media)}}
+    return {"type": "file", "file": {"filename": media.name, "file_data": data_url(media)}}
 
 
 PAIRING = (
@@ -251,11 +311,14 @@ PAIRING = (
     ),
 )
 _NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}")
+_FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
 HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
-    input_kinds=frozenset({"image", "image_url", "file"}),
+    input_kinds=frozenset({"image", "image_url", "file", "audio"}),
+    # openai 3.54.0 InputAudio: wav or mp3. Of files, all kinds of documents since 2026-02-24: pydantic/pydantic-ai#4445.
+    media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},
     rules=(
         *PAIRING,
         *history_rules("anomalyco/opencode#12653, 2026-02: at most 40 characters", "call_id", pattern=r"(?s).{1,40}"),
@@ -268,8 +331,15 @@ HISTORIES = Histories(
         *_NAMES,
     ),
 )
-VENDOR_HISTORIES = replace(HISTORIES, rules=(*PAIRING, *_NAMES))
+_HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
+VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
 """What all vendors refuse. Limits of ids and images in results are OpenAI's: others have taken both in 2026."""
+WITH_VIDEO = replace(
+    VENDOR_HISTORIES,
+    input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
+    media_types=_FILES | {"image/*", "video/*"},
+)
+"""Those of vendors that take ``video_url``."""
 OBJECT_ARGUMENTS = Histories(
     key="messages",
     read=read,

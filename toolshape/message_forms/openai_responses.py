@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape.calls import JsonObject, WireMessage
+from toolshape.message_forms import openai
 from toolshape.message_forms.anthropic import system_texts
 from toolshape.message_forms.content import (
     arguments_text,
     bytes_of,
     encoded_results,
+    given_id,
     joined_text,
     marked_error,
     media_of,
     result_part,
     result_pieces,
     text_of,
+    unmarked,
 )
 from toolshape.messages import (
     MediaPart,
@@ -26,7 +29,7 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from toolshape.parts import File, Image, Part, Text, as_text, data_url
+from toolshape.parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
 from toolshape.wire.histories import Encode, Histories, history_rules
 
 __all__ = ["HISTORIES", "piece"]
@@ -44,7 +47,7 @@ def read(item: JsonObject, path: str) -> Message:
         return _message(item, path)
     role: Any = "assistant"
     if kind in _ARGUMENTS:
-        call_id, name = str(item.get("call_id") or ""), str(item.get("name") or "")
+        call_id, name = given_id(item.get("call_id")), str(item.get("name") or "")
         part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get(_ARGUMENTS[kind]), raw=item)
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
@@ -71,11 +74,15 @@ def _piece(piece: Any, path: str) -> MessagePart:
     kind = str(piece.get("type", ""))
     if kind in ("input_text", "output_text", "text"):
         return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
+    if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
+        return TextPart(text=piece["refusal"], raw=piece, path=path)
     media: Image | File | None = None
     if kind == "input_image" and isinstance(piece.get("image_url"), str):
         media = media_of(piece["image_url"])
     elif kind == "input_file":
         media = _file(piece)
+    elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
+        media = openai.media_in(piece)
     return (
         ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
     )
@@ -84,7 +91,8 @@ def _piece(piece: Any, path: str) -> MessagePart:
 def _file(piece: JsonObject) -> Image | File | None:
     name, data = str(piece.get("filename") or "file"), piece.get("file_data")
     if isinstance(piece.get("file_url"), str):
-        return File(url=piece["file_url"], name=name)
+        url = piece["file_url"]
+        return File(url=url, name=piece.get("filename") or named_by_url(url) or "file")
     try:
         if isinstance(data, str):
             return (
@@ -102,7 +110,7 @@ def _result(item: JsonObject) -> ToolResultPart:
         inner = [_piece(one, "") for one in output]
         parts = () if all(isinstance(one, TextPart) for one in inner) else result_pieces(inner)
     text, code = marked_error(as_text(parts) if parts else text_of(output))
-    return result_part(item.get("call_id"), "", text, code=code, parts=parts, raw=item)
+    return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
 
 
 def _write_call(call: ToolCallPart) -> JsonObject:
@@ -148,6 +156,9 @@ def piece(part: Part) -> JsonObject:
     """A text, image or file in an item."""
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
+    part = by_media_type(part)
+    if kind_of(part) in ("audio", "video"):
+        return {"type": "input_text", "text": named(part)}
     if isinstance(part, Image):
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     if part.data:
@@ -173,6 +184,8 @@ HISTORIES = Histories(
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    # openai 3.54.0 ResponseInputContentParam: there is no sound. Of files, all kinds of documents since 2026-02-24.
+    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}),
     opaque_keys=frozenset({"encrypted_content"}),
     item_ids={"function_call": "fc", "reasoning": "rs"},
     continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),
@@ -185,6 +198,12 @@ HISTORIES = Histories(
             "item_id",
         ),
         *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
+        *history_rules(
+            "VRSEN/agency-swarm#367, 2025-09; continuedev/continue#10880, 2026-02, and #11994, 2026-04; cline/cline#12242, "
+            "2026-07: of models that reason",
+            "item_without_reasoning",
+            models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",
+        ),
         *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
     ),
 )

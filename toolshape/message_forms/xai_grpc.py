@@ -7,6 +7,7 @@ from toolshape.calls import JsonObject, WireMessage
 from toolshape.message_forms.content import (
     arguments_text,
     encoded_results,
+    given_id,
     marked_error,
     media_of,
     result_part,
@@ -57,7 +58,7 @@ def read(item: JsonObject, path: str) -> Message:
         if call.get("type") not in _OWN:
             parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=where))
             continue
-        call_id, name = str(call.get("id") or ""), str(function.get("name") or "")
+        call_id, name = given_id(call.get("id")), str(function.get("name") or "")
         given = function.get("arguments")
         parts.append(ToolCallPart(id=call_id, wire_name=name, arguments_raw=given, raw=call, path=where))
     return Message(role=role, parts=tuple(parts), raw=item, path=path)

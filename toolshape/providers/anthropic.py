@@ -45,6 +45,7 @@ STRICT_KEYWORDS = (
 )  # fmt: skip
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),

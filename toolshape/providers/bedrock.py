@@ -85,7 +85,12 @@ def read(body: Any) -> Reading | None:
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
     )
-    return Reading([{**message, "content": sent}], calls, member(body, "stopReason"), ends_in_call=ends_in_call)
+    return Reading(
+        [{**message, "role": "assistant", "content": sent}],
+        calls,
+        member(body, "stopReason"),
+        ends_in_call=ends_in_call,
+    )
 
 
 def _is_call(block: Any) -> bool:
@@ -217,7 +222,7 @@ BEDROCK = Provider(
     read=read,
     finishes=FINISHES,
     fold=fold,
-    carries=frozenset({"image", "file"}),
+    carries=frozenset({"image", "file", "video"}),
     say=say,
     encode=encode,
     histories=messages.HISTORIES,

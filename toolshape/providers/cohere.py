@@ -38,6 +38,7 @@ FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),  # before null, which is unsupported here, is split off the choices
@@ -162,13 +163,16 @@ HISTORIES = Histories(
     read=messages.read,
     write=lambda message, encode: [_without_null(one) for one in messages.write(message, encode)],
     input_kinds=frozenset({"image", "image_url"}),
-    rules=history_rules(
-        "oracle/langchain-oracle#10, 2025-08",
-        "unanswered_call",
-        "open_turn",
-        "orphan_result",
-        "duplicate_result",
-        "late_result",
+    rules=(
+        *history_rules(
+            "oracle/langchain-oracle#10, 2025-08",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+        ),
+        *history_rules("cohere 7.3.1 ToolCallV2: the id is required, 2026-11-22", "call_id", pattern=r"(?s).+"),
     ),
 )
 

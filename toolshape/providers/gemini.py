@@ -8,7 +8,7 @@ from typing import Any
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.errors import ResponseError
 from toolshape.message_forms import gemini as messages
-from toolshape.parts import Text
+from toolshape.parts import Text, as_text, by_media_type, is_taken
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -47,8 +47,8 @@ JSON_KEYWORDS = (
 )  # fmt: skip
 JSON_SCHEMA = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
-    structure.patterns_as_maps,
     everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.all_of_merged_or_described),
@@ -82,8 +82,8 @@ OPENAPI_KEYWORDS = (
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
-    structure.patterns_as_maps,
     everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.const_as_enum),
@@ -196,7 +196,7 @@ def read(body: Any) -> Reading | None:
     calls = [_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
-    assistant = [plain(content)] if content is not None and member(content, "parts") else []
+    assistant = [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         sent, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
@@ -276,6 +276,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             make_room(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None and isinstance(before, str) and isinstance(value, str):
+            before = None  # else the text would be copied
             append_text(place, step, value)
         elif following is None:
             place[step] = value
@@ -308,9 +309,11 @@ def _response(result: Result) -> JsonObject:
         response["response"] = {"output": result.text}
     else:
         response["response"] = {"output": result_json(result)}
-    if pieces := [messages.piece(one) for one in result.parts if not isinstance(one, Text)]:
-        response["response"] = {"output": result.text}
-        response["parts"] = pieces
+    types = messages.HISTORIES.media_types
+    if shown := [one for one in result.parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
+        text = as_text(tuple(one for one in result.parts if one not in shown))
+        response["response"] = {"output" if result.error is None else "error": text}
+        response["parts"] = [messages.piece(one) for one in shown]
     return response
 
 
@@ -344,7 +347,7 @@ GEMINI = Provider(
         "ERROR": "error",
     },
     fold=fold,
-    carries=frozenset({"image", "file"}),
+    carries=frozenset({"image", "file", "audio", "video"}),
     say=say,
     encode=encode,
     histories=messages.HISTORIES,

@@ -75,6 +75,11 @@ HISTORIES = replace(
         *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
         *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
         *history_rules(
+            "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: calls of the first "
+            "message are not expected to be answered",
+            "call_placement",
+        ),
+        *history_rules(
             "mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant", pattern="prefix"
         ),
         *history_rules(

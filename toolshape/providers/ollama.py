@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape.calls import JsonObject, JsonSchema, Spec, WireCall, WireMessage
 from toolshape.message_forms import ollama as messages
-from toolshape.parts import Image, encoded
+from toolshape.parts import Image, Text, by_media_type, encoded
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema import checks as rules
@@ -29,6 +29,7 @@ from toolshape.wire.server import request_rules
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
@@ -108,7 +109,7 @@ def read(body: Any) -> Reading | None:
         return None
     message = member(body, "message")
     calls = [_call(one) for one in member(message, "tool_calls") or ()]
-    sent = plain(message)
+    sent = openai.as_assistant(plain(message))
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),
@@ -160,7 +161,8 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 
 def _message(result: Result) -> WireMessage:
     message: WireMessage = {"role": "tool", "tool_name": result.call.wire_name, "content": openai.content(result)}
-    if images := [encoded(one) for one in result.parts if isinstance(one, Image) and one.data]:
+    media = [by_media_type(one) for one in result.parts if not isinstance(one, Text)]
+    if images := [encoded(one) for one in media if isinstance(one, Image) and one.data]:
         message["images"] = images
     has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's
     return {**message, "tool_call_id": result.call.id} if has_own else message

@@ -9,7 +9,8 @@ from typing import Any
 from toolshape.calls import EARLY, Finish, JsonObject, Spec, WireCall, WireMessage, new_record
 from toolshape.errors import ResponseError
 from toolshape.message_forms import openai as messages
-from toolshape.parts import Image, Text, data_url
+from toolshape.messages import MediaPart
+from toolshape.parts import Image, Text, by_media_type, is_taken, kind_of, named
 from toolshape.results import Result
 from toolshape.schema import checks as rules
 from toolshape.schema import constrained as structure
@@ -113,7 +114,7 @@ def read(body: Any) -> Read | None:
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
-                if calls and "function_call" not in message:
+                if calls and "function_call" not in message and message["role"] == "assistant":
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
@@ -136,7 +137,7 @@ def _read_any(body: Any) -> Reading | None:
     calls = [one for one in found if one.id or one.wire_name]
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
-    assistant = _as_sent(message)
+    assistant = as_assistant(_as_sent(message))
     if len(calls) < len(found):
         real = [one for one, read_one in zip(assistant["tool_calls"], found, strict=True) if read_one in calls]
         assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
@@ -145,6 +146,13 @@ def _read_any(body: Any) -> Reading | None:
         sent, calls = with_call_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, finish)
+
+
+def as_assistant(message: WireMessage) -> WireMessage:
+    """What a model said, under the role of the assistant, whatever a gateway has put there."""
+    if message.get("role") == "assistant":
+        return message
+    return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
 
 
 def _without_calls(message: WireMessage) -> WireMessage:
@@ -194,11 +202,12 @@ _WHOLE = ("role", "id", "name", "type")
 
 
 def _join(message: WireMessage, key: str, value: Any) -> None:
+    if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
+        append_text(message, key, value)  # before a variable refers to the text, which would be copied then
+        return
     before = message.get(key)
-    if value is None or key in _WHOLE:
-        message[key] = before if value is None else value
-    elif isinstance(before, str) and isinstance(value, str):
-        append_text(message, key, value)
+    if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
+        message[key] = before if before is not None and value in (None, "") else value
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
         if not isinstance(before, dict):
             before = message[key] = {"name": "", "arguments": ""}
@@ -293,13 +302,14 @@ def _shown(result: Result) -> list[JsonObject]:
     said: list[JsonObject] = [
         {"type": "text", "text": f"From the result of {result.call.wire_name} ({result.call.id}):"}
     ]
-    for one in parts:
-        if isinstance(one, Image):
-            said.append({"type": "image_url", "image_url": {"url": data_url(one)}})
-        elif one.data:
-            said.append({"type": "file", "file": {"filename": one.name, "file_data": data_url(one)}})
-        else:
+    types = messages.HISTORIES.media_types
+    for one in map(by_media_type, parts):
+        if not isinstance(one, Image) and not one.data:
             said.append({"type": "text", "text": one.url})
+        elif kind_of(one) in ("audio", "video") and not is_taken(one, types):
+            said.append({"type": "text", "text": named(one)})
+        else:
+            said.append(messages.media_piece(MediaPart(media=one)))
     return said
 
 
@@ -373,14 +383,14 @@ OPENAI = Provider(
             limits.long_enums(choices=250, characters=15_000),
         ),
     ),
-    lenient=(structure.wrapped_root,),
+    lenient=(structure.wrapped_root_with_items,),
     strict=STRICT,
     most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"),
     envelope=envelope,
     request=request,
     recognises=recognises,
     read=read,
-    carries=frozenset({"image", "file"}),
+    carries=frozenset({"image", "file", "audio"}),
     finishes=FINISHES,
     fold=fold,
     say=say,
@@ -435,7 +445,11 @@ PROVIDERS = (
     replace(
         OPENAI,
         name="openai:string-enums",
-        lenient=(*OPENAI.lenient, everywhere(rewrites.enum_as_strings)),
+        lenient=(
+            *OPENAI.lenient,
+            everywhere(rewrites.all_of_merged_or_described),  # each part must be of one type
+            everywhere(rewrites.enum_as_strings),
+        ),
         strict=(*STRICT, everywhere(rewrites.enum_as_strings)),
     ),
 )

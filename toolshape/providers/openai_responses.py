@@ -7,6 +7,7 @@ from typing import Any
 
 from toolshape.calls import JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape.message_forms import openai_responses as messages
+from toolshape.parts import Part, Text
 from toolshape.providers import openai
 from toolshape.results import Result
 from toolshape.schema.values import append_text
@@ -106,6 +107,7 @@ def read(body: Any) -> Reading | None:
     calls = [_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
+    sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
     sent, calls = with_call_ids(
         sent, calls, lambda item: item.get("type") in _ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
     )
@@ -165,10 +167,21 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
         {
             "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
             "call_id": result.call.id,
-            "output": [messages.piece(one) for one in result.parts] or openai.content(result),
+            "output": [messages.piece(one) for one in _marked(result)] or openai.content(result),
         }
         for result in results
     ]
+
+
+def _marked(result: Result) -> tuple[Part, ...]:
+    """The parts of a result, the first text with the mark of an error where it is one: there is no flag."""
+    if not result.parts:
+        return ()
+    first = result.parts[0] if isinstance(result.parts[0], Text) else None
+    marked = openai.content(result._replace(text="" if first is None else first.text))
+    if marked == ("" if first is None else first.text):
+        return result.parts
+    return (Text(marked), *(result.parts if first is None else result.parts[1:]))
 
 
 OPENAI_RESPONSES = replace(
@@ -188,6 +201,7 @@ OPENAI_RESPONSES = replace(
         "cancelled": "error",
     },
     fold=fold,
+    carries=frozenset({"image", "file"}),
     say=say,
     encode=encode,
     gather=gathered,

@@ -164,6 +164,8 @@ XAI = replace(
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
+    # "Video Inputs" of its documentation, read 2026-11-23.
+    histories=messages.WITH_VIDEO,
     endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY),
     facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
@@ -189,6 +191,8 @@ CEREBRAS = replace(
 VLLM = replace(
     VENDOR,
     name="vllm",
+    # "Multimodal Inputs" of its documentation, read 2026-11-23.
+    histories=messages.WITH_VIDEO,
     facts=_FACTS._replace(
         malformed="the text as the model wrote it: only forced and strict tools are constrained",
         strict="`function.strict`; forced tools are always constrained",
@@ -207,14 +211,20 @@ MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
     endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY),
-    histories=_histories(
-        *history_rules(
-            "continuedev/continue#11600, 2026-03",
-            "missing_reasoning",
-            models=r"thinking|k2\.[5-9]",
-            pattern="reasoning_content",
-        )
+    histories=replace(
+        _histories(
+            *history_rules(
+                "continuedev/continue#11600, 2026-03",
+                "missing_reasoning",
+                models=r"thinking|k2\.[5-9]",
+                pattern="reasoning_content",
+            )
+        ),
+        # Sounds and files are refused, videos are taken: @ai-sdk/moonshotai 3.0.32, 2026-08.
+        input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
+        media_types=frozenset({"image/*", "video/*"}),
     ),
+    carries=frozenset({"image"}),
     refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
     lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),
 )

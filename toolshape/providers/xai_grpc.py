@@ -61,7 +61,7 @@ def read(body: Any) -> Reading | None:
     message = member(outputs[-1], "message")
     sent = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai.call(call) for call in sent if call.get("type") in _OWN]
-    assistant = plain(message)
+    assistant = {**plain(message), "role": "ROLE_ASSISTANT"}
     if not all(is_plain_id(call.id) for call in calls):
         sent, calls = with_call_ids(
             sent, calls, lambda call: call.get("type") in _OWN, lambda call, call_id: {**call, "id": call_id}

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from toolshape.schema.values import UnreadableError
 
-__all__ = ["Arrow", "Dropped", "chained", "in_array", "in_object", "in_others"]
+__all__ = ["Arrow", "Dropped", "chained", "in_array", "in_matching", "in_object", "in_others"]
 
 Arrow: TypeAlias = Callable[[Any], Any]
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
@@ -59,6 +59,25 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
         if not isinstance(value, dict):
             return value
         return {key: item if key in known else _at(key, arrow, item) for key, item in value.items()}
+
+    return lifted
+
+
+def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]) -> Arrow | None:
+    """On the fields of an object whose names match a pattern."""
+    active = {pattern: arrow for pattern, arrow in arrows.items() if arrow is not None}
+    if not active:
+        return None
+
+    def lifted(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        found = dict(value)
+        for pattern, arrow in active.items():
+            for key in value:
+                if matches(pattern, key):
+                    found[key] = _at(key, arrow, found[key])
+        return found
 
     return lifted
 

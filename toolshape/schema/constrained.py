@@ -32,13 +32,13 @@ from toolshape.schema.walk import everywhere
 
 __all__ = [
     "STRUCTURE",
-    "items_said",
     "never_left_out",
     "patterns_as_maps",
     "possible_enum",
     "require_what_is_named",
     "require_what_is_there",
     "wrapped_root",
+    "wrapped_root_with_items",
 ]
 
 
@@ -158,6 +158,8 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     if others is not True:
         kinds += [others] if isinstance(others, dict) and others not in kinds else []
         rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    else:  # said, since fields that follow a pattern are none that are ignored
+        rewritten["additionalProperties"] = True
     if others is False and len(patterns) == 1 and not node.get("properties"):
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)
@@ -204,8 +206,19 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**node, "properties": completed})
 
 
-def items_said(node: JsonSchema, at: Place) -> Change | None:
-    """An array says what it holds; only where ``unevaluatedItems`` is used does a canonical array leave that open."""
+def wrapped_root_with_items(schema: JsonSchema) -> Lens:
+    """``wrapped_root``, for providers that refuse an array that does not say what it holds.
+
+    Only a definition with ``unevaluatedItems`` has such arrays: ``items`` would leave nothing unevaluated.
+    """
+    lens = wrapped_root(schema)
+    if not mentions(schema, "unevaluatedItems"):
+        return lens
+    completed = everywhere(_items_said)(lens.schema)
+    return lens._replace(schema=completed.schema, losses=(*lens.losses, *completed.losses))
+
+
+def _items_said(node: JsonSchema, at: Place) -> Change | None:
     kinds = node.get("type", ())
     if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
         return None

@@ -90,7 +90,7 @@ class SchemaReader:
         found = self.canonical(schema)
         if "$ref" in found:  # the root itself is a reference
             target = resolver(found)(found)
-            if not isinstance(target, dict) or target == {"not": {}}:
+            if not isinstance(target, dict) or target.get("not") == {}:
                 self.problems.append(Problem(path="", rule="$ref", message=f"{found['$ref']} admits nothing"))
                 return {}
             found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
@@ -114,7 +114,9 @@ class SchemaReader:
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
-        found: JsonSchema = self.inner(self.root, "")
+        found = self.typed(self.inner(self.root, ""))
+        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):  # may refer to any
+            self.definitions = {name: self.typed(node) for name, node in self.definitions.items()}
         return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
@@ -236,11 +238,12 @@ class SchemaReader:
         """Read a list of items as ``prefixItems`` and boolean schemas as objects; drop branches that admit nothing."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
-            others = self.inner(node.pop("additionalItems", True), f"{self.path(at)}[]")
+            others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
             if items:
                 node["prefixItems"] = items
-            node["items"] = {} if others is True else others
-        if "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:  # items alone say the same
+            if others is not None:
+                node["items"] = {} if others is True else others
+        if node.get("type") == "array" and "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:
             node["items"] = node.pop("unevaluatedItems")
         if node.get("items") is True:
             node["items"] = {}
@@ -249,9 +252,12 @@ class SchemaReader:
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
-                node[keyword] = [_as_object(inner) for inner in node[keyword] if inner not in never]
+                written = node[keyword]
+                node[keyword] = [_as_object(inner) for inner in written if inner not in never]
                 if not node[keyword]:
                     del node[keyword]
+                    if written:  # no branch admits anything
+                        node["not"] = {}
 
     def types(self, node: JsonSchema, at: Place) -> None:
         """Each type by its one name; an array says what it holds."""
@@ -263,10 +269,6 @@ class SchemaReader:
                 node["type"] = known if len(known) > 1 else known[0]
             else:
                 del node["type"]
-        elif node.keys() & {"properties", "patternProperties"} and _says_nothing_else(node):
-            node["type"] = "object"
-        elif node.keys() & {"items", "prefixItems"} and _says_nothing_else(node):
-            node["type"] = "array"
         if node.get("enum") and "type" in node:
             of_type = {"type": node["type"]}
             if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
@@ -274,6 +276,36 @@ class SchemaReader:
         kinds = node.get("type", ())
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
+
+    def typed(self, schema: JsonSchema) -> JsonSchema:
+        """Read fields as an object's, and items as an array's, where no type is written.
+
+        The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
+        ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were added
+        inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
+        """
+        marked = everywhere(self.implied_type)(schema).schema
+        return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
+
+    def implied_type(self, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG002 - a rule
+        """Add the type that fields or items imply, and a mark."""
+        if "oneOf" in node:
+            node = {**node, **everywhere(_without_implied_type)({"oneOf": node["oneOf"]}).schema}
+        kind = _implied_by(node)
+        if kind is None:
+            return Change(node=node)
+        completed = {**node, "type": kind, _IMPLIED: True}
+        if kind == "array" and self.completes_arrays:
+            completed.setdefault("items", {})
+        return Change(node=completed)
+
+    def noted_type(self, node: JsonSchema, at: Place) -> Change | None:
+        """Take out the mark, and keep what was read."""
+        if _IMPLIED not in node:
+            return None
+        if self.base or not at.is_root:
+            self.note(at, f"no type is written: it is read as {node['type']}")
+        return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
     def type(self, name: Any, at: Place) -> str | None:
         """The type that a name means; ``None``: any."""
@@ -316,6 +348,8 @@ class SchemaReader:
                 node["required"] = [node["required"]]
         elif "properties" in node:
             node["properties"] = {}
+        if "patternProperties" in node:
+            node["patternProperties"] = {name: _as_object(inner) for name, inner in node["patternProperties"].items()}
         if at.keyword != "properties" and isinstance(node.get("required"), (bool, str)):
             del node["required"]
         if isinstance(node.get("required"), list):
@@ -352,6 +386,24 @@ class SchemaReader:
     def path(self, at: Place) -> str:
         """Where a node stands, from the root or the definition that it is in."""
         return f"{self.base}.{at.path}".strip(".") if self.base else at.path
+
+
+_IMPLIED = "x-toolshape-implied"
+
+
+def _implied_by(node: JsonSchema) -> str | None:
+    """The type that a node speaks of without saying so."""
+    if "type" in node or not _says_nothing_else(node):
+        return None
+    if node.keys() & {"properties", "patternProperties"}:
+        return "object"
+    return "array" if node.keys() & {"items", "prefixItems"} else None
+
+
+def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    if _IMPLIED not in node:
+        return None
+    return Change(node={key: value for key, value in node.items() if key not in ("type", _IMPLIED)})
 
 
 def _as_object(schema: Any) -> Any:

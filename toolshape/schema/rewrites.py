@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 from toolshape.calls import JsonSchema, Loss
@@ -631,13 +632,18 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**outside, "anyOf": branches}, losses=losses)
 
 
+def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
+    """Whether a part and what stands beside it can be one node: they share no keyword, and the part is no reference."""
+    return not beside & part.keys() and not (beside and "$ref" in part)
+
+
 def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     """``allOf`` as one schema: what its parts say of the same is intersected."""
     parts = node.get("allOf")
     if not parts:
         return None
     outside = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1 and isinstance(parts[0], dict) and not (outside.keys() - ANNOTATIONS) & parts[0].keys():
+    if len(parts) == 1 and isinstance(parts[0], dict) and _is_apart(parts[0], outside.keys() - ANNOTATIONS):
         return Change(node={**parts[0], **outside})
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), outside]:
@@ -699,9 +705,11 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     if not branches or len(others) == len(branches):
         return None
     outside = {key: value for key, value in node.items() if key != "anyOf"}
+    if "type" not in outside or "null" in outside["type"]:  # else what stands beside the branches refuses null
+        outside["nullable"] = True
     if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
-        return Change(node={**others[0], **outside, "nullable": True})
-    return Change(node={**outside, "anyOf": others, "nullable": True}) if others else None
+        return Change(node={**others[0], **outside})
+    return Change(node={**outside, "anyOf": others}) if others else None
 
 
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule

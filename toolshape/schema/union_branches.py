@@ -10,7 +10,7 @@ from toolshape.schema.patterns import is_bounded
 from toolshape.schema.references import Resolve
 from toolshape.schema.values import is_equal_json
 
-__all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits"]
+__all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits", "matches"]
 
 _DEPTH = 64  # of a schema that refers to itself without consuming any of the value
 _ALL = 1_000_000
@@ -134,7 +134,7 @@ def _asked(schema: Mapping[str, Any]) -> set[str]:
 def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if isinstance(value, str):
         shortest, longest = schema.get("minLength", 0), schema.get("maxLength", math.inf)
-        return shortest <= len(value) <= longest and _matches(schema.get("pattern"), value)
+        return shortest <= len(value) <= longest and matches(schema.get("pattern"), value)
     if isinstance(value, bool) or value is None:
         return True
     return (
@@ -145,7 +145,7 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
     )
 
 
-def _matches(pattern: Any, value: str) -> bool:
+def matches(pattern: Any, value: str) -> bool:
     """Whether a text matches; where nobody knows how long that takes, or it is another dialect, it may."""
     try:
         return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None

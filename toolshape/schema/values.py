@@ -1,9 +1,11 @@
 """Reads and writes JSON without losing repeated keys or digits; equality, copies and other basics of JSON values."""
 
+import itertools
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,8 @@ __all__ = [
     "UnreadableError",
     "WrittenFloat",
     "WrittenObject",
+    "WrittenSet",
+    "WrittenText",
     "append_text",
     "as_json",
     "as_plain_json",
@@ -24,6 +28,7 @@ __all__ = [
     "is_equal_json",
     "is_finite",
     "is_same_text",
+    "is_same_value",
     "is_whole",
     "kind_of",
     "parser_input",
@@ -68,7 +73,10 @@ class WrittenFloat(float):
 
     def is_whole(self) -> bool:
         """Whether the float holds all the digits that were written."""
-        return Decimal(self.text) == Decimal(repr(float(self)))
+        try:
+            return Decimal(self.text) == Decimal(repr(float(self)))
+        except ArithmeticError:  # an exponent that no Decimal has
+            return False
 
 
 class WrittenObject(dict[str, Any]):
@@ -91,6 +99,31 @@ class WrittenObject(dict[str, Any]):
 
     def __reduce__(self) -> tuple[type["WrittenObject"], tuple[list[tuple[str, Any]]]]:
         return WrittenObject, (self.pairs,)
+
+
+class WrittenSet(list[Any]):
+    """The items of a set as JSON, which has lists alone: their order says nothing. A copy or a pickle is a plain list."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type[list[Any]], tuple[list[Any]]]:
+        return list, (list(self),)
+
+
+class WrittenText(str):
+    """The text of a ``value`` that JSON has no form for, and that value: a Decimal, say. A copy or a pickle is plain text."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __new__(cls, text: str, value: Any) -> "Self":
+        """Keep a value beside its text."""
+        written = super().__new__(cls, text)
+        written.value = value
+        return written
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
@@ -207,6 +240,18 @@ def is_finite(value: Any) -> bool:
     return all(math.isfinite(one) for one in scalars(value) if isinstance(one, float))
 
 
+# Equality. Each function answers another question, and no two of them agree everywhere:
+#
+#                                      1 and 1.0  1 and True  NaN and NaN  -0.0 and 0.0  sets       asks it
+#   is_equal_json                      equal      not         not          equal         lists      JSON Schema: enum, const
+#   is_same_text                       not        not         not          equal         lists      enum and const of definitions
+#   is_same_value                      equal      not         equal        equal         unordered  evaluations, replay
+#   validation.pydantic_faults.is_same not        not         equal        equal         lists      which value was refused
+#   contract.inclusion.is_same_json    not        not         not          not           lists      the contract, of schemas
+#
+# The last two stay beside what they decide: they know WrittenFloat, or the text of a lock file.
+
+
 def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]) -> bool:
     """Whether two JSON values are equal, given when two of their scalars are."""
     if isinstance(one, dict) and isinstance(other, dict):
@@ -227,6 +272,133 @@ def is_equal_json(one: Any, other: Any) -> bool:
 def is_same_text(one: Any, other: Any) -> bool:
     """Whether two values are written alike: ``1`` is neither ``1.0`` nor ``true``."""
     return is_equal(one, other, lambda first, second: type(first) is type(second) and bool(first == second))
+
+
+def is_same_value(one: Any, other: Any) -> bool:
+    """Whether a function that gets one of two values gets the other, too: ``==`` of what it gets.
+
+    Sets have no order, Decimals and instants are equal by value, whatever their texts. Both values are JSON, in which
+    ``WrittenSet`` and ``WrittenText`` stand for what JSON has no form for; plain JSON, which an author wrote or a file
+    holds, is read as the other side is. JSON's types are kept apart: ``1`` is ``1.0``, and neither ``True`` nor ``"1"``.
+    ``NaN`` is itself.
+    """
+    if _is_number(one) and _is_number(other):
+        return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself
+    if isinstance(one, str) and isinstance(other, str):
+        return _is_same_leaf(one, other)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and _have_same_items(one, other)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and _have_same_members(one, other)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _have_same_items(one: list[Any], other: list[Any]) -> bool:
+    is_set = isinstance(one, WrittenSet) or isinstance(other, WrittenSet)
+    return _are_same_unordered(one, other) if is_set else all(map(is_same_value, one, other))
+
+
+def _have_same_members(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if one.keys() == other.keys():
+        return all(is_same_value(value, other[key]) for key, value in one.items())
+    if not any(isinstance(key, WrittenText) for key in (*one, *other)):
+        return False
+    return _are_same_unordered([[*pair] for pair in one.items()], [[*pair] for pair in other.items()])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_same_leaf(one: str, other: str) -> bool:
+    """Whether two texts are equal, or write equal values; a plain text is read as a value of the other's type."""
+    if isinstance(one, WrittenText) and isinstance(other, WrittenText):
+        return _is_same_object(one.value, other.value)
+    if str(one) == str(other):
+        return True
+    value, plain = (one.value, other) if isinstance(one, WrittenText) else (getattr(other, "value", None), one)
+    read = _READERS.get(type(value))
+    return read is not None and _is_same_object(value, _read_with(read, plain))
+
+
+def _is_same_object(one: Any, other: Any) -> bool:
+    """``==``; objects of a class that does not say what equal means are compared by what they hold."""
+    try:
+        if type(one) is type(other) and _has_no_equality(type(one)):
+            return bool(_held(one) == _held(other))
+        return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN of Decimal
+    except Exception:  # a user's class may raise anything
+        return False
+
+
+def _time(text: str) -> time:
+    return time.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _datetime(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _has_no_equality(kind: Any) -> bool:
+    return kind.__eq__ is object.__eq__
+
+
+def _held(value: Any) -> dict[str, Any]:
+    slots = [name for base in type(value).__mro__ for name in getattr(base, "__slots__", ())]
+    return {**{name: getattr(value, name, None) for name in slots}, **getattr(value, "__dict__", {})}
+
+
+_READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _datetime, time: _time}
+"""The types whose equal values have several texts, among those that are written as texts."""
+
+
+def _read_with(read: Callable[[str], Any], text: str) -> Any:
+    try:
+        return read(text)
+    except (ArithmeticError, ValueError):
+        return text
+
+
+def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
+    """Whether two lists of one length hold the same in any order.
+
+    Items are looked for among those of one key, so that this takes time in proportion to the lists. The key is a guess:
+    where equal items have different ones, all that is left is looked through.
+    """
+    left: dict[Any, list[Any]] = {}
+    for item in other:
+        left.setdefault(_key(item), []).append(item)
+    return all(_take(left, item) for item in one)
+
+
+def _take(left: dict[Any, list[Any]], item: Any) -> bool:
+    """Take an equal item out of what is left; whether there is one."""
+    for items in itertools.chain([left.get(_key(item), [])], left.values()):  # its own first
+        for number, candidate in enumerate(items):
+            if is_same_value(item, candidate):
+                del items[number]
+                return True
+    return False
+
+
+def _key(value: Any) -> str:
+    """A text that equal values share, as far as that is easily known: lists may be sets on the other side."""
+    if isinstance(value, dict):
+        return f"{{{','.join(sorted(f'{_key(name)}:{_key(item)}' for name, item in value.items()))}}}"
+    if isinstance(value, list):
+        return f"[{','.join(sorted(map(_key, value)))}]"
+    if _is_number(value):
+        return "nan" if value != value else str(hash(value))  # noqa: PLR0124 - only NaN is not itself
+    if not isinstance(value, str):
+        return repr(value)
+    for read in _READERS.values():
+        found = value.value if isinstance(value, WrittenText) else _read_with(read, value)
+        if type(found) in _READERS:
+            try:
+                return f"={hash(found)}"
+            except TypeError:  # a signalling NaN
+                break
+    return json.dumps(str(value))
 
 
 def _is_equal_scalar(one: Any, other: Any) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from toolshape.calls import JsonSchema, Loss
-from toolshape.schema.arrows import Arrow, chained, in_array, in_object, in_others
+from toolshape.schema.arrows import Arrow, chained, in_array, in_matching, in_object, in_others
 from toolshape.schema.lens import MARKS, NAMES, PATH, Change, Lens, Pass, Place, Rule, UnsupportedError
 from toolshape.schema.recursion import recursive_groups
 from toolshape.schema.references import definition_name, follow, is_reference, pruned, referring, resolver
-from toolshape.schema.union_branches import are_disjoint, are_distinguishable, branch_of
+from toolshape.schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
 
 __all__ = ["compose", "everywhere", "inlined", "inlined_but_recursion", "unmarked"]
 
@@ -59,7 +59,7 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
     Args:
         rule: The rule.
         constraints: Whether it is applied, too, where a schema only constrains what is described elsewhere (``not``,
-            ``if``, ``patternProperties``); no arrow is lifted from there.
+            ``if``, ``patternProperties``); arrows are lifted from ``patternProperties`` alone.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -303,10 +303,10 @@ class _Walk:
         for keyword in ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties"):
             if isinstance(node.get(keyword), dict):
                 after[keyword] = self.visit(node[keyword], path, keyword, stack).after
-        for keyword in ("patternProperties", "dependentSchemas"):
-            if isinstance(node.get(keyword), dict):
-                inner = node[keyword].items()
-                after[keyword] = {name: self.visit(one, path, keyword, stack).after for name, one in inner}
+        if isinstance(node.get("dependentSchemas"), dict):
+            inner = node["dependentSchemas"].items()
+            steps = {name: self.visit(one, path, "dependentSchemas", stack) for name, one in inner}
+            after["dependentSchemas"] = {name: step.after for name, step in steps.items()}
 
     def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
         base = f"{path}." if path else ""
@@ -317,6 +317,14 @@ class _Walk:
             backs = {name: step.back for name, step in steps.items()}
             backs |= {before: backs.get(name) for before, name in node.get(NAMES, {}).items()}
             yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
+        if self.constraints and isinstance(node.get("patternProperties"), dict):
+            inner = node["patternProperties"].items()
+            steps = {pattern: self.visit(one, f"{base}*", "patternProperties", stack) for pattern, one in inner}
+            after["patternProperties"] = {pattern: step.after for pattern, step in steps.items()}
+            yield (
+                in_matching({pattern: step.back for pattern, step in steps.items()}, matches),
+                in_matching({pattern: step.out for pattern, step in steps.items()}, matches),
+            )
         if isinstance(node.get("additionalProperties"), dict):
             step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
             after["additionalProperties"] = step.after

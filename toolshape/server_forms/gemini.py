@@ -124,7 +124,10 @@ def _signature(text: str) -> str:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as its chunks: texts in pieces, each call whole, and why it ended in the last."""
+    """A response as its chunks: texts in pieces, each call whole; the last says why it ended.
+
+    No chunk is without parts: Google's own chat stores each as a content, and an empty one is refused.
+    """
     base = {key: value for key, value in body.items() if key != "candidates"}
     if not body.get("candidates"):
         yield body
@@ -133,9 +136,9 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     shown: list[JsonObject] = []
     for part in mapping(candidate.get("content")).get("parts") or ():
         shown += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
-    for part in shown:
+    for part in shown[:-1]:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
-    end = {**candidate, "content": {"parts": [], "role": "model"}}
+    end = {**candidate, "content": {"parts": shown[-1:], "role": "model"}}
     yield {**base, "candidates": [end if shown else candidate]}
 
 

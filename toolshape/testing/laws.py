@@ -431,9 +431,9 @@ class _Laws:
     def sound(self, value: Any) -> None:
         try:
             canonical = self.back(value)
-        except UnreadableError as error:
-            if not any(_covers(loss, error.schema_path) for loss in self.loose):
-                raise LawBrokenError("sound", self.shown, f"{path_of(error.location)}: {error}", value) from error
+        except UnreadableError as unread:
+            if not any(_covers(loss, unread.schema_path) for loss in self.loose):
+                raise LawBrokenError("sound", self.shown, f"{path_of(unread.location)}: {unread}", value) from unread
             return
         for error in self.admitted.iter_errors(canonical):
             if not any(_covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose):

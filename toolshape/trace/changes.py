@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import JsonObject, shortened
 from toolshape.errors import ToolshapeError, UsageError
-from toolshape.evals.matchers import is_same
 from toolshape.registry import Registry
+from toolshape.schema.values import WrittenSet, is_same_value, scalars
 from toolshape.trace.privacy import Hidden, hidden_of, known_path, masked, split_patterns
 from toolshape.trace.stages import Recorded, Stages, stages
 from toolshape.validation.lookup import MASKED
@@ -194,17 +194,24 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """The places where two JSON values differ; a hidden one is like any."""
-    if MASKED in (then, now):
-        return
+    if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
+        return  # of a set, equal stand-ins for hidden items are one item
     if isinstance(then, dict) and isinstance(now, dict):
+        if then.keys() != now.keys() and is_same_value(then, now):  # keys may be values with several texts
+            return
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)
             if name not in then or name not in now:
                 yield place
             else:
                 yield from _differing(then[name], now[name], place)
-    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+    elif isinstance(then, list) and _is_list(now) and len(then) == len(now):
         for number, (one, other) in enumerate(zip(then, now, strict=True)):
             yield from _differing(one, other, f"{path}[{number}]")
-    elif not is_same(then, now):
+    elif not is_same_value(then, now):
         yield path
+
+
+def _is_list(now: Any) -> bool:
+    """Whether a value has items in an order; of a set none is in the place of another."""
+    return isinstance(now, list) and not isinstance(now, WrittenSet)

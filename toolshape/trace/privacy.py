@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from toolshape.calls import JsonObject, JsonSchema
 from toolshape.errors import UsageError, did_you_mean
+from toolshape.schema.values import WrittenSet
 from toolshape.schema.write_only import is_secret
 from toolshape.tool import Tool, record_of
 from toolshape.validation.lookup import MASKED, Secrets, is_scalar, location_of, nodes_at, property_names
@@ -164,16 +165,21 @@ def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     if isinstance(arguments, dict):
         return {name: masked(one, hidden, (*place, name)) for name, one in arguments.items()}
     if isinstance(arguments, list):
-        return [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
+        items = [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
+        return WrittenSet(items) if isinstance(arguments, WrittenSet) else items
     return MASKED if hidden.hides(place) else arguments
 
 
 def known_path(path: str, hidden: Hidden) -> str:
-    """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything."""
+    """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything.
+
+    The names inside of a hidden object are hidden with it.
+    """
     if not hidden.is_needed:
         return path
     steps = location_of(path)
-    return path if all(hidden.knows(steps[: number + 1]) for number in range(len(steps))) else ""
+    is_known = all(hidden.knows(steps[: number + 1]) for number in range(len(steps)))
+    return path if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps))) else ""
 
 
 def digest_of(given: Any) -> JsonObject:

@@ -13,7 +13,7 @@ from toolshape.registry import Registry
 from toolshape.targets import TargetError, absolute, registry_of
 from toolshape.trace.changes import Change, compared
 from toolshape.trace.spans import Executors, Span, lines_in, over_spans, spans_of
-from toolshape.trace.stages import is_whole_line, parse_line
+from toolshape.trace.stages import is_whole_line, parse_line, why_unreadable
 
 __all__ = ["Replay", "replay"]
 
@@ -88,7 +88,8 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
             callable is asked for another executor when one breaks, and what was lost is done again.
 
     Raises:
-        UsageError: There is no such file, no such tools, or an executor broke that was not given as a callable.
+        UsageError: There is no such file, nothing of it can be read, there are no such tools, or an executor broke that
+            was not given as a callable.
     """
     place = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
@@ -100,7 +101,16 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     spans = spans_of(str(place), length, size)
     given = tools if isinstance(tools, Registry) else absolute(tools)
     parts = over_spans(functools.partial(_replayed, given), spans, executor)
-    return _merged(parts)
+    found = _merged(parts)
+    if found.unreadable and not found.responses:
+        raise UsageError(f"nothing of {place} can be read: {why_unreadable(_first_line(place))}")
+    return found
+
+
+def _first_line(place: Path) -> bytes:
+    """The first line that is not empty, or its beginning."""
+    with place.open("rb") as file:
+        return next((line for line in iter(lambda: file.readline(_SPAN), b"") if line.strip()), b"")
 
 
 def _merged(parts: Iterable[_Part]) -> Replay:

@@ -37,11 +37,15 @@ def spans_of(path: str, length: int, size: int) -> list[Span]:
 
 
 def lines_in(span: Span) -> Iterator[bytes]:
-    """The lines that begin in a span."""
+    """The lines that begin in a span.
+
+    A span looks no further than its own end for a line that begins in it: a line that is longer than many spans is read
+    once, by the span that it begins in.
+    """
     with Path(span.path).open("rb") as file:
-        file.seek(max(span.begin - 1, 0))
         if span.begin:  # the rest of a line that began before; nothing of it, where one ends just there
-            file.readline()
+            file.seek(span.begin - 1)
+            file.readline(span.end - span.begin + 1)
         while file.tell() < span.end and (line := file.readline()):
             yield line
 

@@ -1,5 +1,6 @@
 """A line of a trace in; what becomes of its calls today, stage by stage, out. Nothing is run."""
 
+import codecs
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from toolshape.results import REFUSED
 from toolshape.trace.line import VERSION
 from toolshape.wire.provider import Strictness
 
-__all__ = ["Recorded", "Stages", "is_whole_line", "parse_line", "recorded", "stages"]
+__all__ = ["Recorded", "Stages", "is_whole_line", "parse_line", "recorded", "stages", "why_unreadable"]
 
 _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}
 
@@ -122,16 +123,41 @@ def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
     """The lines of a trace; what a process left unfinished at the end of one is passed over.
 
     Raises:
-        UsageError: A line is of a later version.
+        UsageError: A line is of a later version, or none of them can be read.
     """
+    has_read, first = False, b""
     for number, line in enumerate(lines, start=1):
         if is_whole_line(line):
+            has_read = True
             yield parse_line(line, number)
+        first = first or line.strip()
+    if first and not has_read:
+        raise UsageError(f"nothing of this trace can be read: {why_unreadable(first)}")
 
 
 def is_whole_line(line: bytes) -> bool:
-    """Whether a line was written to its end."""
-    return line.startswith(b"{") and line.rstrip().endswith(b"}") and line.endswith(b"\n")
+    """Whether a line was written to its end; an editor may have put a mark of UTF-8 before the first."""
+    whole = line.removeprefix(codecs.BOM_UTF8)
+    return whole.startswith(b"{") and whole.rstrip().endswith(b"}") and whole.endswith(b"\n")
+
+
+_COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""How files of gzip, zip, bzip2, xz and zstandard begin."""
+
+
+def why_unreadable(line: bytes) -> str:
+    """Why the first line of a file is none of a trace, for the person who named the file."""
+    if line.startswith(_COMPRESSED):
+        return "the file is compressed: unpack it first"
+    if b"\x00" in line[:100]:  # in UTF-16 and UTF-32, each bracket has one beside it
+        return "the file is not UTF-8: it may be UTF-16"
+    if line.startswith(b"{") and not line.rstrip().endswith(b"}"):
+        return "line 1 was not written to its end"
+    try:
+        parse_line(line, 1)
+    except UsageError as error:
+        return str(error)
+    return "line 1 does not end"
 
 
 def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:

@@ -38,12 +38,19 @@ class TooMuchWrongError(Exception):
 class InvalidError(Exception):
     """A value is invalid: ``faults`` are the places to coerce, ``explained`` gives the faults to report to the model.
 
-    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults.
+    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults. ``by_strict_reading``:
+    the faults are numbers such as ``3.0`` where an integer is wanted; where they cannot be coerced, the value is valid.
     """
 
     def __init__(
-        self, faults: Sequence[Fault], explained: Callable[[], Sequence[Fault]] | None = None, work: int = 0
+        self,
+        faults: Sequence[Fault],
+        explained: Callable[[], Sequence[Fault]] | None = None,
+        work: int = 0,
+        *,
+        by_strict_reading: bool = False,
     ) -> None:
+        self.by_strict_reading = by_strict_reading
         self.faults = faults
         self.work = work
         self.explained = explained or (lambda: faults)
@@ -56,11 +63,20 @@ class Checker(NamedTuple):
 
     ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what is expected at the
     place of a fault, ``None`` where that is not known. ``slowness`` is how much longer it takes than pydantic does.
+    ``of_node`` says what the part of the schema that was broken expects, where ``expected`` does not know the place.
     """
 
     check: Callable[[Any], Any]
     expected: ExpectedAt
     slowness: int = 1
+    of_node: Callable[[Any, Location], Expected] | None = None
+
+    def expected_by(self, fault: Fault) -> Expected | None:
+        """What is expected where a fault is."""
+        expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
+        if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
+            return expected
+        return self.of_node(fault.node, fault.location)
 
 
 class Coercer:
@@ -125,7 +141,7 @@ def coerced_scalars(
         if after is OMIT and not _can_be_left_out(value, location):
             return None
         _put([value], location, after)
-        made.append(new_record(Coercion, (path_of(location), rule, found, None if after is OMIT else after)))
+        made.append(new_record(Coercion, (path_of(location), rule, found, place.outcome(after))))
     return made
 
 
@@ -164,6 +180,8 @@ def coerced_until_valid(
             error = found
         coercer.spend(error.work)
         made = _coerced(holder, error.faults, checker, coercer, at)
+        if not made and error.by_strict_reading and "integral_float" in coercer.rules:
+            return Coerced(holder[0], holder[0], coercions)
         if not made or not rounds_left:
             error.value = holder[0]
             raise error
@@ -177,9 +195,10 @@ def _coerced(
     """Coerce the places that the faults name, each once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
-    for place, _, seen_there, rule, _, _ in faults:
+    for fault in faults:
+        place, rule = fault.at, fault.rule
         coercer.spend(WORK_OF_FAULT + len(place))
-        expected = checker.expected(place[:-1] if rule == "unknown" else place)
+        expected = checker.expected_by(fault)
         if expected is None or expected.strict or rule == "missing":
             continue
         location = expected.location
@@ -189,7 +208,7 @@ def _coerced(
             seen.add(location)
             found = value_at(holder[0], location)
             is_told_by_parts = expected.branches or expected.tags
-            if found is not _ABSENT and (is_told_by_parts or alike(found, seen_there)):
+            if found is not _ABSENT and (is_told_by_parts or alike(found, fault.found)):
                 item = checker.expected((*place, 0)) if "list" in expected.kinds else None
                 made += _with_best(holder, found, expected, coercer, at, item)
     return made
@@ -220,7 +239,7 @@ def _with_best(
         if after is OMIT and not _can_be_left_out(holder[0], expected.location):
             return []
         _put(holder, expected.location, after)
-        kept = copied(after) if isinstance(after, (dict, list)) else None if after is OMIT else after
+        kept = copied(after) if isinstance(after, (dict, list)) else expected.outcome(after)
         return [Coercion(path_of(place), rule, found, kept)]
     if expected.tags:
         return _with_tag(holder, found, expected, coercer, place)

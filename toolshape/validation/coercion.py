@@ -73,7 +73,7 @@ class Expected(NamedTuple):
     are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps`` is how many steps
     of a fault's location lead here. ``part`` compiles a checker for this place alone, ``content`` one for the JSON in
     a string. ``is_scalar``: the fault is at this very place, a scalar is expected, and neither strict mode nor
-    ``Coerce`` applies.
+    ``Coerce`` applies. ``default`` gives what the function gets where the field is left out, as JSON.
     """
 
     location: Location = ()
@@ -91,6 +91,13 @@ class Expected(NamedTuple):
     content: Callable[[], Any] | None = None
     has_optional_tag: bool = False
     is_scalar: bool = False
+    default: Callable[[], Any] | None = None
+
+    def outcome(self, after: Any) -> Any:
+        """What a coercion leaves at this place, for the record."""
+        if after is not OMIT:
+            return after
+        return None if self.default is None else self.default()
 
     def tag_in(self, found: Any) -> str | None:
         """The name that the discriminator has in this value, or should have; ``None`` if there is no discriminator."""
@@ -280,7 +287,10 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 def _integral(value: float) -> int | None:
     """The integer equal to a number, judged by its digits as written; ``None`` if it is not integral."""
-    number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+    try:
+        number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+    except ArithmeticError:  # an exponent that no Decimal has
+        return None
     return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
 
 

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from toolshape.core_schema.enum_values import choices_of
 from toolshape.core_schema.nodes import (
     CHOICES,
     MAPS,
@@ -16,6 +17,7 @@ from toolshape.core_schema.nodes import (
     inside,
 )
 from toolshape.core_schema.optional_tags import tag_names
+from toolshape.function.arguments import written_default
 from toolshape.validation.coercion import COERCE, SCALARS, Expected
 from toolshape.validation.faults import Location
 
@@ -29,7 +31,9 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "float": frozenset({"number"}),
     "bool": frozenset({"boolean"}),
     "decimal": frozenset({"decimal"}),
-    **dict.fromkeys(("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex"), frozenset({"text"})),
+    **dict.fromkeys(
+        ("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"), frozenset({"text"})
+    ),
     "literal": frozenset({"choice"}),
     "enum": frozenset({"choice"}),
     **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
@@ -38,6 +42,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys((*MAPS, "model", "dataclass", "typed-dict"), frozenset({"object"})),
     **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
 }
+_WITH_FIELDS = frozenset({"model", "dataclass", "typed-dict", "named-tuple", "call", "tagged-union"})
 _MOST_KEPT = 256
 _LONGEST_STEP = 100
 
@@ -45,11 +50,12 @@ _LONGEST_STEP = 100
 class _Unwrapped:
     """A core schema node without its wrappers, the options they set, and the node behind its user validators."""
 
-    __slots__ = ("behind", "config", "has_default", "node", "nullable", "strict", "switched", "wrappers")
+    __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
 
     def __init__(self, config: Node | None) -> None:
         self.node: Node = {}
         self.behind: Node = {}
+        self.default: Node | None = None
         self.config = config
         self.nullable = self.has_default = self.strict = False
         self.switched: dict[str, bool] = {}
@@ -112,7 +118,9 @@ class _ExpectedPlaces:
                 place.append(step)
             if inner is None:
                 return None
+            in_object = kind in _WITH_FIELDS
             unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
+            unwrapped.has_default = unwrapped.has_default and in_object  # an item or a value of a map is never left out
             switched |= unwrapped.switched
         found = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if found is None:
@@ -121,10 +129,23 @@ class _ExpectedPlaces:
             found = found._replace(
                 content=functools.partial(self.compile_part, unwrapped.node["schema"], unwrapped.config)
             )
+        if unwrapped.node["type"] == "tagged-union":
+            found = found._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
         part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
         is_there = found.location == location and not (found.strict or switched)
         is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
-        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar)
+        default = functools.partial(self.default_of, unwrapped)
+        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
+
+    def names_in_branches(self, node: Node) -> list[str]:
+        """The fields of all branches of a discriminated union."""
+        branches = [_unwrapped(one, self.definitions, None).node for one in node["choices"].values()]
+        return [name for branch in branches for name, _ in named_fields(branch)]
+
+    def default_of(self, unwrapped: _Unwrapped) -> Any:
+        """The default of a field as JSON; ``None`` where a function of the author's makes it."""
+        node = unwrapped.default
+        return None if node is None else written_default(node, self.definitions, unwrapped.config)
 
     def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
         """What validates the branches of a union."""
@@ -155,8 +176,11 @@ def _expected(
         optional = node.get("metadata", {}).get(TAGS, ())
         tags = optional or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
-        given = node["expected"] if kind == "literal" else node["members"]
-        choices = tuple(getattr(one, "value", one) for one in given)
+        found = choices_of(node)
+        if found.mask is None:
+            choices = tuple(found.values)
+        else:  # a flag with more combinations than are listed
+            kinds = frozenset({"integer"})
     elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
         kinds = frozenset({"array", "list"})
     return Expected(
@@ -183,6 +207,7 @@ def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Un
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
         unwrapped.switched |= node.get("metadata", {}).get(COERCE, {})
         unwrapped.nullable = unwrapped.nullable or kind == "nullable"
+        unwrapped.default = node if unwrapped.default is None and kind == "default" else unwrapped.default
         unwrapped.has_default = unwrapped.has_default or kind == "default" or node.get("required") is False
         if kind in ("model", "dataclass"):
             unwrapped.config = node.get("config", unwrapped.config)

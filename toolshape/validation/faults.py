@@ -13,7 +13,8 @@ class Fault(NamedTuple):
 
     ``at`` is the location as the validator names it, ``location`` the one in the JSON value, ``found`` what is there.
     ``rule`` is the validator's name for the rule that was broken; ``missing`` and ``unknown`` are our own, for fields.
-    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording.
+    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording. ``node``
+    is the part of the schema that was broken, where the validator knows it.
     """
 
     at: Location
@@ -22,6 +23,7 @@ class Fault(NamedTuple):
     rule: str
     message: str = ""
     otherwise: str = ""
+    node: Any = None
 
 
 def path_of(location: Sequence[int | str]) -> str:

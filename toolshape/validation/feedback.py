@@ -29,13 +29,16 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     Returns:
         The first hundred, and one that says how many more there are.
     """
+    secrets = Secrets(schema)
     places: dict[Location, Fault] = {}
     for fault in faults:
-        places.setdefault(fault.location, fault)
+        visible = secrets.visible(fault.location)
+        if visible != fault.location:  # inside of a secret
+            fault = Fault(fault.at, visible, None, "refused", "it is refused")  # noqa: PLW2901 - what is shown of it
+        places.setdefault(visible, fault)
     order = _Order(schema)
     shown = sorted(places.values(), key=order.position)
     hints = [fault for fault in shown if fault.rule == "unknown"][:_MOST_HINTS]
-    secrets = Secrets(schema)
     problems = [_problem(fault, schema, secrets, has_hint=fault in hints) for fault in shown[:_MOST_TOLD]]
     more = len(shown) - len(problems)
     return [*problems, Problem(path="", rule="more", got=str(more), message=f"and {more} more")] if more else problems
@@ -46,7 +49,7 @@ class _Order:
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
-        self.names: dict[Location, list[str]] = {}
+        self.places: dict[Location, dict[str, int]] = {}
 
     def position(self, fault: Fault) -> list[int]:
         places: list[int] = []
@@ -55,10 +58,11 @@ class _Order:
             if isinstance(step, int):
                 places.append(step)
                 continue
-            if parent not in self.names:
-                self.names[parent] = list(property_names(nodes_at(self.schema, parent)))
-            names = self.names[parent]
-            places.append(names.index(step) if step in names else len(names))
+            if parent not in self.places:
+                names = property_names(nodes_at(self.schema, parent))
+                self.places[parent] = {name: place for place, name in enumerate(names)}
+            known = self.places[parent]
+            places.append(known.get(step, len(known)))
         return places
 
 

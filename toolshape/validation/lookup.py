@@ -93,6 +93,13 @@ class Secrets:
             return True
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
 
+    def visible(self, location: Location) -> Location:
+        """A location up to the first secret: the keys of a secret object are a part of it."""
+        if not self.are_there:
+            return location
+        nodes_along = along(self.schema, location)
+        return next((location[:at] for at, nodes in enumerate(nodes_along) if any(map(is_secret, nodes))), location)
+
     def masked(self, value: Any, location: Location = ()) -> Any:
         """A value with ``MASKED`` in each place that may hold a secret."""
         if not self.are_there:

@@ -239,7 +239,7 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
     is_there = found is not None and found.steps == len(at)
     inner = [branch.expected(()) for branch in found.branches] if found is not None and is_there else []
     kinds = found.kinds.union(*(one.kinds for one in inner if one is not None)) if found and is_there else frozenset()
-    if "decimal" in kinds and not kinds & {"number", "string"}:
+    if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # which would take the text, too
         return value.text
     if kinds and "decimal" not in kinds:
         return float(value)

@@ -39,6 +39,8 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
     found, unions = _sorted(errors, expected)
     are_same: dict[Location, bool] = {}
     faults = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
+    for error, _, place in found:
+        faults += _unknown_to_all(error, place, value)
     for place, inside in unions:
         faults += (
             [_of_whole_union(place, inside, value)]
@@ -85,7 +87,7 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> F
         tag = place.tag_in(found)
         is_there = isinstance(found, dict) and tag in found
         return Fault(at, at, found[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
-    return new_record(Fault, (at, at, found, rule, "", ""))
+    return new_record(Fault, (at, at, found, rule, "", "", None))
 
 
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
@@ -104,8 +106,20 @@ def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, a
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
         tag = str(place.tag_in(found))
         is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
+        if place.has_optional_tag and not is_there:
+            return Fault(at, location, found, "union")
         return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
     return Fault(at, location, found, rule, _message(error, rule), error["msg"])
+
+
+def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
+    """The fields that no branch of a union has, where none is chosen as the tag is left out."""
+    if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
+        return []
+    location, found = _in_value(error["loc"], value)
+    known = {*place.fields(), *place.tags}
+    unknown = [name for name in found if name not in known] if isinstance(found, dict) else []
+    return [Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown]
 
 
 _NO_KEY = "this key is not allowed here"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolshape.calls import JsonSchema
+from toolshape.core_schema.tighten import NUMBER_TEXTS
 from toolshape.errors import preview
 
 __all__ = ["expected_of"]
@@ -39,10 +40,10 @@ def expected_of(nodes: Sequence[JsonSchema]) -> str:
 
 
 def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
-    """Whether the nodes are pydantic's schema of a Decimal: a number, or a string that spells one."""
+    """Whether the nodes are the schema of a Decimal: a number, or a string that spells one."""
     patterns = [node["pattern"] for node in nodes if node.get("type") == "string" and "pattern" in node]
     return any(node.get("type") == "number" for node in nodes) and any(
-        one.startswith("^(?!^[-+.]*$)") for one in patterns
+        one == NUMBER_TEXTS["decimal"] for one in patterns
     )
 
 

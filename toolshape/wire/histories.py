@@ -25,18 +25,18 @@ __all__ = [
 HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
     "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
-    "foreign_reasoning", "invalid_arguments", "item_id", "last_is_assistant", "late_result", "malformed_arguments",
-    "media_as_text", "media_in_result", "missing_reasoning", "missing_signature", "no_messages", "open_turn", "orphan_result",
-    "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
-    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "unanswered_call",
+    "foreign_reasoning", "invalid_arguments", "item_id", "item_without_reasoning", "last_is_assistant", "late_result", "malformed_arguments",
+    "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature", "no_messages", "open_turn",
+    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
+    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space", "unanswered_call",
     "unknown_tool", "user_after_result",
 ]  # fmt: skip
 """The rules of histories, by the names under which repairs are switched and recorded."""
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
-        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "other_tools", "system_moved",
-        "unknown_tool",
+        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "media_kind", "other_tools",
+        "system_moved", "unknown_tool",
     }
 )  # fmt: skip
 """What is changed on the way from one provider to another: without that nothing could be sent, and no switch is off."""
@@ -53,10 +53,12 @@ Encode: TypeAlias = Callable[[Sequence[Result]], list[WireMessage]]
 class HistoryRule(NamedTuple):
     """What a provider refuses of a history, and the evidence for it, with its date.
 
-    ``models`` is searched in the model's name: where it is given, the rule holds for models that are named and match.
+    ``models`` is searched in the model's name: where it is given, the rule holds for models that match; a model that is
+    not named is an empty text.
     ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
     that holds reasoning, of ``refused_reasoning`` the keys that may not; of ``last_is_assistant`` the key of a message
-    that may be the last all the same.
+    that may be the last all the same, or the kind of the part that it ends in; of ``blank_text`` what a text is to match,
+    where white space is taken.
     """
 
     name: HistoryRuleName
@@ -66,7 +68,7 @@ class HistoryRule(NamedTuple):
 
     def holds(self, model: str | None) -> bool:
         """Whether the rule holds for a model."""
-        return not self.models or (model is not None and re.search(self.models, model) is not None)
+        return not self.models or re.search(self.models, model or "") is not None
 
 
 def history_rules(
@@ -91,8 +93,9 @@ class Histories:
         is_system_first: Whether those after the first other message stand among the messages all the same.
         joins: Whether calls and results of one turn stand in one message each.
         is_items: Whether each part is a wire message of its own.
-        input_kinds: What a user's message can hold: ``"image"`` and ``"file"`` as bytes, ``"image_url"`` and ``"file_url"``.
-        media_types: The types of images and files that are taken as bytes; ``"text/*"`` for all texts, ``None``: any.
+        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and each
+            with ``_url`` behind it where it may stand elsewhere.
+        media_types: The media types that are taken; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
         opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
         write_unsigned: A call as it is taken where no signature of the model is known.

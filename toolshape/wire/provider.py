@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape.calls import Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape.errors import ExportError, Problem, ResponseError
-from toolshape.parts import File, Image, is_taken
+from toolshape.parts import File, Image, by_media_type, is_taken, kind_of
 from toolshape.results import Result
 from toolshape.schema.checks import Cited
 from toolshape.schema.lens import Pass
@@ -185,7 +185,7 @@ class Provider:
         fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
             that it completes, each call once: no later event may add to them.
         say: Writes calls as the message of an assistant that made them.
-        carries: Which of ``"image"`` and ``"file"`` its results can hold.
+        carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` its results can hold.
         encode: Results as the messages that answer them.
         histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
         facts: For the documentation.
@@ -240,8 +240,8 @@ class Provider:
     def takes(self, part: Image | File) -> bool:
         """Whether its messages can hold an image or a file that a tool gave."""
         types = None if self.histories is None else self.histories.media_types
-        kind = "image" if isinstance(part, Image) else "file"
-        return kind in self.carries and (types is None or is_taken(part, types))
+        part = by_media_type(part)
+        return kind_of(part) in self.carries and (types is None or is_taken(part, types))
 
 
 Strictness: TypeAlias = bool | Literal["auto"]

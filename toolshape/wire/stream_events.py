@@ -56,10 +56,14 @@ class Decoder:
 
     def _in_text(self, text: str) -> Iterator[Any]:
         if not self._form:
-            text = "".join([*self._line, text]).removeprefix("\ufeff")
+            if not text:
+                return
+            text = text if self._line else text.removeprefix("\ufeff")
             first = text.lstrip()[:1]
-            self._line = [] if first else [text]
-            self._form = "" if not first else "values" if first in "{[]," else "lines"
+            self._line.append(text)
+            if first:
+                text, self._line = "".join(self._line), []
+                self._form = "values" if first in "{[]," else "lines"
         if self._form == "lines":
             yield from self._in_lines(text)
         elif self._form == "values":

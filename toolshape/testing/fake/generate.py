@@ -16,11 +16,15 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
+_MOST_MADE, _LONGEST = 6_000, 200_000  # values inside of a value, and characters of a text
+_MOST_LOOKED_AT = 2_000  # schemas, for how deep a value must be
 _TYPES = ("string", "integer", "number", "boolean")
 
 
 def generated(schema: Any, chance: random.Random) -> Any:
     """Make a value; one in some hundreds may not be admitted, where keywords depend on each other.
+
+    A schema that asks for more than anybody could send gets a value that is too small.
 
     Args:
         schema: The schema, whose references point into itself.
@@ -33,8 +37,13 @@ class _Generator:
     def __init__(self, root: Any, chance: random.Random) -> None:
         self.root = root
         self.chance = chance
+        self.left = _MOST_MADE
+        self.looked_at = 0
 
     def value(self, schema: Any, depth: int) -> Any:  # noqa: PLR0911 - one for each type
+        self.left -= 1
+        if self.left < 0:
+            return None
         node = self.resolved(schema, depth)
         if "const" in node:
             return node["const"]
@@ -88,9 +97,10 @@ class _Generator:
         """How deep what a schema requires is at least; infinite for what contains itself."""
         if not isinstance(schema, dict):
             return 0
+        self.looked_at += 1
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            if reference in seen:
+            if reference in seen or self.looked_at > _MOST_LOOKED_AT:
                 return math.inf
             return 1 + self.height(at_pointer(self.root, reference), seen | {reference})
         for keyword in ("anyOf", "oneOf"):
@@ -158,18 +168,20 @@ class _Generator:
             return first
         size = self.chance.randint(least, max(int(most), least))
         found = first
+        keys = set(map(_key, found))
         for _ in range(_TRIES + size):
-            if len(found) >= size:
+            if len(found) >= size or self.left < 0:
                 break
             one = self.value(items, depth + 1)
-            if not node.get("uniqueItems") or one not in found:
+            if not node.get("uniqueItems") or _key(one) not in keys:
                 found.append(one)
+                keys.add(_key(one))
         return found
 
     def string(self, node: JsonObject, depth: int) -> str:
         if node.get("contentMediaType") == "application/json":
             return json.dumps(self.value(node.get("contentSchema", {}), depth + 1))
-        least, most = node.get("minLength", 0), node.get("maxLength", math.inf)
+        least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what Python says of others' patterns is not our user's affair
@@ -177,6 +189,8 @@ class _Generator:
                     text = matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
                         return text
+                    if not text:
+                        break  # the pattern cannot be followed
         text = FORMATS[node["format"]](self.chance) if node.get("format") in FORMATS else ""
         if text and least <= len(text) <= most:
             return text
@@ -221,6 +235,11 @@ def _is_of(value: Any, kinds: Any) -> bool:
     return not names or any(
         isinstance(value, _CLASSES.get(one, object)) and is_flag == (one == "boolean") for one in names
     )
+
+
+def _key(value: Any) -> Any:
+    """What two equal values share, and no others; 1 is not true."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
 
 
 def _both(one: JsonObject, other: JsonObject) -> JsonObject:

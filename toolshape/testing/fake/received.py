@@ -43,7 +43,7 @@ def received(speaker: Speaker, method: str, target: str, raw: bytes) -> Received
         return Received(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
     try:
         body = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is no JSON: {error}"))
     if not isinstance(body, dict):
         return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is no object"))

@@ -12,6 +12,7 @@ __all__ = ["FORMATS", "matching"]
 # The parser of regular expressions has no public name; it moved in Python 3.11.
 _PARSER: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _MOST_REPEATED = 3
+_MOST_PIECES = 10_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_SPACE": " ", "CATEGORY_WORD": f"{_LETTERS}0123456789_"}
 _OTHERS = ("\t", "é", "日")
@@ -28,7 +29,7 @@ def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
     """
     try:
         parsed = _PARSER.parse(pattern)
-        return "".join(_piece(name, given, chance, least) for name, given in _named(parsed))
+        return _Matching(chance).all(parsed, least)
     except (ValueError, KeyError, IndexError, RecursionError, OverflowError, re.error):
         return ""
 
@@ -37,32 +38,45 @@ def _named(parsed: Any) -> list[tuple[str, Any]]:
     return [(str(operator), given) for operator, given in parsed]
 
 
-def _piece(name: str, given: Any, chance: random.Random, least: int) -> str:  # noqa: PLR0911 - one for each kind
-    match name:
-        case "LITERAL":
-            return chr(given)
-        case "NOT_LITERAL":
-            return chance.choice([one for one in _LETTERS if ord(one) != given])
-        case "ANY":
-            return chance.choice(_LETTERS)
-        case "AT":
-            return ""
-        case "IN":
-            return chance.choice(_class(given))
-        case "BRANCH":
-            return _all(chance.choice(given[1]), chance, least)
-        case "SUBPATTERN":
-            return _all(given[-1], chance, least)
-        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            low, high, inner = given
-            top = min(int(high), max(int(low) + _MOST_REPEATED, least))
-            return "".join(_all(inner, chance, 0) for _ in range(chance.randint(max(int(low), min(least, top)), top)))
-        case _:
-            raise KeyError(name)
+class _Matching:
+    """Makes one text, of a bounded number of pieces."""
 
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._left = _MOST_PIECES
 
-def _all(parsed: Any, chance: random.Random, least: int) -> str:
-    return "".join(_piece(name, given, chance, least) for name, given in _named(parsed))
+    def all(self, parsed: Any, least: int) -> str:
+        """The text of a sequence of pieces."""
+        return "".join(self._piece(name, given, least) for name, given in _named(parsed))
+
+    def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: PLR0911 - one for each kind
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("the text would be too long")
+        match name:
+            case "LITERAL":
+                return chr(given)
+            case "NOT_LITERAL":
+                return self._chance.choice([one for one in _LETTERS if ord(one) != given])
+            case "ANY":
+                return self._chance.choice(_LETTERS)
+            case "AT":
+                return ""
+            case "IN":
+                return self._chance.choice(_class(given))
+            case "BRANCH":
+                return self.all(self._chance.choice(given[1]), least)
+            case "SUBPATTERN":
+                return self.all(given[-1], least)
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                low, high, inner = given
+                top = min(int(high), max(int(low) + _MOST_REPEATED, least))
+                times = self._chance.randint(max(int(low), min(least, top)), top)
+                if times > _MOST_PIECES:
+                    raise ValueError("the text would be too long")
+                return "".join(self.all(inner, 0) for _ in range(times))
+            case _:
+                raise KeyError(name)
 
 
 def _class(members: Any) -> list[str]:
@@ -121,6 +135,8 @@ FORMATS: Mapping[str, Callable[[random.Random], str]] = {
     "uri": lambda chance: f"https://{_host(chance)}/{chance.randint(1, 99)}",
     "url": lambda chance: f"https://{_host(chance)}/{chance.randint(1, 99)}",
     "ipv4": lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
+    "name-email": lambda chance: f"Somebody <user{chance.randint(1, 99)}@{_host(chance)}>",
+    "ipvanyaddress": lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
     "ipv6": lambda chance: ":".join(_hexadecimal(chance, 4) for _ in range(8)),
     "uuid": _uuid,
     "uuid4": _uuid,
