@@ -30,6 +30,7 @@ FORMATS = {
 }
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 _DEEPEST = 6
+_MOST_PARTS = 300
 
 
 class NoValueError(Exception):
@@ -52,6 +53,7 @@ class Values:
         self.siblings = siblings
         self.unknown = unknown
         self.anchors: dict[str, Any] = {}
+        self.parts = 0
         self._find_anchors(root)
 
     def value(self, schema: Any = None) -> Any:
@@ -60,6 +62,7 @@ class Values:
         Raises:
             NoValueError: None was found.
         """
+        self.parts = 0
         return self._of([self.root if schema is None else schema], 0)
 
     def _find_anchors(self, node: Any) -> None:
@@ -128,7 +131,8 @@ class Values:
             self.flat(schema.get("else", True), found, left - 1)
 
     def _of(self, schemas: list[Any], depth: int) -> Any:
-        if depth > 2 * _DEEPEST:
+        self.parts += 1
+        if depth > 2 * _DEEPEST or self.parts > _MOST_PARTS:
             raise NoValueError
         nodes: list[dict[str, Any]] = []
         for schema in schemas:

@@ -99,7 +99,7 @@ class Readings:
         for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
             for meant in of_meant:
                 read = self.read(meant, sent, value)
-                found += [one for one in read if self.admits_meant(meant, one)]
+                found += [one for one in read if any(self.admits_meant(branch, one) for branch in of_meant)]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
