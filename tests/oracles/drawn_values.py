@@ -13,26 +13,9 @@ from typing import Any
 
 KEYS = ("a", "b", "c", "ab", "ba", "x1", "zz", "value", "key", "rest", "item_1", "type", "", "é", "10")
 TEXTS = (
-    "",
-    "a",
-    "b",
-    "ab",
-    "ba",
-    "abc",
-    "bb",
-    "x1",
-    "5",
-    "1.0",
-    "true",
-    "null",
-    "[1]",
-    '{"a": 1}',
-    "{}",
-    "3",
-    "é",
-    "aaaaaa",
+    "", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa",
     "2026-01-02",
-)
+)  # fmt: skip
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 10, -1, -3, 0.5, 1.5, 2.5, -0.5, 7.0, 1.0, 0.0, 2**53 + 1)
 FORMATS = {
     "date": ("2026-01-02",),
@@ -47,6 +30,7 @@ FORMATS = {
 }
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 _DEEPEST = 6
+_MOST_PARTS = 300
 
 
 class NoValueError(Exception):
@@ -69,6 +53,7 @@ class Values:
         self.siblings = siblings
         self.unknown = unknown
         self.anchors: dict[str, Any] = {}
+        self.parts = 0
         self._find_anchors(root)
 
     def value(self, schema: Any = None) -> Any:
@@ -77,6 +62,7 @@ class Values:
         Raises:
             NoValueError: None was found.
         """
+        self.parts = 0
         return self._of([self.root if schema is None else schema], 0)
 
     def _find_anchors(self, node: Any) -> None:
@@ -103,7 +89,7 @@ class Values:
             node = node[int(step)] if isinstance(node, list) else node[step]
         return node
 
-    def flat(self, schema: Any, found: list[dict[str, Any]], left: int) -> None:
+    def flat(self, schema: Any, found: list[dict[str, Any]], left: int) -> None:  # noqa: C901 - a line a keyword
         """Collect a schema and all that apply to the same value, with one branch of each choice."""
         if schema is False or not left:
             raise NoValueError
@@ -145,7 +131,8 @@ class Values:
             self.flat(schema.get("else", True), found, left - 1)
 
     def _of(self, schemas: list[Any], depth: int) -> Any:
-        if depth > 2 * _DEEPEST:
+        self.parts += 1
+        if depth > 2 * _DEEPEST or self.parts > _MOST_PARTS:
             raise NoValueError
         nodes: list[dict[str, Any]] = []
         for schema in schemas:

@@ -68,7 +68,7 @@ class Readings:
         """
         return _distinct(self.read(self.meant, self.sent, value))
 
-    def read(self, meant: Any, sent: Any, value: Any) -> list[Any]:  # noqa: C901 - a line a form
+    def read(self, meant: Any, sent: Any, value: Any) -> list[Any]:
         meant, sent = _resolved(meant, self.meant), _resolved(sent, self.sent)
         if meant is False or sent is False:
             return []
@@ -82,9 +82,9 @@ class Readings:
             return self.json_text(meant, value)
         if "enum" in sent and ("enum" in meant or "const" in meant):
             return _choice(meant.get("enum", [meant.get("const")]), value)
-        if isinstance(value, list) and "key" in _field(sent.get("items"), "properties"):
-            if meant.get("type", "object") == "object" and meant.get("type") != "array" and "items" not in meant:
-                return self.pairs(meant, sent["items"]["properties"], value, {})
+        is_map = meant.get("type", "object") == "object" and "items" not in meant
+        if is_map and isinstance(value, list) and "key" in _field(sent.get("items"), "properties"):
+            return self.pairs(meant, sent["items"]["properties"], value, {})
         if isinstance(value, dict) and "prefixItems" in meant and "item_1" in _field(sent, "properties"):
             return self.places(meant, sent, value)
         if isinstance(value, dict):
@@ -99,7 +99,7 @@ class Readings:
         for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
             for meant in of_meant:
                 read = self.read(meant, sent, value)
-                found += [one for one in read if self.admits_meant(meant, one)]
+                found += [one for one in read if any(self.admits_meant(branch, one) for branch in of_meant)]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
@@ -194,7 +194,9 @@ class Readings:
         shown = True if shown is False else shown  # a field that was not sent is in the function's own form
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
-        is_optional = key not in meant.get("required", ()) and all(key in _field(one, "properties") for one in (meant, sent))
+        is_optional = key not in meant.get("required", ()) and all(
+            key in _field(one, "properties") for one in (meant, sent)
+        )
         if item is None and is_optional and self.is_left_out(key):
             return [_LEFT_OUT, None] if self.admits_meant(inner, None) else [_LEFT_OUT]
         return self.read(inner, shown, item)
@@ -269,6 +271,7 @@ def _is_json_text(sent: Any) -> bool:
 
 
 def _says_left_out(sent: Any, item: Any) -> bool:
+    """Whether a description says that an item leaves out its field."""
     text = str(_field(sent, "description"))
     return ("null leaves it out" in text and item in ("null", None)) or (
         "empty text leaves it out" in text and item == ""
@@ -297,9 +300,7 @@ def _choice(options: list[Any], value: Any) -> list[Any]:
     own = [one for one in options if json.dumps(one) == json.dumps(value)]
     if isinstance(value, str) and not own:
         own = [one for one in options if not isinstance(one, str) and json.dumps(one) == value.rstrip("_")]
-        own = own or [
-            one for one in options if not isinstance(one, str) and value == json.dumps(one, separators=(",", ":"))
-        ]
+        own = own or [one for one in options if value == json.dumps(one, separators=(",", ":"))]
     return own or [value]
 
 

@@ -13,7 +13,6 @@ from jsonschema.validators import extend, validator_for
 from lanes import Case, check_drawn, check_kept, in_blocks
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape.bound import Bound
 from toolshape.providers import available, get
 
 LANE = "definitions"
@@ -55,7 +54,7 @@ class Made:
         except DefinitionError as error:
             self.refused = f"the definition is refused: {error}"
             return
-        self.bound: Bound = Registry([self.tool]).bind("json-schema")
+        self.bound = Registry([self.tool]).bind("json-schema")
         self.canonical = Draft202012Validator(self.tool.input_schema)
         # A schema that speaks of fields is read as an object's, which refuses what the standard admits; a finding says so.
         self.is_narrower = any("no type is written" in finding.message for finding in self.tool.findings)
