@@ -46,6 +46,7 @@ _DATA = "MUTANTS_DATA"
 _IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 _MOST_TIME = 60.0
 _FAR_TIME = 10.0
+_MOST_AT_IMPORT = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,9 +349,13 @@ class Bench:
     """The tests that reach a line; the empty name stands for what runs at import."""
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the fastest first; all of them, if its line runs at import."""
+        """The tests that reach a mutant, the fastest first; those of half a minute, if its line runs at import."""
         reached = self.reach.get((mutant.file, mutant.line), frozenset())
-        return self.fastest(self.seconds if "" in reached or not reached else reached, math.inf)
+        return (
+            self.fastest(self.seconds, _MOST_AT_IMPORT)
+            if "" in reached or not reached
+            else self.fastest(reached, math.inf)
+        )
 
     def fastest(self, tests: Iterable[str], limit: float = _FAR_TIME) -> list[str]:
         """Some tests, the fastest first, as many as a time allows."""
@@ -491,7 +496,7 @@ def judged(bench: Bench, mutant: Mutant) -> Verdict:
         for tests in filter(None, (near, far)):
             bench.notes.write_text(json.dumps(tests), encoding="utf-8")
             files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-            limit = _MOST_TIME + 10 * sum(bench.seconds[test] for test in tests)
+            limit = _MOST_TIME + 5 * sum(bench.seconds[test] for test in tests)
             code, output = _pytest(bench.root, files, {_SELECT: str(bench.notes)}, limit)
             if code != 0:
                 outcome = "timeout" if output == "timeout" else "killed"
