@@ -119,7 +119,7 @@ ROOMS: Mapping[str, Room] = {
         files=("toolshape/mcp/approving.py", "toolshape/mcp/serving.py", "toolshape/dispatch/approval.py"),
         tests=(
             "tests/unit/test_approval.py", "tests/unit/test_effects.py", "tests/unit/test_secrets.py",
-            "tests/unit/test_survivors_approval.py", "tests/servers/test_mcp_server.py",
+            "tests/servers/test_mcp_server.py", "tests/servers/test_survivors_approval.py",
         ),
     ),
 }  # fmt: skip
