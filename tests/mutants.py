@@ -76,7 +76,7 @@ ROOMS: Mapping[str, Room] = {
             "tests/unit/test_pausing.py", "tests/unit/test_approval.py", "tests/unit/test_conversation.py",
             "tests/unit/test_requests.py", "tests/unit/test_outputs.py", "tests/unit/test_isolation.py",
             "tests/unit/test_registry.py", "tests/unit/test_pickles.py", "tests/unit/test_regressions.py",
-            "tests/unit/test_survivors_dispatch.py",
+            "tests/unit/test_error_messages.py", "tests/unit/test_survivors_dispatch.py",
         ),
     ),
     "history": Room(
