@@ -378,8 +378,9 @@ def _pytest(root: Path, tests: Sequence[str], environment: Mapping[str, str], li
             process.join(limit)
             is_late = process.is_alive()
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid or 0, signal.SIGKILL)  # what a killed test left behind, too
+            if process.pid:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)  # what a killed test left behind, too
             process.join()
         output.seek(0)
         return (-signal.SIGKILL, "timeout") if is_late else (process.exitcode or 0, output.read())
@@ -498,7 +499,7 @@ def judged(bench: Bench, mutant: Mutant) -> Verdict:
             files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
             limit = _MOST_TIME + 5 * sum(bench.seconds[test] for test in tests)
             code, output = _pytest(bench.root, files, {_SELECT: str(bench.notes)}, limit)
-            if code != 0:
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # a mutant may leave no tests
                 outcome = "timeout" if output == "timeout" else "killed"
                 by = next(
                     (line.partition(" - ")[0] for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))),
