@@ -140,6 +140,10 @@ class ArgumentsReader(Protocol):
     def back(self) -> Callable[[Any], Any] | None:
         """Maps arguments from the form that the provider was sent to the canonical one; ``None`` where they are equal."""
 
+    @property
+    def may_return_null(self) -> bool:
+        """Whether the output schema of the tool admits null."""
+
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
 

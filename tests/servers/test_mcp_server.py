@@ -432,6 +432,8 @@ def test_clients_hear_of_changes(revision):
 
 @EVERY_REVISION
 def test_null_is_a_result_like_any(revision):
+    """What may be null has one shape in 2026-07-28, whether it is null or not."""
+
     @tool
     def done() -> None:
         """Do it."""
@@ -453,13 +455,13 @@ def test_null_is_a_result_like_any(revision):
             found = [(name, (await client.call_tool(name, given)).structured_content) for name, given in calls]
         for name, content in found:
             Draft202012Validator(listed[name]).validate(content)
-        whole = [1] if revision == "2026-07-28" else {"result": [1]}
+        there = {"result": {"n": 1}} if revision == "2026-07-28" else {"n": 1}
         assert [content for _, content in found] == [
             {"result": None},
             {"result": None},
-            {"n": 1},
+            there,
             {"result": None},
-            whole,
+            {"result": [1]},
         ]
 
     run(main())

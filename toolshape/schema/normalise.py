@@ -134,7 +134,17 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """One node in the words of 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        steps = (self.kinds, self.reference, self.texts, self.items, self.types, self.older, self.fields, self.null)
+        steps = (
+            self.kinds,
+            self.reference,
+            self.texts,
+            self.items,
+            self.branches,
+            self.types,
+            self.older,
+            self.fields,
+            self.null,
+        )
         for step in steps:
             step(node, at)
         return Change(node=node)
@@ -235,7 +245,7 @@ class SchemaReader:
             self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """Read a list of items as ``prefixItems`` and boolean schemas as objects; drop branches that admit nothing."""
+        """Read a list of items as ``prefixItems``; say of boolean items what they mean."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
             others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
@@ -249,6 +259,9 @@ class SchemaReader:
             node["items"] = {}
         if node.get("items") is False and not node.get("prefixItems"):
             node["items"], node["maxItems"] = {}, 0
+
+    def branches(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
+        """Read boolean branches as objects; drop those of a union that admit nothing."""
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
