@@ -30,9 +30,9 @@ def in_2020_12(node: Any) -> Any:
         return node
     found = {}
     for key, value in node.items():
-        if key in ("enum", "const", "default", "examples"):
+        if key in ("enum", "const", "default", "examples", "dependentRequired"):
             found[key] = value
-        elif key in ("properties", "$defs", "patternProperties"):
+        elif key in ("properties", "$defs", "patternProperties", "dependentSchemas"):
             found[key] = {name: in_2020_12(inner) for name, inner in value.items()}
         else:
             found[key] = in_2020_12(value)

@@ -38,7 +38,8 @@ _JUDGES: dict[Any, Any] = {Draft4Validator: _DRAFT_4, Draft201909Validator: _201
 def judge_of(schema: Any) -> Any:
     """The validator of the dialect that a schema names."""
     found: Any = validator_for(schema, default=Draft202012Validator)
-    return _JUDGES.get(found, found)(schema)
+    # Without its name, since jsonschema takes the dialect's own validator again wherever it finds the name.
+    return _JUDGES.get(found, found)({key: value for key, value in schema.items() if key != "$schema"})
 
 
 class Made:

@@ -33,6 +33,7 @@ _NOT_SAID = {
     "precise": "what is a number or a path to Python has no format",
     "typed_keys": "nor have keys that are numbers",
     "formatted": "nor have patterns and addresses",
+    "times": "formats constrain nothing by the standard, and digits are a time to pydantic",
     "mutually_recursive": "it asserts what it is given",
     "odd_defaults": "its result is no JSON",
     "keys_of_every_kind": "its result is no JSON",
