@@ -102,3 +102,21 @@ def test_a_redacted_field_that_is_nowhere_near(path, caplog):
     assert isinstance(error, UsageError)
     assert str(error) == "redact= names login.zzzzqqqq, and login has no field 'zzzzqqqq'"
     assert not path.exists()
+
+
+def test_of_what_may_hold_a_secret_length_and_hash_are_kept(path):
+    """A call of an unknown tool, and a body that is no response: equal ones are known from others."""
+    tools = observed(path.parent / "deep" / "er" / "calls.jsonl")
+    unknown = [body({"user": value}) for value in ("a", "a", "b")]
+    for response in unknown:
+        response["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = "logon"
+        tools.dispatch(response)
+    for text in ("a", "a", "b"):
+        with pytest.raises(ResponseError):
+            tools.bind("openai").dispatch({"error": {"message": text}})
+    written = lines(path.parent / "deep" / "er" / "calls.jsonl")
+    for first, second, third in (
+        [line["calls"][0]["kept"] for line in written[:3]],
+        [line["kept"] for line in written[3:]],
+    ):
+        assert first == second != third
