@@ -68,3 +68,11 @@ def test_a_key_of_thirty_two_bytes_is_long_enough():
         server(Registry([pay]), "shop", key=key)
     with pytest.raises(UsageError, match="of 32 bytes or more"):
         server(Registry([pay]), "shop", key=b"k" * 31)
+
+
+def test_parameters_as_the_sdk_gives_them():
+    """A handler of the SDK's gets the parameters alone, as a model of its own."""
+    params = types.CallToolRequestParams(name="pay", arguments={"amount": 5})
+    for bound in (Registry([pay]).bind("mcp"), Registry([pay])):
+        [call] = bound.plan(params).calls
+        assert (call.name, call.arguments) == ("pay", {"amount": 5})

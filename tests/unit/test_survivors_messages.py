@@ -6,7 +6,7 @@ import pytest
 
 from toolshape import File, Image, Registry, ResponseError, tool
 from toolshape.identity import has_made_up_id
-from toolshape.messages import ProviderPart, ReasoningPart
+from toolshape.messages import ProviderPart, ReasoningPart, TextPart
 
 
 @tool
@@ -198,3 +198,75 @@ def test_what_an_sdk_parsed_is_not_sent_back():
     body = {"object": "response", "status": "completed", "output": [item | {"parsed_arguments": {"city": "x"}}]}
     results = TOOLS.bind("openai-responses").dispatch(body)
     assert results.turn[0] == item
+
+
+def test_an_image_of_the_user_at_openai():
+    """As a part of Chat Completions."""
+    part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    [message] = TOOLS.bind("openai").read_messages([{"role": "user", "content": [part]}])
+    assert message.parts[0].media == Image(data=b"hi", media_type="image/png")
+
+
+def test_what_gemini_thought():
+    """The text of a part that says so, and the summary of an interaction's thought."""
+    parts = [{"text": "Hm.", "thought": True}, {"text": "Ok."}]
+    [message] = TOOLS.bind("gemini").read_messages([{"role": "model", "parts": parts}])
+    assert [(type(part), part.text) for part in message.parts] == [(ReasoningPart, "Hm."), (TextPart, "Ok.")]
+    thought = {"type": "thought", "summary": [{"type": "text", "text": "Hm."}, {"type": "text", "text": "So."}]}
+    [message] = TOOLS.bind("gemini-interactions").read_messages([thought])
+    assert [(type(part), part.text) for part in message.parts] == [(ReasoningPart, "Hm.\nSo.")]
+
+
+def test_a_signature_that_is_streamed():
+    """It belongs to the step that it came in."""
+    collector = TOOLS.bind("gemini-interactions").collector()
+    for event in (
+        {"event_type": "interaction.start", "interaction": {"id": "i", "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "thought"}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "thought_signature", "signature": "c2ln"}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.complete", "interaction": {"id": "i", "status": "completed"}},
+    ):
+        collector.feed(event)
+    collector.close()
+    assert collector.plan().run().turn == [{"type": "thought", "signature": "c2ln"}]
+
+
+def test_a_plan_of_cohere_that_is_streamed():
+    """Each piece is appended, and the plan goes back with the calls."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"city": "Bonn"}'}}
+    collector = TOOLS.bind("cohere").collector()
+    for event in (
+        {"type": "message-start", "id": "m", "delta": {"message": {"role": "assistant"}}},
+        {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": "I look "}}},
+        {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": "it up."}}},
+        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}},
+        {"type": "tool-call-end", "index": 0},
+        {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}},
+    ):
+        collector.feed(event)
+    collector.close()
+    results = collector.plan().run()
+    assert results[0].value == "Bonn"
+    assert results.turn[0]["tool_plan"] == "I look it up."
+
+
+@pytest.mark.parametrize(("given", "sent"), [({"id": "c1"}, {"tool_call_id": "c1"}), ({"id": ""}, {}), ({}, {})])
+def test_an_id_that_ollama_did_not_give_is_not_sent(given, sent):
+    """Its server gives none, others of its form do."""
+    call = given | {"function": {"name": "f", "arguments": {"city": "Bonn"}}}
+    body = {"message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": True}
+    [message] = TOOLS.bind("ollama").dispatch(body).messages
+    assert {key: value for key, value in message.items() if key == "tool_call_id"} == sent
+
+
+def test_calls_of_a_template_without_ids():
+    """Calls that a local model wrote: each is answered, by an id where the template asks for one."""
+    calls = [{"type": "function", "function": {"name": "f", "arguments": {"city": city}}} for city in ("Bonn", "Ulm")]
+    results = TOOLS.bind("huggingface").dispatch({"role": "assistant", "tool_calls": calls})
+    assert [result.value for result in results] == ["Bonn", "Ulm"]
+    assert len({result.call.id for result in results}) == 2
+    assert [call["function"]["arguments"] for call in results.turn[0]["tool_calls"]] == [
+        {"city": "Bonn"},
+        {"city": "Ulm"},
+    ]
