@@ -143,6 +143,7 @@ class ArgumentsReader(Protocol):
     @property
     def may_return_null(self) -> bool:
         """Whether the output schema of the tool admits null."""
+        raise NotImplementedError
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""

@@ -364,6 +364,8 @@ class SchemaReader:
             node["properties"] = {}
         if "patternProperties" in node:
             node["patternProperties"] = {name: _as_object(inner) for name, inner in node["patternProperties"].items()}
+        if "propertyNames" in node:
+            node["propertyNames"] = _as_object(node["propertyNames"])
         if at.keyword != "properties" and isinstance(node.get("required"), (bool, str)):
             del node["required"]
         if isinstance(node.get("required"), list):
