@@ -29,4 +29,4 @@ def test_each_argument_that_was_given_counts(given, score):
     bound = Registry([book]).bind("json-schema")
     plan = bound.plan({"name": "book", "arguments": given})
     [call] = plan.calls
-    assert pair_of(Expect(book, city="Bonn"), made_of(call, None, handlers_of(bound))).score == pytest.approx(score)
+    assert pair_of(Expect(book, city="Bonn"), made_of(call, None, handlers_of(bound), 0)).score == pytest.approx(score)
