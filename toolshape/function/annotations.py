@@ -119,7 +119,7 @@ def is_context(annotation: Any) -> bool:
 _CONTEXTS: Mapping[str, frozenset[str]] = {
     "agents": frozenset({"RunContextWrapper", "ToolContext", "AgentHookContext"}),
     "fastmcp": frozenset({"Context"}),
-    "google.adk": frozenset({"CallbackContext", "InvocationContext", "ReadonlyContext", "ToolContext"}),
+    "google.adk": frozenset({"CallbackContext", "Context", "InvocationContext", "ReadonlyContext", "ToolContext"}),
     "langchain": frozenset({"ToolRuntime"}),
     "langchain_core": frozenset({"RunnableConfig", "ToolRuntime"}),
     "langgraph": frozenset({"Runtime", "ToolRuntime"}),
@@ -128,7 +128,11 @@ _CONTEXTS: Mapping[str, frozenset[str]] = {
     "pydantic_ai": frozenset({"RunContext"}),
     "strands": frozenset({"ToolContext"}),
 }
-"""What a framework passes to the tools that it runs, by the package that has the class (their sources, 2026-11-23)."""
+"""What a framework passes to the tools that it runs, by the package that has the class.
+
+Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt 1.1.2,
+google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
+"""
 _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 

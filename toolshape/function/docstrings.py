@@ -56,7 +56,7 @@ _FOR_CALLER = frozenset({
     "Yields",
 })  # fmt: skip
 """The sections that a model reads: all that tell how to call the function and what comes of it. strands and pydantic-ai
-send them too (their tests, read 2026-11-23). What is left are notes for maintainers, and links that no model follows."""
+send them too (their test suites, 2026-11-23). What is left are notes for maintainers, and links that no model follows."""
 _LOWER_TITLE = (
     r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 )

@@ -193,7 +193,7 @@ def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
 def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
     """The annotation with the choices that a docstring names, as Hugging Face writes them: ``(choices: ["a", "b"])``.
 
-    As ``transformers.utils.chat_template_utils`` reads them (4.57, read 2026-11-23): JSON, at the end of the description.
+    As ``transformers.utils.chat_template_utils`` reads them (5.23.0, 2026-11-23): JSON, at the end of the description.
     """
     found = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
     try:
