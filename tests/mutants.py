@@ -46,6 +46,7 @@ _DATA = "MUTANTS_DATA"
 _IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 _MOST_TIME = 60.0
 _FAR_TIME = 10.0
+_MOST_AT_IMPORT = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ ROOMS: Mapping[str, Room] = {
             "tests/unit/test_pausing.py", "tests/unit/test_approval.py", "tests/unit/test_conversation.py",
             "tests/unit/test_requests.py", "tests/unit/test_outputs.py", "tests/unit/test_isolation.py",
             "tests/unit/test_registry.py", "tests/unit/test_pickles.py", "tests/unit/test_regressions.py",
-            "tests/unit/test_survivors_dispatch.py",
+            "tests/unit/test_error_messages.py", "tests/unit/test_survivors_dispatch.py",
         ),
     ),
     "history": Room(
@@ -118,7 +119,7 @@ ROOMS: Mapping[str, Room] = {
         files=("toolshape/mcp/approving.py", "toolshape/mcp/serving.py", "toolshape/dispatch/approval.py"),
         tests=(
             "tests/unit/test_approval.py", "tests/unit/test_effects.py", "tests/unit/test_secrets.py",
-            "tests/unit/test_survivors_approval.py", "tests/servers/test_mcp_server.py",
+            "tests/servers/test_mcp_server.py", "tests/servers/test_survivors_approval.py",
         ),
     ),
 }  # fmt: skip
@@ -348,9 +349,13 @@ class Bench:
     """The tests that reach a line; the empty name stands for what runs at import."""
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the fastest first; all of them, if its line runs at import."""
+        """The tests that reach a mutant, the fastest first; those of half a minute, if its line runs at import."""
         reached = self.reach.get((mutant.file, mutant.line), frozenset())
-        return self.fastest(self.seconds if "" in reached or not reached else reached, math.inf)
+        return (
+            self.fastest(self.seconds, _MOST_AT_IMPORT)
+            if "" in reached or not reached
+            else self.fastest(reached, math.inf)
+        )
 
     def fastest(self, tests: Iterable[str], limit: float = _FAR_TIME) -> list[str]:
         """Some tests, the fastest first, as many as a time allows."""
@@ -373,8 +378,9 @@ def _pytest(root: Path, tests: Sequence[str], environment: Mapping[str, str], li
             process.join(limit)
             is_late = process.is_alive()
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid or 0, signal.SIGKILL)  # what a killed test left behind, too
+            if process.pid:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)  # what a killed test left behind, too
             process.join()
         output.seek(0)
         return (-signal.SIGKILL, "timeout") if is_late else (process.exitcode or 0, output.read())
@@ -491,9 +497,9 @@ def judged(bench: Bench, mutant: Mutant) -> Verdict:
         for tests in filter(None, (near, far)):
             bench.notes.write_text(json.dumps(tests), encoding="utf-8")
             files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-            limit = _MOST_TIME + 10 * sum(bench.seconds[test] for test in tests)
+            limit = _MOST_TIME + 5 * sum(bench.seconds[test] for test in tests)
             code, output = _pytest(bench.root, files, {_SELECT: str(bench.notes)}, limit)
-            if code != 0:
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # a mutant may leave no tests
                 outcome = "timeout" if output == "timeout" else "killed"
                 by = next(
                     (line.partition(" - ")[0] for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))),

@@ -23,6 +23,7 @@ __all__ = [
     "WireMessage",
     "new_record",
     "shortened",
+    "visible",
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -139,6 +140,11 @@ class ArgumentsReader(Protocol):
     def back(self) -> Callable[[Any], Any] | None:
         """Maps arguments from the form that the provider was sent to the canonical one; ``None`` where they are equal."""
 
+    @property
+    def may_return_null(self) -> bool:
+        """Whether the output schema of the tool admits null."""
+        raise NotImplementedError
+
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
 
@@ -162,7 +168,7 @@ class Call(NamedTuple):
 
     def __repr__(self) -> str:
         name = self.name or f"unknown tool {self.wire_name}"
-        return f"Call({name}, {shortened(self.arguments_raw, is_json=True)}, id={shortened(self.id)})"
+        return f"Call({visible(name)}, {shortened(self.arguments_raw, is_json=True)}, id={shortened(self.id)})"
 
     def __reduce__(self) -> Any:
         # The reader belongs to one tool at one provider and cannot be pickled: what it reads takes its place.
@@ -229,8 +235,18 @@ def shortened(value: Any, *, is_json: bool = False) -> str:
             text = json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             text = _repr(value)
-    text = " ".join(text.split())
+    text = visible(" ".join(text.split()))
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def visible(text: str) -> str:
+    """A text with every character escaped that is not seen, ends a line, or turns the text beside it around.
+
+    Models and servers write names and arguments, and a person who decides on a call must read what is there.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def _repr(value: Any) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolshape import compatibility
+from toolshape.calls import visible
 from toolshape.errors import ToolshapeError
 from toolshape.providers import available, get
 from toolshape.registry import lenient
@@ -243,7 +244,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         _print_json(_as_data(result))
     else:
         for path, rule, before, after in result.coercions:
-            click.echo(f"coerced {path or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
+            click.echo(f"coerced {visible(path) or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
         if result.ok:
             echo(result.text)
         else:

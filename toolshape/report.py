@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolshape.calls import Finding, JsonObject, Loss
+from toolshape.calls import Finding, JsonObject, Loss, visible
 
 __all__ = ["Entry", "Report", "Severity", "table"]
 
@@ -68,7 +68,7 @@ class Report:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Rows under their heads, in columns."""
-    lines = [head, *rows]
+    lines = [[visible(cell) for cell in line] for line in (head, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     padded = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in lines

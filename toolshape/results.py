@@ -9,7 +9,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast, overload
 
-from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened
+from toolshape.calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened, visible
 from toolshape.errors import CallError, CallErrorCode, UsageError
 from toolshape.parts import File, Image, Part, Text
 
@@ -48,7 +48,7 @@ class Result(NamedTuple):
 
     def __repr__(self) -> str:
         outcome = shortened(self.value) if self.error is None else f"error {self.error.code}"
-        return f"Result({self.call.name or self.call.wire_name} -> {outcome})"
+        return f"Result({visible(self.call.name or self.call.wire_name)} -> {outcome})"
 
     @property
     def arguments(self) -> JsonObject | None:
@@ -92,7 +92,7 @@ class PendingCall(NamedTuple):
     coercions: tuple[Coercion, ...] = ()
 
     def __repr__(self) -> str:
-        return f"PendingCall({self.name}, {shortened(self.arguments)}, id={shortened(self.id)})"
+        return f"PendingCall({visible(self.name)}, {shortened(self.arguments)}, id={shortened(self.id)})"
 
     @property
     def id(self) -> str:
@@ -217,9 +217,9 @@ class Results(Sequence[Result]):
             UsageError: One does.
         """
         if self._held:
-            names = ", ".join(f"{self.calls[position].name} ({self.calls[position].id})" for position in self._held)
+            names = ", ".join(f"{one.name} ({one.id})" for one in map(self.calls.__getitem__, self._held))
             raise UsageError(
-                f"{names} still wait for approval, and half an answer cannot be sent: take the plan, as by "
+                f"{visible(names)} still wait for approval, and half an answer cannot be sent: take the plan, as by "
                 "bound.plan(results), approve or deny them, and run it; or pause it"
             )
 
@@ -332,6 +332,6 @@ def _sendable(node: Any) -> Any:
 
 
 def _line(result: Result) -> str:
-    name = result.call.name or result.call.wire_name
+    name = visible(result.call.name or result.call.wire_name)
     failure = "" if result.error is None else f"{result.error.code}: {shortened(result.text, is_json=True)}"
     return f"{name}({shortened(result.call.arguments_raw, is_json=True)}) -> {failure or shortened(result.value)}"

@@ -20,7 +20,7 @@ from typing import (
 from pydantic import BaseModel
 
 from toolshape import providers
-from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec
+from toolshape.calls import Effect, Finding, JsonObject, JsonSchema, Spec, visible
 from toolshape.context import Cancellation
 from toolshape.definitions.record import Choose
 from toolshape.errors import DefinitionError, UsageError
@@ -171,7 +171,7 @@ class Tool(Generic[P, R]):
         raise TypeError(f"the tool {self.name!r} cannot be pickled: what is found at {where} is not its function")
 
     def __repr__(self) -> str:
-        return f"<tool {self.name}>"
+        return f"<tool {visible(self.name)}>"
 
     @property
     def name(self) -> str:

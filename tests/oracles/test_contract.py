@@ -538,7 +538,7 @@ def expanded(node: Any, root: Any, depth: int = 0) -> Any:
         target = root.get("$defs", {}).get(node["$ref"].rpartition("/")[2], {})
         beside = {key: value for key, value in node.items() if key != "$ref"}
         both = {**target, **beside} if isinstance(target, dict) else beside
-        return expanded(both, root, depth + 1)
+        return expanded(both, root, depth + ("$ref" not in both))  # a definition that only refers is no level
     plain = {key: expanded(value, root, depth) for key, value in node.items() if key not in ("$defs", "properties")}
     if "properties" in node:
         plain["properties"] = [[name, expanded(value, root, depth)] for name, value in node["properties"].items()]

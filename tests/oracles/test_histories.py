@@ -461,7 +461,8 @@ def _the_rest(said: list[Fact], sent: list[Fact], request: dict[str, Any], repai
             return f"{str(fact.value)[:120]} at {fact.path} is left out, which nothing names"
         for key, value in fact.beside.items():
             is_here = json.dumps(value, default=str) in wire
-            if not is_here and not any(fact.path == repair.path for repair in repairs):
+            is_item = _is_named(fact, repairs, {"foreign_part"})  # of Responses: the part may be named by its item
+            if not is_here and not is_item and not any(fact.path == repair.path for repair in repairs):
                 return f"{key!r} beside {fact.path} is left out, which nothing names"
     return None
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 import mcp_types as types
@@ -164,6 +166,108 @@ def test_annotations_license_nothing_unless_the_server_is_trusted(fast, tmp_path
     effects, annotations = run(main(True))
     assert effects >= {"read", "idempotent"}
     assert annotations["readOnlyHint"] is True
+
+
+def test_the_effects_that_the_author_says_go_before_the_hints_of_a_server(fast):
+    """Whether it is trusted or not."""
+
+    async def main(trust):
+        async with connect(fast_server(fast), trust=trust, effects=["destructive"]) as remote:
+            return {one.name: one.effects for one in remote}
+
+    for trust in (False, True):
+        assert set(run(main(trust)).values()) == {frozenset({"destructive"})}
+
+
+ODD_SERVER = """
+import json, sys
+
+KIND = sys.argv[1]
+TOOL = {"name": "t", "inputSchema": {"type": "object", "properties": {}}}
+ANSWERS = {"list": [1], "null": None, "text": "x", "number": 5, "true": True}
+
+def send(number, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    number, method = message.get("id"), message.get("method")
+    if method == "initialize":
+        about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "o", "version": "1"}}
+        send(number, about)
+    elif method == "tools/list" and KIND == "deep":
+        schema = {}
+        for _ in range(400):
+            schema = {"type": "array", "items": schema}
+        deep = {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": schema}}}
+        send(number, {"tools": [deep, TOOL]})
+    elif method == "tools/list":
+        fields = {"n": {"type": "string", "pattern": "^(a|a)*b$"}, "m": {"type": "string", "pattern": "^(?!x)(a|a)*b$"}}
+        output = {"outputSchema": {"type": "object", "properties": fields}} if KIND == "pattern" else {}
+        send(number, {"tools": [{**TOOL, **output}]})
+    elif method == "tools/call" and KIND in ANSWERS:
+        print("a line that is no message", flush=True)
+        send(number, ANSWERS[KIND])
+    elif method == "tools/call":
+        text = [{"type": "text", "text": "done"}]
+        send(number, {"content": text, "structuredContent": {"n": "a" * 40, "m": "a" * 40}})
+    elif number is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "no"}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        *((kind, "it answered with what is no result") for kind in ("list", "null", "text", "number", "true")),
+        ("deep", "done"),
+        ("pattern", "Invalid structured content"),
+    ],
+)
+def test_whatever_a_server_answers_is_answered(tmp_path, kind, said):
+    """What is no result, a list that is nested deeper than the SDK reads, and a pattern that Python searches for ever."""
+    (tmp_path / "odd.py").write_text(ODD_SERVER, encoding="utf-8")
+    beats = []
+
+    async def beat():
+        while True:
+            beats.append(time.monotonic())
+            await asyncio.sleep(0.02)
+
+    async def main():
+        async with connect([sys.executable, str(tmp_path / "odd.py"), kind]) as remote:
+            beating = asyncio.ensure_future(beat())
+            results = await asyncio.wait_for(remote.adispatch(response(("t", {}))), 20)
+            beating.cancel()
+            return results[0].text
+
+    assert said in run(main())
+    assert max((after - before for before, after in itertools.pairwise(beats)), default=0) < 5
+
+
+def test_a_change_of_the_list_before_the_subscription_is_heard_of():
+    tools = Registry([shop.shout])
+
+    async def main():
+        async with connect(server(tools, "shop"), client={"mode": "auto"}) as remote:
+            tools.add(shop.weather)
+            for _ in range(500):
+                if "weather" in remote:
+                    return True
+                await asyncio.sleep(0.02)
+            return False
+
+    assert run(main())
+
+
+def test_a_server_of_fastmcp_is_taken_as_it_is(fast):
+    async def main():
+        async with connect(fast) as remote:
+            return sorted(one.name for one in remote), (await remote.adispatch(response(("add", {"a": 1, "b": 2}))))[0]
+
+    names, result = run(main())
+    assert "add" in names
+    assert result.ok, result.text
 
 
 def fast_server(made: FastMCP) -> Any:

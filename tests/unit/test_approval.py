@@ -1,11 +1,13 @@
 """Calls that wait for approval: what runs is what was approved of, and half an answer is not sendable."""
 
 import asyncio
+import json
 import logging
 import pickle
 import threading
 
 import pytest
+from pydantic import SecretStr
 from responses import outcomes, response
 
 from toolshape import (
@@ -14,6 +16,7 @@ from toolshape import (
     DefinitionError,
     PendingCall,
     Registry,
+    Tool,
     UsageError,
     tool,
 )
@@ -372,3 +375,56 @@ def test_an_observer_is_shown_a_response_once_all_of_it_is_decided():
     plan.deny(plan.pending)
     plan.run()
     assert seen == [["denied", 1, "denied", "paid 5 to bob", "invalid_arguments"]]
+
+
+@pytest.mark.parametrize("order", [["call_2", "call_0", "call_1"], ["call_1", "call_2", "call_0"]])
+@pytest.mark.parametrize("together", [True, False])
+@EACH_WAY
+def test_approved_calls_run_in_the_order_of_the_response(order, together, how):
+    """However they were approved: a call that writes runs after those before it."""
+    plan = TOOLS.plan(response(*[("pay", {"amount": 200 + number}) for number in range(3)]))
+    for given in [order] if together else order:
+        plan.approve(given)
+    assert outcomes(run(plan, how)) == [f"paid {200 + number} to bob" for number in range(3)]
+    assert [amount for _, amount, _ in RAN] == [200, 201, 202]
+
+
+@pytest.mark.parametrize("mask", ["[hidden]", str(SecretStr("x"))])
+def test_an_edit_does_not_make_the_mask_of_a_secret_the_secret(mask):
+    """Ours, and the one that pydantic shows."""
+
+    @tool(approve=True)
+    def log_in(password: SecretStr, name: str = "") -> str:
+        """Log in."""
+        return f"{name}: {password.get_secret_value()}"
+
+    plan = Registry([log_in]).plan(response(("log_in", {"password": "horse"})))
+    with pytest.raises(UsageError, match="shown in place of a secret"):
+        plan.edit("call_0", {"password": mask})
+    plan.edit("call_0", {"password": "cow", "name": mask})  # elsewhere it is a text like any other
+    plan.approve("call_0")
+    assert plan.run()[0].value == f"{mask}: cow"
+
+
+ODD = "\u202e321-GNORW\u2066\n\r\x1b[31m\u2028\u200b\x00"
+
+
+def test_what_is_shown_of_a_call_is_read_as_it_is_written():
+    """Names and arguments that others wrote turn no line around, end none, and hide nothing."""
+    schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+    made = Tool.from_definition({"name": f"pay{ODD}", "inputSchema": schema}, lambda to="": "paid", approve=True)
+    tools = Registry([made])
+    [entry] = tools.export("openai")
+    body = response((entry["function"]["name"], {"to": ODD}), (f"nope{ODD}", {ODD: ODD}))
+    body["choices"][0]["message"]["tool_calls"][0]["id"] = "call_0"
+    plan = tools.plan(body)
+    shown = [repr(plan.pending), repr(plan), repr(plan.calls), repr(made), *str(plan.results).splitlines()]
+    shown += str(tools.bind("openai").report()).splitlines()
+    with pytest.raises(UsageError) as refused:
+        _ = plan.results.messages
+    for text in [*shown, str(refused.value)]:
+        assert text.isprintable(), text
+    assert len(str(plan.results).splitlines()) == 2
+    [pending] = plan.pending
+    assert (pending.name, pending.arguments) == (made.name, {"to": ODD})  # what a program reads is what came
+    assert json.dumps(ODD)[1:-1] in repr(pending)

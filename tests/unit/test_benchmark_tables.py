@@ -46,9 +46,10 @@ def changed_since(folder, commit, paths):
     try:
         if git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
             return None  # a shallow clone
-        return git(folder, "diff", "--quiet", commit, "--", *paths).returncode != 0
+        differs = git(folder, "diff", "--quiet", commit, "--", *paths).returncode
     except FileNotFoundError:
         return None  # git is not installed
+    return {0: False, 1: True}.get(differs)
 
 
 @pytest.mark.parametrize("table", MEASURED)

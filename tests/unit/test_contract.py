@@ -24,6 +24,7 @@ from toolshape.contract import (
     Change,
     Contract,
     ContractError,
+    Locked,
     assert_contract,
     bill,
     compared,
@@ -32,6 +33,7 @@ from toolshape.contract import (
     read_lock,
     written_lock,
 )
+from toolshape.contract.compare import is_about
 from toolshape.contract.inclusion import Proof
 from toolshape.providers import available
 
@@ -268,6 +270,34 @@ def test_what_has_another_name_is_recognised_by_more_than_letters():
     other = {**listed, "name": "list_users", "description": "Delete everything that there is."}
     kinds = {one.kind for one in diff(tools_of(other), contract_of(tools_of(listed))).changes}
     assert kinds == {"tool_removed", "tool_added"}
+
+
+def test_a_tool_with_a_name_and_words_of_its_own_is_another_tool():
+    """Half of the letters are alike, in the names and in the descriptions."""
+    old = {**a_tool({"p": STRING}), "name": "read_file", "description": "Read a file."}
+    new = {**a_tool({"p": STRING}), "name": "mail_line", "description": "Mail a line."}
+    assert [one.kind for one in diff(tools_of(new), contract_of(tools_of(old))).changes] == [
+        "tool_removed",
+        "tool_added",
+    ]
+    near = {**old, "name": "read_files", "description": "Read files."}
+    assert [one.kind for one in diff(tools_of(near), contract_of(tools_of(old))).changes] == [
+        "tool_renamed",
+        "description",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "is_about_it", "is_below_it"),
+    [
+        ("a.b", "a.b", True, True), ("a.b.c", "a.b", True, True), ("a", "a.b", True, False), ("", "a", True, False),
+        ("a[3].b", "a[].b", True, True), ("a[3]", "a[].b", True, False), ("a.x.b", "a{}.b", True, True),
+        ("a.b", "a.c", False, False), ("ab", "a", False, False), ("a", "", True, True), ("a.b", "a (not)", True, True),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_at_a_path_is_about_a_place(path, place, is_about_it, is_below_it):
+    assert is_about(path, place) is is_about_it
+    assert is_about(path, place, is_below=True) is is_below_it
 
 
 def test_order_is_behaviour():
@@ -531,6 +561,13 @@ def test_texts_that_become_decimals(old, new, live, dead):
     assert {each.level for each in compared(contract_of(was), contract_of(now)).changes} == {dead}
 
 
+@pytest.mark.parametrize("new", [date, datetime, time, timedelta])
+def test_numbers_in_a_text_are_no_time(new):
+    contracts = contract_of(paying(Literal["1.5"])), contract_of(paying(new))
+    assert compared(*contracts).is_breaking
+    assert diff(paying(new), contracts[0]).is_breaking
+
+
 def test_each_parameter_of_one_enum_or_model_is_compared():
     def moved(a: Colour = Colour.RED, b: Colour = Colour.RED, lines: list[Line] = [], line: Line | None = None) -> str:
         """Move."""
@@ -756,6 +793,23 @@ def test_the_work_grows_with_the_tools():
     assert calls_of(40) < 4.4 * calls_of(10)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {**STRING, "minLength": 10**12},
+        {"type": "array", "minItems": 10**9},
+        {"type": "array", "minItems": 10**6, "items": {"type": "array", "minItems": 10**6, "items": STRING}},
+    ],
+)
+def test_the_work_is_bounded_however_much_a_lock_asks_for(asked):
+    """Counted in calls of functions."""
+    old, new = ({"type": "object", "properties": {"p": node}, "required": ["p"]} for node in (asked, INTEGER))
+    contracts = [Contract({"t": Locked("t", None, "T.", one, None, (), (), None, {})}, ()) for one in (old, new)]
+    profile = cProfile.Profile()
+    assert profile.runcall(compared, *contracts).is_breaking
+    assert sum(entry.callcount for entry in profile.getstats()) < 10_000_000
+
+
 def test_a_lock_is_the_same_on_every_python():
     """Its bytes stand in a file; ``TOOLSHAPE_UPDATE=1 pytest`` writes them, where a change is meant."""
     assert_contract(before(), LOCK, providers=["openai", "anthropic", "gemini", "mcp"])
@@ -896,8 +950,11 @@ def test_at_the_command_line(shop):
     )
     assert [one["calls"] for one in json.loads(counted.stdout)] == [2, 0]
     unread = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "shop.py")
-    assert unread.returncode != 0
-    assert "line 1 is no line of a trace" in unread.stderr
+    assert (unread.returncode, unread.stdout) == (2, "")
+    assert "shop.py can be read: line 1 is no line of a trace" in unread.stderr
+    (shop / "mixed.jsonl").write_text((shop / "calls.jsonl").read_text() + "x\n")
+    mixed = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "mixed.jsonl")
+    assert "recorded calls break: 2 of order; 1 lines are none of a trace" in mixed.stdout
     [first, second] = json.loads(
         run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
     )

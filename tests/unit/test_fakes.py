@@ -1,6 +1,7 @@
 """Fakes: what they say, refuse and record, over HTTP and without a socket."""
 
 import copy
+import cProfile
 import gc
 import http.client
 import json
@@ -115,6 +116,59 @@ def test_calls_are_validated_when_they_are_scripted():
     with pytest.raises(UsageError, match="no JSON"):
         fake.calls("made_up", thing=object())
     fake.assert_done()  # nothing of it was scripted
+
+
+def test_tools_that_are_allowed_need_not_be_called():
+    """In mode ``auto`` the model may answer with text, in mode ``required`` it calls one of the tools."""
+    chosen = [{"type": "function", "function": {"name": "weather"}}]
+    for mode, names in (("auto", ()), ("required", ("weather",))):
+        choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": chosen}}
+        read = get("openai").read_request(body_of("openai", {**request("openai"), "tool_choice": choice}, stream=False))
+        assert read.names == names
+
+
+@pytest.mark.parametrize(
+    ("provider", "path", "word"),
+    [
+        ("openai", ("choices", 0, "finish_reason"), "length"), ("anthropic", ("stop_reason",), "max_tokens"),
+        ("gemini", ("candidates", 0, "finishReason"), "MAX_TOKENS"), ("bedrock", ("stopReason",), "max_tokens"),
+    ],
+)  # fmt: skip
+def test_a_call_that_is_cut_off_ends_as_its_provider_says(provider, path, word):
+    fake = Fake(provider, TOOLS)
+    fake.calls(weather, slip="truncated", city="Bonn")
+    _, content = asked(fake, request(provider))
+    found = json.loads(content)
+    for step in path:
+        found = found[step]
+    assert found == word
+
+
+def test_as_many_strict_tools_as_are_documented_are_taken():
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    for count, status in ((20, 200), (21, 400)):
+        fake = Fake("anthropic")
+        fake.says("Well.")
+        tools = [
+            {"name": f"t{number}", "description": "T.", "strict": True, "input_schema": schema}
+            for number in range(count)
+        ]
+        assert asked(fake, {**keywords("anthropic"), "tools": tools})[0] == status
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "minLength": 10**12}, {"type": "array", "items": {}, "minItems": 10**9},
+        {"type": "array", "minItems": 4_000, "items": {"type": "array", "minItems": 4_000, "items": {"type": "null"}}},
+        {"type": "string", "pattern": "^((a{1000}){1000}){1000}$"}, {"type": "string", "pattern": "^a{1000000000}$"},
+    ],
+)  # fmt: skip
+def test_a_value_that_nobody_could_send_is_not_made(schema):
+    """Counted in calls: a schema that asks for very much costs no more than a schema that asks for much."""
+    profile = cProfile.Profile()
+    profile.runcall(generated, schema, random.Random(0))
+    assert sum(entry.callcount for entry in profile.getstats()) < 1_000_000
 
 
 def test_a_tool_that_is_made_up_is_called_all_the_same():

@@ -131,7 +131,7 @@ ROWS = [
     (
         "openai-responses", "item_without_reasoning", None,
         [GO, THOUGHT, fc(id="fc_1"), fco(), fc("call_2", id="fc_2"), fco("call_2")],
-        [GO, THOUGHT, fc(id="fc_1"), fco(), ON, fc("call_2", id="fc_2"), fco("call_2")],
+        [GO, THOUGHT, fc(id="fc_1"), fco(), ON, fc("call_2", id="fc_2", status="completed"), fco("call_2")],
     ),
     (
         "openai-responses", "reasoning_alone", None,

@@ -80,6 +80,7 @@ LAZY = {
     ("toolshape.commands.serving", "mcp.server.stdio"),
     ("toolshape.commands.serving", "toolshape.mcp"),
     ("toolshape.commands.serving", "uvicorn"),
+    ("toolshape.mcp.calling", "toolshape.definitions.output_checker"),
     ("toolshape.registry", "toolshape.dispatch.steps"),
     ("toolshape.function.model", "logging"),
     ("toolshape.record", "toolshape.execution.concurrency"),

@@ -1058,6 +1058,7 @@ def test_an_item_goes_without_its_id_where_its_reasoning_does():
         assert living.request("openai-responses", model="gpt-5")["input"][1:4] == output
         sent = living.request("openai-responses", model="gpt-5-mini")["input"]
         assert [one.get("id") for one in sent] == [None, None, None, None, "fc_2", None]
+        assert sent[1] == {"role": "assistant", "content": "Ok."}
         assert [one.rule for one in living.repairs] == ["foreign_reasoning", *["item_without_reasoning"] * 2]
         stays = living.request("openai-responses", model="gpt-5-mini", repairs={"item_without_reasoning": False})[
             "input"
@@ -1200,3 +1201,19 @@ def test_a_value_that_looks_like_an_error_comes_back_as_it_was(text):
         assert (told.text, told.code) == (text, None), other
         back = conversation(sent, other).request("anthropic")["messages"][2]["content"]
         assert [one["content"] for one in back] == [text], other
+
+
+def test_what_was_stored_is_repaired_as_it_would_have_been():
+    """An id that is too long, of an item without its reasoning, and of a call and its result."""
+    long = "a" * 70
+    item = {"type": "function_call", "id": "fc_1", "call_id": long, "name": "f", "arguments": '{"city": "x"}'}
+    histories = {
+        "openai-responses": [{"type": "reasoning", "id": "rs_1", "summary": []}, item, GO],
+        "openai": [GO, asks(call(long)), {**answer(long), "name": "f"}, GO],
+    }
+    for provider, history in histories.items():
+        made = conversation(history, provider, "gpt-5")
+        restored = Conversation.from_json(made.to_json(), TOOLS)
+        assert made.request(provider, model="gpt-5-mini") == restored.request(provider, model="gpt-5-mini")
+        assert made.repairs == restored.repairs
+        assert made.repairs

@@ -452,3 +452,23 @@ def test_a_model_that_is_written_by_its_own_names(annotation):
         assert made.output_schema["properties"]["inner"]["default"] == {"first": 1}
     else:
         assert result.text == '{"first":1}'
+
+
+@pytest.mark.parametrize("annotation", [list, list[Any], tuple, list | None, tuple[str, Any], object])
+def test_what_says_nothing_of_its_items_may_hold_texts_and_images(annotation):
+    """To an MCP client, too: it refuses a result without structured content where it was sent an output schema."""
+
+    def look():
+        """Look."""
+        return ["a", Image(b"x", "image/png")]
+
+    look.__annotations__["return"] = annotation
+    for provider in ("mcp", "mcp:2025-06-18", "mcp:2026-07-28", "anthropic"):
+        bound = Registry([look]).bind(provider)
+        assert "outputSchema" not in bound.export()[0]
+        name = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+        message = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [name]}
+        body = message if provider == "anthropic" else {"name": "look", "arguments": {}}
+        [result] = bound.dispatch(body)
+        assert result.ok, result.text
+        assert len(result.parts) == 2

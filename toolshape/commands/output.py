@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from toolshape.calls import visible
 from toolshape.errors import UsageError
 from toolshape.report import table
 
@@ -127,6 +128,11 @@ _ESCAPED = "toolshape.escaped"
 codecs.register_error(_ESCAPED, _escaped)
 
 
+def _shown(text: str, stream: TextIO) -> str:
+    """On a terminal, a text that holds nothing which moves the cursor, or is read otherwise than it is written."""
+    return "\n".join(map(visible, text.split("\n"))) if stream.isatty() else text
+
+
 def _encoding() -> str:
     return getattr(output(), "encoding", None) or "utf-8"
 
@@ -134,6 +140,7 @@ def _encoding() -> str:
 def _writable(text: str) -> str:
     """A text with what standard output cannot hold escaped: no encoding has half a surrogate pair, some have little."""
     encoding = _encoding()
+    text = _shown(text, output())
     made = text.encode(encoding, _ESCAPED).decode(encoding)
     if made != text:
         click.echo(f"standard output is {encoding}, and what that cannot hold is escaped: PYTHONUTF8=1 helps", err=True)
@@ -148,7 +155,7 @@ def echo(text: str) -> None:
 def echo_json(text: str, *, nl: bool = True) -> None:
     """Print JSON: in ASCII where standard output is not UTF-8, as programs read JSON in no other encoding."""
     encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
-    click.echo(text.encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
+    click.echo(_shown(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -174,7 +181,7 @@ def say(text: str, *, style: str = "") -> None:
 def show_error(text: str) -> None:
     """Print what went wrong on standard error."""
     if sys.stderr.isatty():
-        Console(stderr=True).print(Text("Error: ", style="bold red") + Text(text, style=""))
+        Console(stderr=True).print(Text("Error: ", style="bold red") + Text(_shown(text, sys.stderr), style=""))
     else:
         click.echo(f"Error: {text}", err=True)
 

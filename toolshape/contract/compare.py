@@ -18,7 +18,7 @@ from toolshape.contract.differences import Step, differences, with_names
 from toolshape.contract.inclusion import Proof, is_same_json, marked
 from toolshape.contract.lock import Contract, Locked, contract_of
 from toolshape.contract.renaming import Renaming, renamed_tools, with_renamings
-from toolshape.contract.validators import admission, refused_at
+from toolshape.contract.validators import Formats, admission, refused_at
 from toolshape.contract.witness import Budget, SpentError, candidates
 from toolshape.errors import CallError
 from toolshape.registry import Registry, lenient
@@ -248,11 +248,12 @@ class _Trial:
 
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
         self._step = step
-        self._old, self._alone = old, step.alone or {}
+        self._old, self._alone, self._new = old, step.alone or {}, new
         self._marked, self._marked_alone = marked(self._old), marked(self._alone)
         self._is_live = refuses is not None
         self._paths_of = refuses or refused_at(new)
         self._listed: list[Any] = []
+        self._last: tuple[Any, Callable[[Any], bool]] | None = None
 
     def judged(self) -> tuple[Level, JsonObject | None]:
         """The level, and the call that shows it."""
@@ -266,17 +267,26 @@ class _Trial:
         return self._tried()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        return admission(schema, "certain")(value)
+        return self._compiled(schema, "certain")(value)
+
+    def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
+        """A check of a schema, which a proof asks about many values, one after the other."""
+        if self._last is None or self._last[0] is not schema:
+            self._last = schema, admission(schema, formats)
+        return self._last[1]
 
     def _admits_if_asked(self, schema: Any, value: Any) -> bool:
         self._listed.append(value)
-        return admission(schema, "checked")(value)
+        return self._compiled(schema, "checked")(value)
 
     def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
-        was_taken = admission(self._marked, "certain")
+        was_taken, is_said = admission(self._marked, "certain"), admission(self._new)
         for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
-            if was_taken(value) and any(
-                is_about(path, self._step.path, is_below=True) for path in self._paths_of(value)
+            # What the new schema refuses is a matter of another difference.
+            if (
+                was_taken(value)
+                and is_said(value)
+                and any(is_about(path, self._step.path, is_below=True) for path in self._paths_of(value))
             ):
                 return "unknown", value
         return "compatible", None

@@ -121,6 +121,8 @@ class Proof:
     def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - a line a keyword
         listed = _listed(narrow)
         if listed is not None:
+            if "$ref" not in str(wide) and is_same_json(wide, narrow):
+                return True
             whole = {**wide, "$defs": self._wide_root.get("$defs", {})} if isinstance(self._wide_root, dict) else wide
             return all(self._admits(whole, value) for value in listed)
         for keyword in ("anyOf", "oneOf"):

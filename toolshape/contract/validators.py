@@ -1,6 +1,7 @@
 """Validates values by a schema, with formats as tools check them. Needs jsonschema."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -44,6 +45,7 @@ _TYPES: dict[str, Any] = {
     LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],  # the limits are not in the schema
 }  # fmt: skip
 """The types for which pydantic writes these formats (2.14.3, seen by exporting each type, 2026-11-23)."""
+_TIMES = frozenset({"date", "date-time", "duration", "time"})
 _CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
 
 
@@ -67,6 +69,8 @@ class _Checker:
                 raise FormatError(f"nobody here knows the format {name}")
             return
         try:
+            if name in _TIMES and re.fullmatch(r"[-+]?[0-9.]+", value):
+                raise ValueError("tools take no number of seconds for a time")  # noqa: TRY301 - one refusal for both
             adapter.validate_json(json.dumps(value), strict=True)
         except ValueError as error:
             raise FormatError(f"the text is not of the format {name}") from error

@@ -17,6 +17,7 @@ __all__ = ["Budget", "SpentError", "candidates"]
 
 _DEEPEST = 6
 _MOST_BELOW = 60  # values of one place
+_MOST_CONSTANTS = 200  # of conditions and choices
 _LONGEST, _LONGEST_TEXT = 5_000, 200_000  # items and characters of a value that a limit asks for
 _MOST_SPENT = 100_000  # parts of values and of schemas, and hundreds of characters
 _CHARACTERS = 100
@@ -95,7 +96,7 @@ class _Candidates:
                     continue
                 others = [other for other in others if not is_same_json(one, other)]
             others += [other[key] for other in others for key in _CONDITIONS if isinstance(other.get(key), dict)]
-            yield from _constants(one, wide)
+            yield from islice(_constants(one, wide), _MOST_CONSTANTS)
             for other in [each for each in others if {*_kinds(each)} & _wider(one)] or others:
                 for kind in _kinds(one):
                     yield from islice(self._of_kind(kind, one, other, depth), _MOST_BELOW if depth else None)

@@ -131,7 +131,7 @@ NUMBER_TEXTS = {
 }
 """The texts that are numbers, by the type of the node: as JSON writes them. Python's own readers also take blanks,
 underscores, the digits of other alphabets, and exponents for which a fraction fills the memory."""
-_BASE64_TEXTS = {
+_BASE64_TEXTS: Mapping[Any, str] = {
     Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
 }
@@ -244,7 +244,7 @@ def _looking_up(node: Node) -> Node:
     """The choice, as a lookup from JSON values to members, where pydantic itself cannot find the members."""
     choices = choices_of(node)
     outside = {key: node[key] for key in ("ref", "serialization") if key in node}
-    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values)}
+    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
     made = core_schema.no_info_plain_validator_function(lookup_of(choices))
     return {**made, **outside, "metadata": metadata}
 

@@ -32,7 +32,7 @@ from toolshape.validation.lookup import child_of
 from toolshape.validation.settings import Validate, Validated, ValidationSettings, to_canonical
 from toolshape.validation.slow_path import validate_with_coercions
 
-__all__ = ["compile_validation", "schema_problems", "unchecked"]
+__all__ = ["checkable", "compile_validation", "schema_problems", "unchecked"]
 
 _MOST_ERRORS = 2_000
 _SLOWNESS = 40
@@ -121,10 +121,10 @@ def compile_validation(
         switched: By name, the rules that the function's parameters switch.
         settings: How they are validated.
     """
-    checkable = _checkable_everywhere(schema)
-    validator = Validator(checkable)
+    checked = checkable(schema)
+    validator = Validator(checked)
     places = Places(schema, validator, switched)
-    standard = _Standard(StandardValidator(checkable), any(mentions(checkable, keyword) for keyword in _INVERTING))
+    standard = _Standard(StandardValidator(checked), any(mentions(checked, keyword) for keyword in _INVERTING))
     check = functools.partial(_checked, validator, standard, known, never)
     checker = Checker(check, places, of_node=places.of_node)
     back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
@@ -148,7 +148,8 @@ def compile_validation(
     return validate
 
 
-def _checkable_everywhere(schema: JsonSchema) -> JsonSchema:
+def checkable(schema: JsonSchema) -> JsonSchema:
+    """A schema without what Python cannot check, or not in bounded time."""
     sure = everywhere(_surely, constraints=True)(schema).schema
     return everywhere(_checkable, constraints=True)(sure).schema
 
@@ -348,7 +349,7 @@ class Places:
     def branch(self, node: JsonSchema) -> Checker:
         """What validates one."""
         definitions = self.validator.schema.get("$defs", {})
-        part = self.validator.evolve(schema={**_checkable_everywhere(node), "$defs": definitions})
+        part = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
         places = Places(whole, self.validator, {})
         check = functools.partial(_checked, part, None, None, frozenset())

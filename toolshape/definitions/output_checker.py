@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pydantic_core import from_json
 
 from toolshape.calls import JsonSchema
+from toolshape.definitions.jsonschema_checker import checkable
 from toolshape.definitions.jsonschema_keywords import Validator, references_checked_once
 from toolshape.definitions.quick_check import compile_quick_check
 from toolshape.schema.values import is_finite
@@ -31,7 +32,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         A function of the text that is sent, and of whether it is the value itself rather than JSON. It raises
         ``WrongResultError``.
     """
-    validator, quick = Validator(schema), compile_quick_check(schema)
+    validator, quick = Validator(checkable(schema)), compile_quick_check(schema)
 
     def check(text: str, is_text: bool) -> None:
         value = text if is_text else from_json(text)

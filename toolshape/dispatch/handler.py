@@ -14,6 +14,8 @@ from toolshape.execution.returned import is_async
 from toolshape.function.signature import Kind
 from toolshape.parts import File, Image, Part, Text, as_text, named
 from toolshape.record import Record
+from toolshape.schema.references import resolver
+from toolshape.schema.union_branches import are_disjoint
 from toolshape.tool import record_of
 from toolshape.wire.provider import Strictness
 
@@ -38,7 +40,7 @@ class Handler:
     """
 
     __slots__ = (
-        "_canonical", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
+        "_canonical", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
         "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
         "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
         "tool", "validate", "wire_name", "write", "written",
@@ -53,6 +55,7 @@ class Handler:
         self.group = group
         self.bound_strict = group.bound_strict
         self._canonical: Handler | None = None
+        self._may_return_null: bool | None = None
         self.tool = tool
         self.name = shape.name
         self.wire_name = shape.wire_name
@@ -102,6 +105,14 @@ class Handler:
             made.validate = self.record.compile_validation(self.shape.settings._replace(back=None, drops=None))
             self._canonical = made
         return self._canonical
+
+    @property
+    def may_return_null(self) -> bool:
+        """Whether the output schema admits null; looked at once somebody asks."""
+        if self._may_return_null is None:
+            schema = self.record.output.schema
+            self._may_return_null = schema is not None and not are_disjoint(schema, {"type": "null"}, resolver(schema))
+        return self._may_return_null
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""

@@ -68,7 +68,7 @@ def taken(
     found: list[Ready] = list(results.waiting)
     if only is not None:
         named = (ready_at(results.waiting, position) for position in sorted(chosen(results, only, "only=")))
-        found = [ready for ready in named if ready is not None]  # type: ignore[misc]  # what waits is ready
+        found = [ready for ready in named if ready is not None]
     check(found, inject, is_async=is_async)
     with CLAIMING:  # another may have taken some meanwhile, or decided on them
         waiting = list(results.waiting)

@@ -314,7 +314,12 @@ def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_
         for name in dict.fromkeys((*inner, *full, *received)):
             wanted, other = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
             yield from _differing((inner.get(name, wanted), wanted, other), (*place, name))
-    elif isinstance(expected, list) and is_matched(expected) and _is_as_long(received, expected):
+    elif (
+        isinstance(expected, list)
+        and is_matched(expected)
+        and isinstance(received, list)
+        and len(received) == len(expected)
+    ):
         yield from _differing_items(expected, full, received, place)
     elif not is_same_value(full, received):
         shown = expected if is_matched(expected) else full

@@ -161,10 +161,11 @@ def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dic
 def _attributes_of(body: Sequence[ast.stmt]) -> dict[str, str]:
     found = {}
     for field, text in itertools.pairwise(body):
-        is_field = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         value = text.value if isinstance(text, ast.Expr) else None
-        if is_field and isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found[field.target.id] = inspect.cleandoc(value.value)  # type: ignore[attr-defined]
+        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+            continue
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found[field.target.id] = inspect.cleandoc(value.value)
     return found
 
 

@@ -77,6 +77,8 @@ def describe(signature: Signature) -> Output:
         schema, _ = generate(core, "serialization")
     except Exception:
         return Output(schema=None, write=_typed_text(serializer))
+    if _may_be_parts(schema):
+        return Output(schema=None, write=_typed_text(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
     return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(serializer))
@@ -109,6 +111,20 @@ def _holds_parts(annotation: Any) -> bool:
         or (isinstance(annotation, type) and is_mcp_content_type(annotation))
         or any(map(_holds_parts, typing.get_args(annotation)))
     )
+
+
+def _may_be_parts(schema: JsonSchema) -> bool:
+    """Whether a schema says nothing of a value, or of an item of a list: texts and images may be what is returned.
+
+    A client that was sent an output schema refuses a result of parts, which has no structured content.
+    """
+    if not schema.keys() - {"title", "description"}:
+        return True
+    items = [schema["items"]] if "items" in schema else []
+    items += schema.get("prefixItems", [])
+    if schema.get("type") == "array" and (not items or any(not one for one in items)):
+        return True
+    return any(map(_may_be_parts, schema.get("anyOf", ())))
 
 
 def _value_type(annotation: Any) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from toolshape.history.log import Log
-from toolshape.message_forms.content import with_call_id
+from toolshape.message_forms.content import keys_beside, with_call_id
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -154,9 +154,15 @@ def without_item_id(message: Message, log: Log) -> Message:
         return message
     fault = f"the reasoning that led to {raw['id']!r} is not here"
     log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
-    bare = {key: value for key, value in raw.items() if key not in ("id", "status")}
-    parts = tuple(replace(part, raw=bare) if part.raw is raw else part for part in message.parts)
-    return replace(message, parts=parts, raw=bare)
+    if not calls_in(message):  # a text without an id is a message as an application writes it, and no item
+        beside = [key for part in message.parts if isinstance(part, TextPart) for key in keys_beside(part.raw)]
+        if beside:
+            fault = f"{', '.join(map(repr, beside))} beside it are those of an item"
+            log.repaired("foreign_part", message.path, fault, "it is left out")
+        texts = (replace(part, raw=None) if isinstance(part, TextPart) else part for part in message.parts)
+        return replace(message, parts=tuple(texts), raw=None)
+    bare = {key: value for key, value in raw.items() if key != "id"}
+    return replace(message, parts=tuple(replace(part, raw=bare) for part in message.parts), raw=bare)
 
 
 def tool_name(message: Message, log: Log) -> Message:

@@ -82,7 +82,7 @@ def _renewed(message: Message, new: Mapping[int, str], *, is_items: bool) -> Mes
     if not any(id(part) in new for part in message.parts):
         return message
     parts = tuple(_with_id(part, new[id(part)]) if id(part) in new else part for part in message.parts)
-    is_one = len(parts) == 1 and message.parts[0].raw is message.raw
+    is_one = len(parts) == 1 and message.parts[0].raw == message.raw  # the same object, but after from_json
     return replace(message, parts=parts, raw=parts[0].raw if is_items or is_one else None)
 
 

@@ -75,7 +75,8 @@ def _with_kinds(found: Any, given: Any) -> Any:
     if isinstance(given, dict):
         return {key: _with_kinds(value, given.get(key)) for key, value in found.items()}
     kinds, made = {}, dict(found)
-    for name, field in getattr(type(given), "model_fields", {}).items():
+    fields: dict[str, Any] = getattr(type(given), "model_fields", {})
+    for name, field in fields.items():
         key, value = field.serialization_alias or field.alias or name, getattr(given, name, None)
         if key in ("role", "type") and found.get(key) is None and isinstance(value, str):
             kinds[key] = value
@@ -105,7 +106,7 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)
     found: list[JsonObject] = []
     for at, item in enumerate(items):
-        [one] = sendable([_plain_object(item)])
+        one: Any = sendable([_plain_object(item)])[0]
         if not isinstance(one, dict) or not one.keys() & _KEYS:
             raise ResponseError(f"{histories.key}[{at}] is no message, but {_named(one)}", body=body)
         found.append(one)

@@ -10,7 +10,16 @@ from toolshape.history.ids import Ids, with_ids
 from toolshape.history.log import Log
 from toolshape.history.order import in_order
 from toolshape.history.pairing import Pairs, paired
-from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, calls_in, part_path
+from toolshape.messages import (
+    Message,
+    ProviderPart,
+    ReasoningPart,
+    Repair,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    part_path,
+)
 from toolshape.wire.histories import NULL, Histories
 
 __all__ = ["Progress", "invalidated", "repaired", "tools_missing"]
@@ -69,14 +78,17 @@ def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_en
 def _thought_through(message: Message, log: Log, progress: Progress) -> Message:
     """A call of a turn in which nothing was thought, without its id: its reasoning may have been lost where it was stored.
 
-    What was dispatched here has lost nothing: the origin names the tools that its model was sent.
+    What was dispatched here has lost nothing: the origin names the tools that its model was sent. An item of the provider's
+    own before the call, as a search, is what the reasoning led to.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"
-    elif any(isinstance(part, ReasoningPart) for part in message.parts):
+    elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        return without_item_id(message, log)
+        # An item that an application has written has no status: such were taken without reasoning (recorded, 2026).
+        is_as_it_came = isinstance(message.raw, dict) and message.raw.get("status") is not None
+        return without_item_id(message, log) if is_as_it_came else message
     return message
 
 

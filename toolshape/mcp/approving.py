@@ -1,6 +1,7 @@
 """A call that waits for approval in; the request for that, which a client puts to its user, out; and what they said as decisions."""
 
 import json
+import re
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,7 +17,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape.calls import JsonObject
+from toolshape.calls import JsonObject, visible
 from toolshape.dispatch.approval import Decision
 from toolshape.dispatch.ledger_store import LedgerStore
 from toolshape.dispatch.plan import Plan
@@ -27,6 +28,7 @@ from toolshape.tool import record_of
 __all__ = ["Sealing", "asked", "decisions"]
 
 _QUESTION = "approval"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _FORM: JsonObject = {
     "type": "object",
     "properties": {
@@ -80,9 +82,15 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
 def _shown(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
-    arguments = json.dumps(record_of(tool).secrets.masked(waiting.arguments), ensure_ascii=False)
-    title = f" ({json.dumps(tool.title, ensure_ascii=False)})" if tool.title else ""  # which a server may have given
-    return f"{tool.name}{title} is about to be called with {arguments}. Is it to be run?"
+    arguments = _quoted(record_of(tool).secrets.masked(waiting.arguments))
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a server may have given it
+    title = f" ({_quoted(tool.title)})" if tool.title else ""
+    return f"{name}{title} is about to be called with {arguments}. Is it to be run?"
+
+
+def _quoted(value: Any) -> str:
+    """JSON on one line, which holds nothing that is read otherwise than it is written."""
+    return visible(json.dumps(value, ensure_ascii=False))
 
 
 def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:

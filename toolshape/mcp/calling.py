@@ -1,23 +1,26 @@
 """Arguments in; what an MCP server answers, or why it did not, in plain words, out."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT, CallToolResult, ErrorData
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from toolshape.calls import JsonObject
+from toolshape.calls import JsonObject, JsonSchema
 from toolshape.context import CallContext
 from toolshape.errors import ToolError, UsageError
 from toolshape.execution.failures import RemoteError
+from toolshape.schema.backtracking import depth_of
 
 __all__ = ["Connection"]
 
+_DEEPEST = 150  # levels of a message, of which pydantic reads 200 and writes 255
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError, EOFError)
 
 
@@ -32,6 +35,8 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._closing = asyncio.Event()
         self._is_lost = False
+        self._outputs: dict[str, JsonSchema] = {}
+        self._checks: dict[str, tuple[JsonSchema, Callable[[str, bool], None]]] = {}
         self._opened: asyncio.Future[None] = self._loop.create_future()
         self._held = asyncio.ensure_future(self._hold())
 
@@ -55,8 +60,52 @@ class Connection:
 
     async def _hold(self) -> None:
         async with self._client:
+            # The SDK's own check lets Python search for any pattern of the server's, which may take for ever.
+            self._client.session.validate_tool_result = self._check_result  # type: ignore[method-assign]
             self._opened.set_result(None)
             await self._closing.wait()
+
+    def expect(self, outputs: dict[str, JsonSchema]) -> None:
+        """Hold results against these output schemas, by the server's own names of its tools."""
+        self._outputs = outputs
+
+    async def _check_result(self, name: str, result: CallToolResult) -> None:
+        """Hold a result against the output schema that the server listed, in bounded time.
+
+        Raises:
+            RuntimeError: It does not fit, as the SDK says it.
+        """
+        schema = self._outputs.get(name)
+        if schema is None:
+            return
+        if result.structured_content is None and "structured_content" not in result.model_fields_set:
+            raise RuntimeError(f"Tool {name} has an output schema but did not return structured content")
+        known = self._checks.get(name)
+        if known is None or known[0] is not schema:
+            from toolshape.definitions.output_checker import compile_output_check  # noqa: PLC0415 - it needs an extra
+
+            known = self._checks[name] = schema, compile_output_check(name, schema)
+        try:
+            known[1](json.dumps(result.structured_content), False)
+        except (ValueError, RecursionError) as error:
+            raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
+
+    def hear_malformed(self, error: Exception) -> None:
+        """Answer the request that a message belongs to which is none: the SDK drops it, and somebody waits.
+
+        A message that is only nested deeper than the SDK reads is read here. What answers nothing, as a line that a
+        server prints, is no matter.
+        """
+        message = _message_in(error)
+        if message is None or "id" not in message or not message.keys() & {"result", "error"}:
+            return
+        answer: Any = _without_deep_tools(message.get("result"))
+        if not isinstance(answer, dict) or depth_of(answer) > _DEEPEST:
+            answer = ErrorData(code=INTERNAL_ERROR, message="it answered with what is no result")
+        dispatcher: Any = getattr(self._client.session, "_dispatcher", None)
+        resolve = getattr(dispatcher, "_resolve_pending", None)  # of mcp 2.3: a request by its id has no public name
+        if resolve is not None:
+            resolve(message["id"], answer)
 
     async def close(self) -> None:
         """End the connection: each call from now on is answered without asking the server."""
@@ -141,7 +190,7 @@ class Connection:
             raise _said(error, name) from error
         except _LOST as error:
             raise _broken(name) from error
-        except ValidationError as error:
+        except ValueError as error:  # it does not validate, or is nested too deeply for the SDK
             raise RemoteError(f"the MCP server answered {name} with what is no result") from error
         except RuntimeError as error:
             if not self.is_open:
@@ -149,6 +198,30 @@ class Connection:
             raise RemoteError(f"the MCP server's answer cannot be taken: {error}") from error
         finally:
             asked.cancel()
+
+
+def _without_deep_tools(result: Any) -> Any:
+    """A list of tools without those that the SDK cannot hold; any other result as it is."""
+    if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
+        return result
+    kept = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
+    if len(kept) < len(result["tools"]):
+        logging.getLogger("toolshape").warning("tools of an MCP server are left out: they are nested too deeply")
+    return {**result, "tools": kept}
+
+
+def _message_in(error: Exception) -> JsonObject | None:
+    """The message that the SDK could not read, if it is JSON."""
+    found = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
+    for given in (one["input"] for one in found):
+        if isinstance(given, (str, bytes)):
+            try:
+                given = json.loads(given)  # noqa: PLW2901 - the same, read
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(given, dict) and "jsonrpc" in given:
+            return given
+    return None
 
 
 def _only(error: BaseException) -> BaseException:

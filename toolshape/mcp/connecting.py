@@ -20,7 +20,7 @@ from toolshape.errors import DefinitionError, UsageError
 from toolshape.mcp.calling import Connection
 from toolshape.options import ToolOptions
 from toolshape.registry import Registry, replaced
-from toolshape.tool import Tool, make_from_definition
+from toolshape.tool import Tool, make_from_definition, record_of
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -105,6 +105,7 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
         if not (server and all(isinstance(one, str) for one in server)):
             raise UsageError(f"a command is a text, or a list of texts, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
+    server = getattr(server, "_mcp_server", server)  # what a FastMCP of fastmcp 4.1 serves by (its source, 2026-11-23)
     is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(server, "__aenter__")
     if not is_server:
         raise UsageError(f"connect takes a server, its URL or its command, not {type(server).__name__}")
@@ -115,12 +116,14 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
 async def _connected(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
-    client.message_handler = _heard(list_changed, client.message_handler)
+    malformed: list[Connection] = []
+    client.message_handler = _heard(list_changed, client.message_handler, malformed)
     connection = await Connection.opened(client)
+    malformed.append(connection)
     following: list[asyncio.Future[None]] = []
     try:
         taking_in = _TakingIn(connection, prefix, trust, options)
-        replaced(registry, await taking_in.tools())
+        replaced(registry, await taking_in.tools() or ())
         following.append(asyncio.ensure_future(_follow(registry, taking_in, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _says_changes(client):
             following.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
@@ -137,12 +140,17 @@ def _says_changes(client: Client) -> bool:
     return tools is not None and bool(tools.list_changed)
 
 
-def _heard(list_changed: asyncio.Event, others: MessageHandlerFnT | None) -> MessageHandlerFnT:
+def _heard(
+    list_changed: asyncio.Event, others: MessageHandlerFnT | None, connections: Sequence[Connection]
+) -> MessageHandlerFnT:
     """Hears of a changed list, until 2026-07-28; the list cannot be asked for here, where messages are read."""
 
     async def handler(message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             list_changed.set()
+        if isinstance(message, Exception):
+            for connection in connections:
+                connection.hear_malformed(message)
         if others is not None:
             await others(message)
 
@@ -156,6 +164,7 @@ async def _listen(client: Client, connection: Connection, list_changed: asyncio.
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 pause = _SHORTEST_PAUSE
+                list_changed.set()  # what changed since the list was asked for was told to nobody
                 async for _ in changes:
                     list_changed.set()
         except Exception as error:  # the stream is lost, or the server has none of this
@@ -170,7 +179,8 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
         await list_changed.wait()
         list_changed.clear()
         try:
-            replaced(registry, await taking_in.tools())
+            if (tools := await taking_in.tools()) is not None:
+                replaced(registry, tools)
         except Exception:  # the server is away: what was known is kept
             if not taking_in.connection.is_open:
                 logging.getLogger("toolshape").info("an MCP server is gone: its tools stay as they were listed last")
@@ -186,19 +196,28 @@ class _TakingIn:
         self._prefix = prefix
         self._trust = trust
         self._options = options
+        self._listed: list[ListedTool] | None = None
 
-    async def tools(self) -> list[Tool[..., Any]]:
-        """The tools that the server lists now."""
+    async def tools(self) -> list[Tool[..., Any]] | None:
+        """The tools that the server lists now; ``None`` where the list is what it was."""
+        now = await self.connection.listed(_MOST_PAGES)
+        if now == self._listed:
+            return None
         found: dict[str, Tool[..., Any]] = {}
-        for listed in await self.connection.listed(_MOST_PAGES):
+        outputs: dict[str, JsonObject] = {}
+        for listed in now:
             try:
                 made = self._tool(listed)
-            except DefinitionError as error:
+            except (DefinitionError, ValueError, RecursionError) as error:  # or it is nested too deeply to be written
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
             if made.name in found:
                 logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is taken", made.name)
             found.setdefault(made.name, made)
+            if (schema := record_of(made).output.schema) is not None:
+                outputs.setdefault(listed.name, schema)
+        self.connection.expect(outputs)
+        self._listed = now
         return list(found.values())
 
     def _tool(self, listed: ListedTool) -> Tool[..., Any]:

@@ -196,7 +196,9 @@ def read(body: Any) -> Reading | None:
     calls = [_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
-    assistant = [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
+    assistant: list[JsonObject] = (
+        [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
+    )
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         sent, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True

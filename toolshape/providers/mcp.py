@@ -67,7 +67,7 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
 
 
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
-    """2026-07-28: an output schema may be any schema; but null stands in ``result``.
+    """2026-07-28: an output schema may be any schema; but a value that may be null stands in ``result``, null or not.
 
     The official SDK 2.3.0 leaves structured content that is null out, and refuses a result without it (2026-11-23).
     """
@@ -75,10 +75,10 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
     schema = tool.get("outputSchema")
     if schema is None or are_disjoint(schema, _NULL, resolver(schema)):
         return tool
-    wrapped = {"type": "object", "properties": {_RESULT: _NULL}, "required": [_RESULT]}
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
-    return {**tool, "outputSchema": wrapped if schema == _NULL else {"anyOf": [value, wrapped], **definitions}}
+    wrapped = {"type": "object", "properties": {_RESULT: value}, "required": [_RESULT], **definitions}
+    return {**tool, "outputSchema": wrapped}
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -177,7 +177,7 @@ def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
-    """2026-07-28: structured content is any value but null."""
+    """2026-07-28: structured content is any value but null; one that may be null stands in ``result``, null or not."""
     return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
 
 
@@ -195,9 +195,14 @@ def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
     is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
     if result.error is None and is_told:
         value = result_json(result)
-        is_bare = isinstance(value, dict) or not (is_wrapped or value is None)
+        is_bare = isinstance(value, dict) if is_wrapped else not _may_be_null(result, value)
         message["structuredContent"] = value if is_bare else {_RESULT: value}
     return message
+
+
+def _may_be_null(result: Result, value: Any) -> bool:
+    reader = result.call.reader
+    return value is None or (reader is not None and reader.may_return_null)
 
 
 def _may_be(structured: Any, is_wrapped: bool) -> bool:

@@ -116,7 +116,7 @@ class SchemaReader:
         self.definitions = {}
         found = self.typed(self.inner(self.root, ""))
         if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):  # may refer to any
-            self.definitions = {name: self.typed(node) for name, node in self.definitions.items()}
+            self.definitions = {name: self.typed(node, name) for name, node in self.definitions.items()}
         return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
 
     def inner(self, schema: Any, base: str) -> Any:
@@ -134,7 +134,17 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """One node in the words of 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        steps = (self.kinds, self.reference, self.texts, self.items, self.types, self.older, self.fields, self.null)
+        steps = (
+            self.kinds,
+            self.reference,
+            self.texts,
+            self.items,
+            self.branches,
+            self.types,
+            self.older,
+            self.fields,
+            self.null,
+        )
         for step in steps:
             step(node, at)
         return Change(node=node)
@@ -235,7 +245,7 @@ class SchemaReader:
             self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """Read a list of items as ``prefixItems`` and boolean schemas as objects; drop branches that admit nothing."""
+        """Read a list of items as ``prefixItems``; say of boolean items what they mean."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
             others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
@@ -249,6 +259,9 @@ class SchemaReader:
             node["items"] = {}
         if node.get("items") is False and not node.get("prefixItems"):
             node["items"], node["maxItems"] = {}, 0
+
+    def branches(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
+        """Read boolean branches as objects; drop those of a union that admit nothing."""
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
@@ -277,13 +290,14 @@ class SchemaReader:
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
 
-    def typed(self, schema: JsonSchema) -> JsonSchema:
+    def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
         """Read fields as an object's, and items as an array's, where no type is written.
 
         The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
         ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were added
         inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
         """
+        self.base = base
         marked = everywhere(self.implied_type)(schema).schema
         return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
 
@@ -350,6 +364,8 @@ class SchemaReader:
             node["properties"] = {}
         if "patternProperties" in node:
             node["patternProperties"] = {name: _as_object(inner) for name, inner in node["patternProperties"].items()}
+        if "propertyNames" in node:
+            node["propertyNames"] = _as_object(node["propertyNames"])
         if at.keyword != "properties" and isinstance(node.get("required"), (bool, str)):
             del node["required"]
         if isinstance(node.get("required"), list):

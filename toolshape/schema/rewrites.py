@@ -322,6 +322,10 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
 
     defaults = {name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)}
     losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
+    if node.get("type") != "array":
+        losses.append(
+            Loss(path=at.path, keyword="type", kind="narrowed", note="no type is written: an array is asked for")
+        )
     if any(name not in defaults for name in names[least:]):
         losses.append(
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
@@ -353,7 +357,11 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     if not optional and "required" in node:
         return None
     admits = {name for name in optional if fits(None, properties[name], at.resolve)}
-    defaults = {name: properties[name]["default"] for name in admits if "default" in properties[name]}
+    defaults = {
+        name: properties[name]["default"]
+        for name in admits
+        if "default" in properties[name] and fits(properties[name]["default"], properties[name], at.resolve)
+    }
     left_out = frozenset(optional) - admits
     nullable = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
     names = tuple(properties)  # the arrows outlive the schema
@@ -566,6 +574,8 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
+    if "type" in node:  # a choice of another type is none
+        choices = [choice for choice in choices if fits(choice, {"type": node["type"]}, at.resolve)] or choices
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -747,7 +757,7 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
 
 def _plain(keyword: str, value: Any) -> Any:
     """A keyword's value, its schemas without our marks."""
-    if keyword in ("enum", "const", "default", "discriminator", "examples"):
+    if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
         return value
     if isinstance(value, list):
         return [unmarked(one) if isinstance(one, dict) else one for one in value]

@@ -168,7 +168,8 @@ def _expected(
     if kind == "function-plain":
         if listed is None:
             return None
-        kinds, choices = frozenset({"choice"}), listed
+        # A flag with more combinations than are listed has no choices, and takes any integer of its bits.
+        kinds, choices = frozenset({"choice" if listed else "integer"}), listed
     if kind == "union":
         kinds = frozenset({"union"})
     elif kind == "tagged-union":
@@ -176,11 +177,7 @@ def _expected(
         optional = node.get("metadata", {}).get(TAGS, ())
         tags = optional or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
-        found = choices_of(node)
-        if found.mask is None:
-            choices = tuple(found.values)
-        else:  # a flag with more combinations than are listed
-            kinds = frozenset({"integer"})
+        choices = tuple(choices_of(node).values)
     elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
         kinds = frozenset({"array", "list"})
     return Expected(

@@ -49,7 +49,7 @@ class _Matching:
         """The text of a sequence of pieces."""
         return "".join(self._piece(name, given, least) for name, given in _named(parsed))
 
-    def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: PLR0911 - one for each kind
+    def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one for each kind
         self._left -= 1
         if self._left < 0:
             raise ValueError("the text would be too long")
