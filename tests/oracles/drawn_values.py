@@ -213,7 +213,7 @@ class Values:
         return found
 
     def _object(self, nodes: list[dict[str, Any]], depth: int) -> dict[str, Any]:
-        required = {name for node in nodes for name in node.get("required", ()) if isinstance(name, str)}
+        required = dict.fromkeys(name for node in nodes for name in node.get("required", ()) if isinstance(name, str))
         named = [name for node in nodes for name in node.get("properties", {})]
         wanted = [*required, *(name for name in named if self.random.random() < (0.6 if depth < 4 else 0.1))]
         patterns = [one for node in nodes for one in node.get("patternProperties", ())]

@@ -85,6 +85,8 @@ class Shown:
         self.has_unions = not {"anyOf", "oneOf"}.isdisjoint(_words(self.meant))
         self.bound = Registry([self.tool]).bind(provider, strict=strict)
         self.wire_name, self.sent = _entry(self.bound.export())
+        if "x-not-sent" in self.sent:  # Gemini is sent no schema where a tool has no field: what it takes is undecided
+            self.sent["additionalProperties"] = self.meant.get("additionalProperties", True)
         self.admitted = Draft202012Validator(self.sent)
         left_out = {entry.path for entry in self.bound.report() if "null means: left out" in entry.note}
         self.readings = Readings(self.meant, self.sent, left_out)
@@ -130,7 +132,7 @@ def _entry(exported: list[Any]) -> tuple[str, Any]:
         [entry] = entry["functionDeclarations"]
     entry = entry.get("function") or entry.get("toolSpec") or entry
     keys = ("parameters", "parametersJsonSchema", "input_schema", "inputSchema")
-    schema = next((entry[key] for key in keys if key in entry), {"type": "object", "properties": {}})
+    schema = next((entry[key] for key in keys if key in entry), {"type": "object", "x-not-sent": True})
     schema = json.loads(schema) if isinstance(schema, str) else schema.get("json", schema)
     return entry["name"], in_2020_12(schema)
 
