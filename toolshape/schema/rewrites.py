@@ -574,8 +574,8 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
-    if "type" in node:  # a choice of another type is none
-        choices = [choice for choice in choices if fits(choice, {"type": node["type"]}, at.resolve)] or choices
+    fitting = [choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)]
+    choices = fitting or choices  # a choice of another type is none
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -591,8 +591,11 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     def back(value: Any) -> Any:
         return words.get(value, value) if isinstance(value, str) else value
 
-    loss = Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, sent as text")
-    return Change(node=rewritten, back=back, out=out, losses=(loss,))
+    losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, sent as text")]
+    if not fitting:
+        note = "no choice is of the declared type: each is refused by us"
+        losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
+    return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
