@@ -359,6 +359,7 @@ TAKEN: Gaps = {
     **dict.fromkeys(("ByPath", "ByIndex", "ByChoice", "Camel"), _NAMES),
     **dict.fromkeys(("Literal[b", "Literal[Colour", "Mixed"), _CHOICES),
     "Json[pydantic.Secret[": "a secret inside of JSON text is validated laxly, as its validator is written in Python",
+    "Json[Annotated[int, BeforeValidator": "inside of JSON text, what a validator in Python stands before is read laxly",
     "strict=False": "the author asks that texts are taken, too",
     "OnErrorOmit": "the author asks that items are left out that are invalid",
     "discriminator='kind'": "a tag with a default may be left out, as the schema says; pydantic requires it",
@@ -375,7 +376,10 @@ OTHER: Gaps = {
     ),
 }
 """Annotations whose function gets another value than pydantic gives."""
-AGAIN: Gaps = {"AllowInfNan": "the author allows infinities, which JSON does not have"}
+AGAIN: Gaps = {
+    "AllowInfNan": "the author allows infinities, which JSON does not have",
+    "fractions.Fraction": "a fraction above 10**100 may be sent as a number, and its text has more digits than are taken",
+}
 """Annotations whose values are not written so that they can be read again."""
 
 

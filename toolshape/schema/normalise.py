@@ -49,6 +49,9 @@ _CONSTRAINTS = frozenset(
 _EVALUATES_ITEMS = frozenset(
     {"items", "contains", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
+_EVALUATES_FIELDS = frozenset(
+    {"additionalProperties", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
 _DEFINITIONS = ("$defs", "definitions")
 _DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 # What a keyword can hold; anything else is no schema.
@@ -134,6 +137,10 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """One node in the words of 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
+        if (
+            "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS
+        ):  # the same where no part names fields
+            node["additionalProperties"] = node.pop("unevaluatedProperties")
         steps = (
             self.kinds,
             self.reference,
