@@ -278,9 +278,9 @@ def test_what_is_sent():
     }
     assert add.export("openai", strict=False) == {
         "type": "function",
-        "function": {"name": "add", "description": "Add two numbers.", "parameters": parameters},
+        "function": {"name": "add", "description": "Add two numbers.\n\nReturns:\n    The sum.", "parameters": parameters},
     }
-    said = {"name": "add", "description": "Add two numbers."}
+    said = {"name": "add", "description": "Add two numbers.\n\nReturns:\n    The sum."}
     strict = {
         "type": "object",
         "properties": {
@@ -308,7 +308,7 @@ def test_what_is_sent():
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     assert add.export("json-schema") == {
         "name": "add",
-        "description": "Add two numbers.",
+        "description": "Add two numbers.\n\nReturns:\n    The sum.",
         "parameters": dialect | parameters,
         "output": dialect | {"type": "integer", "description": "The sum."},
     }
