@@ -123,7 +123,7 @@ _BY_ENDING = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }  # fmt: skip
-_UNSAID = frozenset({"image/png", "application/pdf"})
+_UNSAID = frozenset({"image/png", "application/pdf", "application/octet-stream"})
 """The media types of a part whose author has named none."""
 
 

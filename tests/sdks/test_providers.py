@@ -278,7 +278,11 @@ def test_what_is_sent():
     }
     assert add.export("openai", strict=False) == {
         "type": "function",
-        "function": {"name": "add", "description": "Add two numbers.\n\nReturns:\n    The sum.", "parameters": parameters},
+        "function": {
+            "name": "add",
+            "description": "Add two numbers.\n\nReturns:\n    The sum.",
+            "parameters": parameters,
+        },
     }
     said = {"name": "add", "description": "Add two numbers.\n\nReturns:\n    The sum."}
     strict = {

@@ -354,7 +354,7 @@ def test_an_output_that_is_full_is_a_sentence(talking):
 
 def test_half_a_surrogate_pair_is_escaped_in_json(run, tmp_path):
     """No encoding holds it, and JSON may."""
-    text = 'from toolshape import tool\n@tool\ndef f() -> str:\n    "Half: \\ud800."\n    return ""\n'
+    text = 'from toolshape import tool\n@tool(description="Half: \\ud800.")\ndef f() -> str:\n    return ""\n'
     (tmp_path / "halves.py").write_text(text, encoding="utf-8")
     done = run("export", "halves:f", "--to", "anthropic")
     assert (done.exit_code, json.loads(done.stdout)[0]["description"]) == (0, "Half: \ud800.")

@@ -7,6 +7,7 @@ import contextvars
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -101,7 +102,8 @@ def _moved_output(given: TextIO) -> Generator[TextIO]:
         own.flush()
     finally:
         given.flush()
-        os.dup2(own.fileno(), 1)
+        if threading.active_count() == 1:  # else a thread of a tool may print until the process ends
+            os.dup2(own.fileno(), 1)
         atexit.register(_divert)  # what modules registered runs after this
         with contextlib.suppress(OSError):  # the flush above has raised it
             own.close()
