@@ -29,9 +29,7 @@ FORMS = [
     (r"is not defined", "an annotation names what only a type checker imports"),
     (r"a class is not a tool", "it is a class"),
 ]
-LEAKS = re.compile(
-    r"^(Args|Arguments|Parameters|Returns|Raises|Yields):?$|^\s*:(param|type|returns?)\b|^@param", re.MULTILINE
-)
+LEAKS = re.compile(r"^(Args|Arguments|Parameters):?$|^\s*:(param|type|returns?)\b|^@param", re.MULTILINE)
 
 
 def importable() -> list[dict[str, Any]]:
