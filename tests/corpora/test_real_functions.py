@@ -25,7 +25,11 @@ FORMS = [
         r"JSON Schema has no form for|unable to generate|PydanticSchemaGenerationError",
         "a parameter is an object that JSON cannot say (a class of the package)",
     ),
-    (r"typing_extensions\.TypedDict", "a parameter is a TypedDict of `typing`, which pydantic takes from Python 3.12 on"),
+    (
+        r"typing_extensions\.TypedDict",
+        "a parameter is a TypedDict of `typing`, which pydantic takes from Python 3.12 on",
+    ),
+    (r"a framework fills", "a parameter is filled by a framework"),
     (r"subclass", "a parameter is a class"),
     (r"is not defined", "an annotation names what only a type checker imports"),
     (r"a class is not a tool", "it is a class"),
