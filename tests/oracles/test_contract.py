@@ -533,7 +533,7 @@ def expanded(node: Any, root: Any, depth: int = 0) -> Any:
     if isinstance(node, list):
         return [expanded(each, root, depth) for each in node]
     if not isinstance(node, dict) or depth > 5:
-        return node
+        return {} if node is True else node
     if isinstance(node.get("$ref"), str):
         target = root.get("$defs", {}).get(node["$ref"].rpartition("/")[2], {})
         beside = {key: value for key, value in node.items() if key != "$ref"}
@@ -542,9 +542,9 @@ def expanded(node: Any, root: Any, depth: int = 0) -> Any:
     plain = {key: expanded(value, root, depth) for key, value in node.items() if key not in ("$defs", "properties")}
     if "properties" in node:
         plain["properties"] = [[name, expanded(value, root, depth)] for name, value in node["properties"].items()]
-    for key in ("required", "enum"):
+    for key in ("required", "enum", "anyOf"):
         if isinstance(plain.get(key), list):
-            plain[key] = sorted(map(json.dumps, plain[key]))
+            plain[key] = sorted(set(map(json.dumps, plain[key])))
     return plain
 
 
@@ -596,7 +596,9 @@ def gives_unnamed(value: Any, old: Any, new: Any, roots: list[Any], depth: int =
         if one is not old and other is not new and gives_unnamed(value, one, other, roots, depth + 1):
             return True
     if isinstance(value, list):
-        return any(gives_unnamed(each, old.get("items"), new.get("items"), roots, depth + 1) for each in value)
+        return any(
+            gives_unnamed(each, item_at(old, at), item_at(new, at), roots, depth + 1) for at, each in enumerate(value)
+        )
     if not isinstance(value, dict):
         return False
     own, others = old.get("properties", {}), new.get("properties", {})
@@ -604,6 +606,12 @@ def gives_unnamed(value: Any, old: Any, new: Any, roots: list[Any], depth: int =
     if is_open and any(name in others and name not in own for name in value):
         return True
     return any(gives_unnamed(value[name], own.get(name), others.get(name), roots, depth + 1) for name in value)
+
+
+def item_at(node: Any, at: int) -> Any:
+    """The schema of an item by its place."""
+    first = node.get("prefixItems", [])
+    return first[at] if at < len(first) else node.get("items")
 
 
 def resolved(node: Any, root: Any) -> Any:

@@ -250,7 +250,7 @@ def _pairs(facts: list[Fact]) -> list[tuple[Fact, Fact | None]]:
         elif fact.kind == "result":
             waiting = [pair for pair in found if pair[1] is None and _answers(fact, pair[0])]
             last = found if not fact.call_id else waiting  # without an id only the last turn's calls can be meant
-            if not waiting:  # a result may have an id where its call has none
+            if not waiting and fact.call_id:  # a result may have an id where its call has none
                 waiting = last = [pair for pair in found if pair[1] is None and not pair[0].call_id and pair[2] == turn]
             first = next((pair for pair in waiting if pair[2] == last[-1][2]), None)
             if first is not None:

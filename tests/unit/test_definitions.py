@@ -5,6 +5,7 @@ import copy
 import inspect
 import json
 import pickle
+import re
 from enum import Enum
 from typing import Annotated, Literal
 
@@ -164,11 +165,27 @@ def test_recursion_and_the_root():
         assert made.export(provider, strict=False)
 
 
+def with_definitions(**definitions):
+    """A schema with a field that the definition A describes."""
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": definitions}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}}, "leads nowhere"),
         ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "Date (y-m-d)"}}}}, "x: 'Date"),
+        ({"name": "f", "parameters": with_definitions(A={"$ref": "#/$defs/A"})}, "#/$defs/A: refers to itself"),
+        (
+            {
+                "name": "f",
+                "parameters": with_definitions(
+                    A={"not": {"anyOf": [{"$ref": "#/$defs/B"}]}}, B={"allOf": [{"$ref": "#/$defs/A"}]}
+                ),
+            },
+            "#/$defs/B: refers to itself",
+        ),
+        ({"name": "f", "parameters": {"type": "object", "anyOf": [{"$ref": "#"}]}}, "refers to itself"),
         ({"name": "f", "parameters": {"type": "array"}}, "arguments are an object"),
         ({"name": "f", "parameters": "x"}, "must be a JSON Schema"),
         (
@@ -184,7 +201,7 @@ def test_recursion_and_the_root():
 )
 def test_what_is_no_definition(given, said):
     """A sentence that says why."""
-    with pytest.raises(DefinitionError, match=said.replace("(", r"\(").replace(")", r"\)")):
+    with pytest.raises(DefinitionError, match=re.escape(said)):
         Tool.from_definition(given)
 
 

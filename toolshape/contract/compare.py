@@ -253,7 +253,7 @@ class _Trial:
         self._is_live = refuses is not None
         self._paths_of = refuses or refused_at(new)
         self._listed: list[Any] = []
-        self._last: tuple[Any, Callable[[Any], bool]] | None = None
+        self._last: dict[Formats, tuple[Any, Callable[[Any], bool]]] = {}
 
     def judged(self) -> tuple[Level, JsonObject | None]:
         """The level, and the call that shows it."""
@@ -267,17 +267,19 @@ class _Trial:
         return self._tried()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        return self._compiled(schema, "certain")(value)
+        # Below a "not" a format turns round: there, the tool that checks no formats is the one that may refuse.
+        return self._compiled(schema, "certain")(value) and self._compiled(schema, "open")(value)
 
     def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
         """A check of a schema, which a proof asks about many values, one after the other."""
-        if self._last is None or self._last[0] is not schema:
-            self._last = schema, admission(schema, formats)
-        return self._last[1]
+        last = self._last.get(formats)
+        if last is None or last[0] is not schema:
+            last = self._last[formats] = schema, admission(schema, formats)
+        return last[1]
 
     def _admits_if_asked(self, schema: Any, value: Any) -> bool:
         self._listed.append(value)
-        return self._compiled(schema, "checked")(value)
+        return self._compiled(schema, "checked")(value) and self._compiled(schema, "open")(value)
 
     def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
         was_taken, is_said = admission(self._marked, "certain"), admission(self._new)

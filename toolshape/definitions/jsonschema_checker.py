@@ -20,6 +20,7 @@ from toolshape.errors import CallError, Problem
 from toolshape.schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
 from toolshape.schema.lens import Change, Place
 from toolshape.schema.patterns import is_bounded
+from toolshape.schema.recursion import endless
 from toolshape.schema.references import mentions, resolver
 from toolshape.schema.values import is_finite, parser_input, scalars
 from toolshape.schema.walk import everywhere
@@ -39,11 +40,15 @@ _SLOWNESS = 40
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
-    """Where a schema violates the metaschema of 2020-12."""
+    """Where a schema violates the metaschema of 2020-12, and which definitions refer to nothing but themselves."""
     errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
-    return [
+    problems = [
         Problem(path="/".join(map(str, error.absolute_path)), rule="not_a_schema", message=error.message[:200])
         for error in errors
+    ]
+    return problems or [
+        Problem(path=reference, rule="$ref", message="refers to itself for the same value: no value can be checked")
+        for reference in endless(schema)
     ]
 
 
