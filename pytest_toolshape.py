@@ -9,8 +9,8 @@ import pytest
 
 if TYPE_CHECKING:
     from toolshape import Registry, Tool
+    from toolshape._wire.provider import AnyProvider
     from toolshape.testing import Fake
-    from toolshape.wire.provider import AnyProvider
 
 __all__ = [
     "FakeProvider",

@@ -25,8 +25,8 @@ from timing import Effort, Spread, fitted_exponent, seconds_of_each, spread_of
 
 import toolshape
 from toolshape import Registry, Tool, tool
-from toolshape.providers import get
-from toolshape.wire.provider import Provider
+from toolshape._families import get
+from toolshape._wire.provider import Provider
 
 __all__ = ["definition_rows", "export_rows", "growth_rows", "import_rows", "memory_rows"]
 

@@ -12,8 +12,8 @@ from typing import Any
 from rows import ROWS
 
 from toolshape import File, Image, Registry, ResponseError, Text, ToolError, UsageError, tool
-from toolshape.providers import available
-from toolshape.validation.coercion import RULES
+from toolshape._families import available
+from toolshape._validation.coercion import RULES
 
 ODD: list[Any] = [
     None, True, 0, -1, 1e308, 2**70, "", "x", "\ud800", "null", "[]", "{", "é" * 50, [], {}, [None], {"x": {"x": [1]}}, {"": ""},

@@ -12,7 +12,7 @@ import rendering
 from pydantic import BaseModel
 
 from toolshape import Registry
-from toolshape.schema.values import read_json
+from toolshape._schema.values import read_json
 
 
 class Line(BaseModel):

@@ -10,20 +10,12 @@ from hypothesis import strategies as st
 from zoo import CASES
 
 from toolshape import Registry
-from toolshape.bound import Bound
-from toolshape.dispatch.outbound import CallWriter
-from toolshape.messages import (
-    MediaPart,
-    Message,
-    Origin,
-    ReasoningPart,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
-from toolshape.parts import Image, Text
-from toolshape.providers import available, get
-from toolshape.testing.laws import values
+from toolshape._bound import Bound
+from toolshape._dispatch.outbound import CallWriter
+from toolshape._families import available, get
+from toolshape._parts import Image, Text
+from toolshape.messages import MediaPart, Message, Origin, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from toolshape.testing._laws import values
 
 # Tools that every provider can be sent, of every kind of parameter.
 NAMES = ("scalars", "defaults", "nullable", "maps", "nested", "containers", "pets")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from zoo import Colour, Json, Line, Order, Tree
 
 from toolshape import Registry, Tool, tool
-from toolshape.validation.coercion import RULES
+from toolshape._validation.coercion import RULES
 
 SECONDS, MEGABYTES = 10, 1_500
 """What one of them may take, on a slow machine: most take a hundredth."""

@@ -16,10 +16,11 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 
 # A module imports only from rooms that stand before its own, and what it imports inside functions counts too.
 ROOMS = (
-    "errors", "parts", "mcp_results", "calls", "results", "identity", "context", "messages", "message_json", "schema", "wire",
-    "message_forms", "server_forms", "providers", "history", "core_schema", "function", "validation",
-    "execution", "definitions", "options", "source", "record", "tool", "selection", "dispatch", "report", "bound", "registry", "conversation", "failures", "compatibility",
-    "targets", "testing", "evals", "trace", "ledger_tables", "ledger", "otel", "mcp", "contract", "commands", "cli", "provider", "__main__",
+    "_errors", "_parts", "_mcp_results", "_calls", "_results", "_identity", "_context", "messages", "_message_json", "_schema",
+    "_wire", "_families", "_history", "_core_schema", "_function", "_validation", "_execution", "_definitions", "_options",
+    "_source", "_record", "_tool", "_selection", "_dispatch", "_report", "_bound", "_registry", "_conversation", "_failures",
+    "_compatibility", "_targets", "testing", "evals", "trace", "_ledger_tables", "ledger", "otel", "mcp", "contract",
+    "_commands", "provider", "__main__",
 )  # fmt: skip
 
 

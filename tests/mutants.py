@@ -66,11 +66,11 @@ READERS = (
     "_reading", "_reasoning", "_response", "_step", "_stop_reason", "_calls_in", "_may_be", "_at_the_end", "_begun", "_with_id",
     "_is_legacy", "_has_functions", "_function", "_not_a_response", "function_call", "call", "content",
 )  # fmt: skip
-LEDGER = ("toolshape/dispatch/once.py", "toolshape/dispatch/ledger_store.py")
+LEDGER = ("toolshape/_dispatch/once.py", "toolshape/_dispatch/ledger_store.py")
 ROOMS: Mapping[str, Room] = {
     "dispatch": Room(
-        files=("toolshape/dispatch/*.py", "toolshape/results.py"),
-        without=(*LEDGER, "toolshape/dispatch/approval.py"),
+        files=("toolshape/_dispatch/*.py", "toolshape/_results.py"),
+        without=(*LEDGER, "toolshape/_dispatch/approval.py"),
         tests=(
             "tests/unit/test_dispatch.py", "tests/unit/test_results.py", "tests/unit/test_hooks.py", "tests/unit/test_effects.py",
             "tests/unit/test_pausing.py", "tests/unit/test_approval.py", "tests/unit/test_conversation.py",
@@ -80,16 +80,16 @@ ROOMS: Mapping[str, Room] = {
         ),
     ),
     "history": Room(
-        files=("toolshape/history/*.py",),
+        files=("toolshape/_history/*.py",),
         tests=(
             "tests/unit/test_odd_histories.py", "tests/unit/test_history_rules.py", "tests/unit/test_conversation.py",
             "tests/unit/test_survivors_history.py", "tests/laws/test_histories.py",
         ),
     ),
     "messages": Room(
-        files=("toolshape/message_forms/*.py", "toolshape/providers/*.py"),
-        without=("toolshape/providers/__init__.py",),
-        functions={"toolshape/providers/": READERS},
+        files=("toolshape/_families/*/messages.py", "toolshape/_families/*/responses.py"),
+        without=("toolshape/_families/__init__.py",),
+        functions={"/responses.py": READERS},
         tests=(
             "tests/unit/test_conversation.py", "tests/unit/test_odd_histories.py", "tests/unit/test_history_rules.py",
             "tests/unit/test_results.py", "tests/unit/test_dispatch.py", "tests/unit/test_outputs.py",
@@ -98,14 +98,14 @@ ROOMS: Mapping[str, Room] = {
         ),
     ),
     "ledger": Room(
-        files=("toolshape/ledger.py", "toolshape/ledger_tables.py", *LEDGER),
+        files=("toolshape/ledger.py", "toolshape/_ledger_tables.py", *LEDGER),
         tests=(
             "tests/unit/test_ledger.py", "tests/unit/test_pausing.py", "tests/unit/test_effects.py",
             "tests/unit/test_survivors_ledger.py",
         ),
     ),
     "trace": Room(
-        files=("toolshape/trace/privacy.py", "toolshape/trace/recorder.py", "toolshape/trace/line.py"),
+        files=("toolshape/trace/_privacy.py", "toolshape/trace/_recorder.py", "toolshape/trace/_line.py"),
         tests=(
             "tests/unit/test_trace.py", "tests/unit/test_secrets.py", "tests/unit/test_survivors_trace.py",
             "tests/laws/test_traces.py",
@@ -116,7 +116,7 @@ ROOMS: Mapping[str, Room] = {
         tests=("tests/unit/test_contract.py", "tests/unit/test_survivors_contract.py"),
     ),
     "approval": Room(
-        files=("toolshape/mcp/approving.py", "toolshape/mcp/serving.py", "toolshape/dispatch/approval.py"),
+        files=("toolshape/mcp/_approving.py", "toolshape/mcp/_serving.py", "toolshape/_dispatch/approval.py"),
         tests=(
             "tests/unit/test_approval.py", "tests/unit/test_effects.py", "tests/unit/test_secrets.py",
             "tests/servers/test_mcp_server.py", "tests/servers/test_survivors_approval.py",
@@ -275,7 +275,7 @@ def drawn(name: str, root: Path, count: int, seed: int) -> tuple[int, list[Mutan
     """How many places of a room can be changed, and a mutant for each of some that are drawn by a seed."""
     room, places = ROOMS[name], dict[tuple[str, int, int, str], list[Mutant]]()
     for file in files_of(room, root):
-        functions = next((some for start, some in (room.functions or {}).items() if file.startswith(start)), None)
+        functions = next((some for start, some in (room.functions or {}).items() if start in file), None)
         for mutant in mutants_of(file, (root / file).read_text(encoding="utf-8"), functions):
             places.setdefault(mutant.place, []).append(mutant)
     chance = random.Random(f"{name} {seed}")

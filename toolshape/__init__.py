@@ -3,12 +3,12 @@
 import importlib
 import typing
 
-from toolshape.bound import Bound
-from toolshape.calls import Call, Coercion, Finding, Namespace, Spec
-from toolshape.context import CallContext, Progress
-from toolshape.dispatch.collector import Collector
-from toolshape.dispatch.plan import Plan
-from toolshape.errors import (
+from toolshape._bound import Bound
+from toolshape._calls import Call, Coercion, Finding, Namespace, Spec
+from toolshape._context import CallContext, Progress
+from toolshape._dispatch.collector import Collector
+from toolshape._dispatch.plan import Plan
+from toolshape._errors import (
     CallError,
     DefinitionError,
     ExportError,
@@ -20,16 +20,16 @@ from toolshape.errors import (
     ToolshapeError,
     UsageError,
 )
-from toolshape.function.annotations import Injected
-from toolshape.parts import File, Image, Text
-from toolshape.registry import Registry
-from toolshape.results import PendingCall, Result, Results
-from toolshape.tool import Tool, tool
-from toolshape.validation.coercion import Coerce
+from toolshape._function.annotations import Injected
+from toolshape._parts import File, Image, Text
+from toolshape._registry import Registry
+from toolshape._results import PendingCall, Result, Results
+from toolshape._tool import Tool, tool
+from toolshape._validation.coercion import Coerce
 
 if typing.TYPE_CHECKING:
-    from toolshape.conversation import Conversation
-    from toolshape.failures.explain import Failure, explain
+    from toolshape._conversation import Conversation
+    from toolshape._failures.explain import Failure, explain
     from toolshape.messages import Message, Repair, Repaired
 
 __all__ = [
@@ -72,13 +72,17 @@ __all__ = [
     "tool",
 ]
 
+for _public in [value for name, value in globals().items() if name in __all__ and isinstance(value, type)]:
+    _public.__module__ = __name__  # tracebacks and pickles name the public place, which does not move
+del _public
+
 _LATER = {
-    "Conversation": "toolshape.conversation",
-    "Failure": "toolshape.failures.explain",
+    "Conversation": "toolshape._conversation",
+    "Failure": "toolshape._failures.explain",
     "Message": "toolshape.messages",
     "Repair": "toolshape.messages",
     "Repaired": "toolshape.messages",
-    "explain": "toolshape.failures.explain",
+    "explain": "toolshape._failures.explain",
 }
 """What stands in rooms that importing us does not load, and where."""
 
@@ -88,7 +92,10 @@ if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
     def __getattr__(name: str) -> typing.Any:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_LATER[name]), name)
+        found = getattr(importlib.import_module(_LATER[name]), name)
+        if isinstance(found, type):
+            found.__module__ = __name__
+        return found
 
 
 def __dir__() -> list[str]:

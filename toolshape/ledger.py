@@ -19,10 +19,10 @@ try:
 except ImportError as error:
     raise ImportError(f"a ledger needs SQLAlchemy: pip install 'toolshape[ledger]' ({error})") from error
 
-from toolshape.dispatch.ledger_store import Claim
-from toolshape.errors import UsageError
-from toolshape.identity import Identity, canonical_json
-from toolshape.ledger_tables import CALLS, CLOCKS, INSERTS, KEPT, METADATA, engine_of, url_of
+from toolshape._dispatch.ledger_store import Claim
+from toolshape._errors import UsageError
+from toolshape._identity import Identity, canonical_json
+from toolshape._ledger_tables import CALLS, CLOCKS, INSERTS, KEPT, METADATA, engine_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

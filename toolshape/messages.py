@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from toolshape.calls import JsonObject
-from toolshape.parts import File, Image, Part
+from toolshape._calls import JsonObject
+from toolshape._parts import File, Image, Part
 
 __all__ = [
     "CallFault",

@@ -15,13 +15,13 @@ try:
 except ImportError as error:
     raise ImportError(f"toolshape.otel needs OpenTelemetry: pip install 'toolshape[otel]' ({error})") from error
 
-from toolshape.bound import Bound, Seen
-from toolshape.calls import JsonObject
-from toolshape.context import CallContext
-from toolshape.errors import ResponseError
-from toolshape.registry import Registry
-from toolshape.results import REFUSED, Result
-from toolshape.tool import Tool, record_of
+from toolshape._bound import Bound, Seen
+from toolshape._calls import JsonObject
+from toolshape._context import CallContext
+from toolshape._errors import ResponseError
+from toolshape._registry import Registry
+from toolshape._results import REFUSED, Result
+from toolshape._tool import Tool, record_of
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider

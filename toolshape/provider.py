@@ -5,25 +5,15 @@ registers it as an entry point of the group ``toolshape.providers``; ``toolshape
 the laws.
 """
 
-from toolshape import parts
-from toolshape.calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape.messages import (
-    MediaPart,
-    Message,
-    MessagePart,
-    ProviderPart,
-    ReasoningPart,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
-from toolshape.parts import File, Image, Part, Text
-from toolshape.providers import available, family_of, get, recognised
-from toolshape.results import Result
-from toolshape.schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
-from toolshape.wire import bodies, ids
-from toolshape.wire.histories import IN_ONE_MESSAGE, Encode, Histories, HistoryRule, history_rules
-from toolshape.wire.provider import (
+from toolshape import _parts as parts
+from toolshape._calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape._families import available, family_of, get, recognised
+from toolshape._parts import File, Image, Part, Text
+from toolshape._results import Result
+from toolshape._schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
+from toolshape._wire import bodies, ids
+from toolshape._wire.histories import IN_ONE_MESSAGE, Encode, Histories, HistoryRule, history_rules
+from toolshape._wire.provider import (
     Budget,
     Choice,
     Completed,
@@ -39,7 +29,7 @@ from toolshape.wire.provider import (
     never_streamed,
     unsupported,
 )
-from toolshape.wire.server import (
+from toolshape._wire.server import (
     Completion,
     CompletionCall,
     Endpoint,
@@ -50,6 +40,16 @@ from toolshape.wire.server import (
     SentTool,
     Wording,
     request_rules,
+)
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
 )
 
 __all__ = [

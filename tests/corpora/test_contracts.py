@@ -12,7 +12,7 @@ from test_definitions_of_others import entry
 
 from toolshape import DefinitionError, Registry, Tool
 from toolshape.contract import compared, contract_of, read_lock, written_lock
-from toolshape.testing.fake.generate import generated
+from toolshape.testing._fake.generate import generated
 
 
 @functools.cache

@@ -11,11 +11,11 @@ from shared import corpus
 from test_sdk_types import TOOLS
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape.providers import available, get
+from toolshape._families import available, get
+from toolshape._wire.export import to_wire
+from toolshape._wire.provider import Provider
 from toolshape.testing import LawBrokenError
-from toolshape.testing.laws import check_shape, in_2020_12
-from toolshape.wire.export import to_wire
-from toolshape.wire.provider import Provider
+from toolshape.testing._laws import check_shape, in_2020_12
 
 # A part of the rows, unless all are asked for (nox -s lanes-3.11).
 STEP = 1 if os.environ.get("TOOLSHAPE_EVERY") else 40

@@ -9,8 +9,8 @@ from shared import corpus
 from test_exchanges import anything_named, reader, response_of
 
 from toolshape import Conversation, ResponseError, explain
+from toolshape._families import get
 from toolshape.messages import ToolCallPart
-from toolshape.providers import get
 
 OTHERS = (
     "openai", "openai-responses", "anthropic", "gemini", "vertex", "gemini-interactions", "bedrock", "mistral", "cohere",

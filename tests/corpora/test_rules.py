@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from shared import corpus
 
-from toolshape.providers import get
-from toolshape.wire.export import refusals
+from toolshape._families import get
+from toolshape._wire.export import refusals
 
 SURFACES = {
     "openai:openai-chat": "openai",

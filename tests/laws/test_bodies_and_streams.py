@@ -11,7 +11,7 @@ import rendering
 from seeds import fails, run_each
 
 from toolshape import Registry
-from toolshape.schema.values import WrittenFloat, WrittenObject, read_json, write_json
+from toolshape._schema.values import WrittenFloat, WrittenObject, read_json, write_json
 
 CASES = 200_000 if os.environ.get("TOOLSHAPE_EVERY") else 3_000
 CHUNKS = 10
@@ -28,7 +28,7 @@ def test_every_form_is_read_alike(chunk):
 
 def test_a_case_can_fail(monkeypatch):
     """The comparison is one: a reader that forgets a key is found."""
-    monkeypatch.setattr("toolshape.wire.bodies.read_json", lambda text: json.loads(text))
+    monkeypatch.setattr("toolshape._wire.bodies.read_json", lambda text: json.loads(text))
     assert any(fails(fuzzing_bodies.one, seed, AssertionError) for seed in range(400))
 
 

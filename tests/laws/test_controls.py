@@ -17,8 +17,8 @@ from responses import outcomes, response
 from zoo import CASES
 
 from toolshape import Registry, TokenError, UsageError, tool
-from toolshape.identity import canonical_json
-from toolshape.tool import make_tool, options_of
+from toolshape._identity import canonical_json
+from toolshape._tool import make_tool, options_of
 
 FEW = bool(os.environ.get("TOOLSHAPE_EXAMPLES"))
 LAW = settings(max_examples=20 if FEW else 100, database=None, deadline=None, derandomize=True)

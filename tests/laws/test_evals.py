@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolshape.evals import Case, Expect
-from toolshape.evals.assign import best_pairs
-from toolshape.testing.laws import values
+from toolshape.evals._assign import best_pairs
+from toolshape.testing._laws import values
 
 EXAMPLES = 10 if os.environ.get("TOOLSHAPE_EXAMPLES") else 60
 LAW = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True)

@@ -14,12 +14,12 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import CallError, Registry
+from toolshape._families import get
+from toolshape._tool import as_tool
+from toolshape._wire.server import Completion, CompletionCall
 from toolshape.messages import calls_in
-from toolshape.providers import get
 from toolshape.testing import Fake, Turn, slips
-from toolshape.testing.laws import values
-from toolshape.tool import as_tool
-from toolshape.wire.server import Completion, CompletionCall
+from toolshape.testing._laws import values
 
 FEW = bool(os.environ.get("TOOLSHAPE_EXAMPLES"))
 LAW = settings(max_examples=3 if FEW else 12, database=None, deadline=None, derandomize=True)

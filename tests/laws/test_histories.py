@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolshape import Conversation, HistoryError
+from toolshape._families import get
 from toolshape.messages import TextPart, ToolCallPart, ToolResultPart
-from toolshape.providers import get
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_HISTORIES", "0")) or (5 if os.environ.get("TOOLSHAPE_EXAMPLES") else 25)
 EVERY = pytest.mark.parametrize("provider", PROVIDERS)

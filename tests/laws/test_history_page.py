@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import get_args
 
-from toolshape.providers import available, get
-from toolshape.wire.histories import HistoryRuleName
+from toolshape._families import available, get
+from toolshape._wire.histories import HistoryRuleName
 
 PAGE = Path(__file__).parents[2] / "docs" / "histories.md"
 HEAD = """# Histories, rule by rule

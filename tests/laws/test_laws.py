@@ -10,16 +10,17 @@ from jsonschema import Draft202012Validator
 from zoo import CASES
 
 from toolshape import CallError, Registry, Tool
-from toolshape.providers import available, get, ollama
-from toolshape.schema import constrained as structure
-from toolshape.schema import rewrites, walk
-from toolshape.schema.lens import Change, UnsupportedError
-from toolshape.schema.walk import everywhere
+from toolshape._families import available, get
+from toolshape._families.ollama import responses as ollama
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites, walk
+from toolshape._schema.lens import Change, UnsupportedError
+from toolshape._schema.walk import everywhere
+from toolshape._tool import as_tool, record_of
+from toolshape._validation.settings import ValidationSettings
+from toolshape._wire.export import WireTool, to_wire
 from toolshape.testing import LawBrokenError, check_provider, check_tool, values
-from toolshape.testing.laws import check_shape
-from toolshape.tool import as_tool, record_of
-from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.export import WireTool, to_wire
+from toolshape.testing._laws import check_shape
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 # What a provider has no strict form for, however it is rewritten: the budget of Claude's grammar.

@@ -15,11 +15,11 @@ from shared import corpus
 from zoo import CASES, Line, Order
 
 from toolshape import Coerce, Registry, Tool, tool
+from toolshape._tool import record_of
+from toolshape._validation import coercion
+from toolshape._validation.coercion import RULES
 from toolshape.testing import SilentlyWrongError, Slip, check_slip, check_slips, slips
-from toolshape.testing.mistakes import SlipKind
-from toolshape.tool import record_of
-from toolshape.validation import coercion
-from toolshape.validation.coercion import RULES
+from toolshape.testing._mistakes import SlipKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "coercion.md"
 EVERY_RULE = dict.fromkeys(RULES, True)

@@ -4,9 +4,9 @@ import pytest
 from odd_schemas import ODD
 
 from toolshape import Tool
-from toolshape.providers import available, get
-from toolshape.testing.laws import check_shape
-from toolshape.wire.export import to_wire
+from toolshape._families import available, get
+from toolshape._wire.export import to_wire
+from toolshape.testing._laws import check_shape
 
 # A value that is drawn for one pattern hardly ever fits another. Where a part contains itself, Hugging Face
 # is sent a recursion that is cut in one part of an `allOf` and not in the other (docs/limits.md).

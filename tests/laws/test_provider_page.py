@@ -10,9 +10,9 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry, tool
-from toolshape.providers import available, get
-from toolshape.report import Entry
-from toolshape.wire.provider import Provider
+from toolshape._families import available, get
+from toolshape._report import Entry
+from toolshape._wire.provider import Provider
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 HEAD = """# Providers

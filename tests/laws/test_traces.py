@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, Field, Json, SecretStr
 
 from toolshape import Registry, tool
-from toolshape.providers import get
-from toolshape.testing.mistakes import slips
+from toolshape._families import get
+from toolshape.testing._mistakes import slips
 from toolshape.trace import record, replay
 
 SECRETS = 2_000 if os.environ.get("TOOLSHAPE_EXAMPLES") else 10_000

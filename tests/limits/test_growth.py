@@ -10,7 +10,7 @@ import pytest
 from growth import LINEAR, time_growth
 
 from toolshape import Plan, Registry, tool
-from toolshape.providers import families
+from toolshape._families import families
 
 PIECE = "abcdefghij" * 40  # so long that copying what came before takes longer than reading an event
 

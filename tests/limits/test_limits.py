@@ -14,14 +14,14 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
 
 from toolshape import DefinitionError, ExportError, Registry, Tool, tool
-from toolshape.dispatch.similar_names import NameIndex
-from toolshape.schema.lens import Change
-from toolshape.schema.limits import sizes
-from toolshape.schema.patterns import is_bounded
-from toolshape.schema.recursion import recursive_groups
-from toolshape.schema.union_branches import are_disjoint, fits
-from toolshape.schema.values import append_text
-from toolshape.schema.walk import everywhere
+from toolshape._dispatch.similar_names import NameIndex
+from toolshape._schema.lens import Change
+from toolshape._schema.limits import sizes
+from toolshape._schema.patterns import is_bounded
+from toolshape._schema.recursion import recursive_groups
+from toolshape._schema.union_branches import are_disjoint, fits
+from toolshape._schema.values import append_text
+from toolshape._schema.walk import everywhere
 
 Json = TypeAliasType("Json", "dict[str, Json] | list[Json] | str | int | None")
 Json.__value__  # resolved where it stands

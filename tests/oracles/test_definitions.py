@@ -13,7 +13,7 @@ from jsonschema.validators import extend, validator_for
 from lanes import Case, check_drawn, check_kept, in_blocks
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape.providers import available, get
+from toolshape._families import available, get
 
 LANE = "definitions"
 TARGETS = [(name, strict) for name in available() for strict in ((False, True) if get(name).strict else (False,))]

@@ -15,8 +15,8 @@ from test_providers import one as row_one
 from test_providers import two as row_two
 
 from toolshape import Conversation, Image, Registry, Text, explain, tool
+from toolshape._families import get
 from toolshape.messages import ToolCallPart
-from toolshape.providers import get
 from toolshape.testing import Fake
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.

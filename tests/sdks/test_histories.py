@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judges import JUDGES, MISTRAL_VERSIONS, judged
 
 from toolshape import Conversation
-from toolshape.providers import get
+from toolshape._families import get
 
 EXAMPLES = 10 if os.environ.get("TOOLSHAPE_EXAMPLES") else 30
 JUDGED = settings(max_examples=EXAMPLES, database=None, deadline=None, derandomize=True)

@@ -7,7 +7,7 @@ import pytest
 from history_examples import EXAMPLES
 from judges import JUDGES, judged
 
-from toolshape.providers import get
+from toolshape._families import get
 
 NAMES = [f"{example.source} to {example.target}: {example.name}" for example in EXAMPLES]
 NEW_CHUNKS = ("thinking", "document_url")  # mistralai has them, mistral-common's reading of OpenAI's messages does not

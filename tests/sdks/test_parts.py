@@ -9,7 +9,7 @@ from rows import ROWS
 from test_providers import MESSAGE_TYPES, forced
 
 from toolshape import DefinitionError, File, Image, Registry, Text, tool
-from toolshape.providers import get
+from toolshape._families import get
 
 PNG = b"\x89PNG\r\n"
 DATA = base64.b64encode(PNG).decode()

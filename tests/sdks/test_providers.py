@@ -13,7 +13,7 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import Registry, UsageError, tool
-from toolshape.providers import available, get, recognised
+from toolshape._families import available, get, recognised
 
 
 @tool

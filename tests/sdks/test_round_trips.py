@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
-from toolshape.providers import get
-from toolshape.wire.export import to_wire
+from toolshape._families import get
+from toolshape._wire.export import to_wire
 
 PROVIDERS = [
     ("openai", True),

@@ -18,8 +18,8 @@ from test_providers import forced, one, two
 from zoo import CASES
 
 from toolshape import Registry
-from toolshape.providers import get
-from toolshape.tool import as_tool
+from toolshape._families import get
+from toolshape._tool import as_tool
 
 genai = pytest.importorskip("google.genai.types", reason="google-genai does not install beside this pydantic")
 REGISTRY = Registry(case.function for name, case in CASES.items() if name != "many_optionals")

@@ -9,8 +9,8 @@ import pytest
 from responses import response
 from test_mcp_server import run
 
+from toolshape._families import available
 from toolshape.mcp import connect
-from toolshape.providers import available
 
 PLACE = os.environ.get("TOOLSHAPE_SERVERS", "")
 pytestmark = pytest.mark.skipif(not PLACE, reason="nox -s servers installs the servers")

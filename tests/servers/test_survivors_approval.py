@@ -6,7 +6,8 @@ import mcp_types as types
 import pytest
 
 from toolshape import Registry, UsageError, tool
-from toolshape.mcp import approving, server
+from toolshape.mcp import _approving as approving
+from toolshape.mcp import server
 
 
 @tool(effects=["write"], approve=True, title='Pay "now"')

@@ -10,16 +10,7 @@ import pytest
 from pydantic import SecretStr
 from responses import outcomes, response
 
-from toolshape import (
-    CallError,
-    Conversation,
-    DefinitionError,
-    PendingCall,
-    Registry,
-    Tool,
-    UsageError,
-    tool,
-)
+from toolshape import CallError, Conversation, DefinitionError, PendingCall, Registry, Tool, UsageError, tool
 
 RAN = []
 

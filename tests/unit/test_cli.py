@@ -10,8 +10,8 @@ import textwrap
 import pytest
 from click.testing import CliRunner
 
-from toolshape.cli import main
-from toolshape.providers import available
+from toolshape._commands.cli import main
+from toolshape._families import available
 
 SHOP = """
     from toolshape import Injected, Registry, tool
@@ -183,7 +183,7 @@ def test_a_module_that_cannot_be_loaded(run, tmp_path, text):
 
 def test_a_terminal_has_colours_and_fits_its_width(run, monkeypatch, capsys):
     """By rich; elsewhere rows are whole and plain."""
-    from toolshape.commands import output
+    from toolshape._commands import output
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

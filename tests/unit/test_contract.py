@@ -20,6 +20,7 @@ from pydantic import BaseModel, EmailStr, Field, HttpUrl, IPvAnyAddress, SecretS
 from test_quick_check import SCHEMAS, VALUES
 
 from toolshape import CallError, Registry, Tool, UsageError, tool
+from toolshape._families import available
 from toolshape.contract import (
     Change,
     Contract,
@@ -33,9 +34,8 @@ from toolshape.contract import (
     read_lock,
     written_lock,
 )
-from toolshape.contract.compare import is_about
-from toolshape.contract.inclusion import Proof
-from toolshape.providers import available
+from toolshape.contract._compare import is_about
+from toolshape.contract._inclusion import Proof
 
 # As tools take integers: 1.0 is a number, which may be coerced.
 Strict: Any = extend(

@@ -8,8 +8,8 @@ import pickle
 import pytest
 
 from toolshape import Conversation, HistoryError, Image, Registry, ResponseError, Text, ToolError, UsageError, tool
+from toolshape._families import available, get
 from toolshape.messages import Origin, ProviderPart, TextPart, ToolCallPart, ToolResultPart
-from toolshape.providers import available, get
 
 PNG = b"\x89PNG"
 

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from toolshape import CallError, DefinitionError, ExportError, Injected, Registry, Tool, UsageError, tool
-from toolshape.definitions.formats import read_definition
-from toolshape.providers import get
-from toolshape.wire.export import to_wire
+from toolshape._definitions.formats import read_definition
+from toolshape._families import get
+from toolshape._wire.export import to_wire
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FORMS = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from toolshape import Injected, Plan, Registry, ResponseError, Tool, UsageError, tool
-from toolshape.tool import record_of
+from toolshape._tool import record_of
 
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from toolshape import CallError, tool
-from toolshape.function.docstrings import read_docstring
+from toolshape._function.docstrings import read_docstring
 
 
 class Desk:

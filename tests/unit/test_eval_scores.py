@@ -3,9 +3,9 @@
 import pytest
 
 from toolshape import Registry, tool
-from toolshape.bound import handlers_of
+from toolshape._bound import handlers_of
 from toolshape.evals import Expect
-from toolshape.evals.compare import made_of, pair_of
+from toolshape.evals._compare import made_of, pair_of
 
 
 @tool

@@ -28,8 +28,9 @@ from pydantic import (
 )
 
 from toolshape import Registry, Tool, ToolError, UsageError, tool
-from toolshape.calls import Coercion
-from toolshape.cli import main
+from toolshape._calls import Coercion
+from toolshape._commands.cli import main
+from toolshape._families import get
 from toolshape.evals import (
     Case,
     Difference,
@@ -46,9 +47,8 @@ from toolshape.evals import (
     one_of,
     where,
 )
-from toolshape.evals.assign import best_in_order, best_in_steps, best_pairs
-from toolshape.evals.run import wilson
-from toolshape.providers import get
+from toolshape.evals._assign import best_in_order, best_in_steps, best_pairs
+from toolshape.evals._run import wilson
 from toolshape.testing import Fake
 from toolshape.trace import record, replay
 

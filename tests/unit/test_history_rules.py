@@ -8,7 +8,7 @@ import copy
 import pytest
 
 from toolshape import Registry, UsageError
-from toolshape.providers import available, get
+from toolshape._families import available, get
 
 BOUND = {name: Registry().bind(name) for name in available() if get(name).histories is not None}
 

@@ -14,8 +14,8 @@ import pytest
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 
 from toolshape import CallContext, CallError, Injected, Registry, Result, ToolError, UsageError, tool
-from toolshape.execution import limited
-from toolshape.execution.concurrency import Limit
+from toolshape._execution import limited
+from toolshape._execution.concurrency import Limit
 
 
 def body(*calls):

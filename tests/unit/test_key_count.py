@@ -10,14 +10,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, Ty
 from zoo import CASES, Line, Tree
 
 from toolshape import CallError, Coerce, tool
-from toolshape.core_schema.key_count import compile_key_count
-from toolshape.core_schema.tighten import tightened
-from toolshape.function.model import FunctionDefinition
-from toolshape.tool import record_of
-from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.model_traits import traits_of
-from toolshape.validation.pydantic_checker import compile_slow_path
-from toolshape.validation.settings import ValidationSettings
+from toolshape._core_schema.key_count import compile_key_count
+from toolshape._core_schema.tighten import tightened
+from toolshape._function.model import FunctionDefinition
+from toolshape._tool import record_of
+from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.model_traits import traits_of
+from toolshape._validation.pydantic_checker import compile_slow_path
+from toolshape._validation.settings import ValidationSettings
 
 
 class Plain(BaseModel):

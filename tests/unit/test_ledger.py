@@ -19,9 +19,9 @@ from responses import outcomes, response
 from rows import ROWS
 
 from toolshape import CallContext, Image, Registry, ToolError, UsageError, tool
-from toolshape.identity import Identity, has_made_up_id, identity_of
+from toolshape._identity import Identity, has_made_up_id, identity_of
+from toolshape._ledger_tables import url_of
 from toolshape.ledger import Ledger
-from toolshape.ledger_tables import url_of
 
 RAN = []
 

@@ -20,14 +20,14 @@ from typing_extensions import TypeAliasType
 from zoo import CASES, Line, Order, Tree
 
 from toolshape import CallError, Registry, tool
-from toolshape.core_schema.null_defaults import compile_null_admitting
-from toolshape.providers import get
-from toolshape.tool import record_of
-from toolshape.validation.coercion import chosen_rules
-from toolshape.validation.fast_path import compile_model_validation
-from toolshape.validation.model_traits import traits_of
-from toolshape.validation.settings import ValidationSettings
-from toolshape.wire.export import to_wire
+from toolshape._core_schema.null_defaults import compile_null_admitting
+from toolshape._families import get
+from toolshape._tool import record_of
+from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.fast_path import compile_model_validation
+from toolshape._validation.model_traits import traits_of
+from toolshape._validation.settings import ValidationSettings
+from toolshape._wire.export import to_wire
 
 Maybe = TypeAliasType("Maybe", Optional[int])
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from toolshape import Conversation, ExportError, File, HistoryError, Image, Registry, ResponseError, UsageError, tool
+from toolshape._families import get
 from toolshape.messages import ToolResultPart
-from toolshape.providers import get
 
 
 @tool

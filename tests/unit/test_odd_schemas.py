@@ -8,9 +8,9 @@ from jsonschema import Draft202012Validator
 from odd_schemas import ODD, TEXT
 
 from toolshape import CallError, DefinitionError, Registry, Tool
-from toolshape.providers import available, get
-from toolshape.schema.intersect import intersected
-from toolshape.schema.lens import UnsupportedError
+from toolshape._families import available, get
+from toolshape._schema.intersect import intersected
+from toolshape._schema.lens import UnsupportedError
 
 
 def definition(schema):

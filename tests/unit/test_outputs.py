@@ -120,9 +120,9 @@ def test_what_cannot_be_checked_cannot_be_asked_for(monkeypatch):
     with pytest.raises(DefinitionError, match="validate_result: the return annotation describes no result"):
         tool(validate_result=True)(bare)
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    for name in [name for name in sys.modules if name.startswith("toolshape.definitions.")]:
+    for name in [name for name in sys.modules if name.startswith("toolshape._definitions.")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("toolshape.definitions.output_checker", raising=False)
+    monkeypatch.delattr("toolshape._definitions.output_checker", raising=False)
     with pytest.raises(DefinitionError, match=r"pip install 'toolshape\[schema\]'"):
         returning(int, 5, validate_result=True)
     assert returning(int, "5").bind("mcp").dispatch(mcp_call("give"))[0].ok  # nobody asked

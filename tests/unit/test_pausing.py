@@ -19,8 +19,8 @@ from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretSt
 from responses import outcomes, response
 
 from toolshape import CallError, Image, Registry, TokenError, Tool, ToolError, UsageError, tool
-from toolshape.dispatch import token as tokens
-from toolshape.identity import canonical_json
+from toolshape._dispatch import token as tokens
+from toolshape._identity import canonical_json
 from toolshape.ledger import Ledger
 
 KEY = b"a key of thirty-two bytes, secret"

@@ -8,8 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from toolshape import CallError, DefinitionError, ExportError, Registry, ResponseError, ToolError, tool
-from toolshape.errors import Problem
-from toolshape.providers import get
+from toolshape._errors import Problem
+from toolshape._families import get
 
 
 @tool

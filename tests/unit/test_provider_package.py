@@ -97,7 +97,7 @@ def test_one_file_and_one_row(acme):
 def test_the_command_line_finds_it(acme):
     """In a process of its own."""
     (acme / "desk.py").write_text("def add(a: int) -> int:\n    return a\n")
-    command = [sys.executable, "-m", "toolshape.cli", "export", "desk:add", "--to", "acme"]
+    command = [sys.executable, "-m", "toolshape._commands.cli", "export", "desk:add", "--to", "acme"]
     path = {"PYTHONPATH": str(acme)}
     done = subprocess.run(command, cwd=acme, capture_output=True, text=True, check=False, env={**path})
     assert json.loads(done.stdout)[0]["fn"] == "add", done.stderr

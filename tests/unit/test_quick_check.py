@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from toolshape.definitions.quick_check import compile_quick_check
+from toolshape._definitions.quick_check import compile_quick_check
 
 NAMES = st.sampled_from(["a", "b", "c"])
 SCALARS = st.one_of(

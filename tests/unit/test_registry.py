@@ -10,8 +10,8 @@ import pytest
 
 import toolshape
 from toolshape import DefinitionError, ExportError, Registry, ResponseError, UsageError, tool
-from toolshape.providers import available, get
-from toolshape.wire.provider import ProviderName
+from toolshape._families import available, get
+from toolshape._wire.provider import ProviderName
 
 
 @tool(tags=["read"])

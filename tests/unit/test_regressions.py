@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from zoo import Line, Open, Point
 
 from toolshape import CallError, DefinitionError, Injected, Registry, ToolError, UsageError, tool
-from toolshape.function.docstrings import read_docstring
+from toolshape._function.docstrings import read_docstring
 
 
 def dispatch(function: Any, arguments: Any = None, **options: Any):
@@ -482,8 +482,8 @@ def test_unknown_methods_of_registries_are_errors_of_use():
 
 def test_exports_are_made_once(monkeypatch):
     """The second export of an unchanged registry rewrites nothing; a thousand tools are linear work."""
-    from toolshape.schema import walk
-    from toolshape.wire import export as showing
+    from toolshape._schema import walk
+    from toolshape._wire import export as showing
 
     visits = []
     visit = walk._Walk.visit

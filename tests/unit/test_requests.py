@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field, create_model
 from rows import ROWS
 
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
-from toolshape.providers import available, get
-from toolshape.wire.provider import Budget, NameRule
-from toolshape.wire.strict_budget import Candidate, relaxed
+from toolshape._families import available, get
+from toolshape._wire.provider import Budget, NameRule
+from toolshape._wire.strict_budget import Candidate, relaxed
 
 A, B, C = (tool(name=name)(lambda x: x) for name in "abc")
 THREE = Registry([A, B, C])
@@ -402,7 +402,7 @@ def test_examples_are_shown_in_the_form_of_the_schema():
 
 def test_a_tool_that_is_refused_hides_nothing_of_the_set():
     """Both are reported: the description of one tool, and that the tools are too many."""
-    from toolshape.compatibility import check
+    from toolshape._compatibility import check
 
     tools = [tool(name=f"t{number}")(lambda x: x) for number in range(130)]
     long = tool(name="long", description="x" * 2000)(lambda: 1)

@@ -10,7 +10,7 @@ import pytest
 from responses import outcomes, response
 
 from toolshape import DefinitionError, ExportError, Namespace, Registry, Tool, UsageError, tool
-from toolshape.providers import available
+from toolshape._families import available
 from toolshape.testing import Fake
 
 

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from toolshape import CallError, DefinitionError, Injected, Registry, UsageError, tool
-from toolshape.tool import Tool
+from toolshape._tool import Tool
 
 
 class Connection:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolshape import Registry, ResponseError, Tool, UsageError, tool
-from toolshape.providers import available, get
+from toolshape._families import available, get
 
 KEY = b"a secret of thirty-two bytes, or more"
 

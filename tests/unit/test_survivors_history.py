@@ -6,7 +6,7 @@ import re
 import pytest
 
 from toolshape import Conversation, HistoryError, Registry, tool
-from toolshape.providers import available, get
+from toolshape._families import available, get
 
 
 @tool

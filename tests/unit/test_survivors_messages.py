@@ -5,7 +5,7 @@ import json
 import pytest
 
 from toolshape import File, Image, Registry, ResponseError, tool
-from toolshape.identity import has_made_up_id
+from toolshape._identity import has_made_up_id
 from toolshape.messages import ProviderPart, ReasoningPart, TextPart
 
 

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, Secret, SecretStr, create_model, field_validator
 
 from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool
-from toolshape.cli import main
+from toolshape._commands.cli import main
+from toolshape._validation.coercion import RULES
 from toolshape.evals import Case, Expect, Model, evaluate
 from toolshape.trace import record, recorded, replay, stages
-from toolshape.trace.spans import Span, lines_in, over_spans, spans_of
-from toolshape.validation.coercion import RULES
+from toolshape.trace._spans import Span, lines_in, over_spans, spans_of
 
 
 @tool

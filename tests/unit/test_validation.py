@@ -15,9 +15,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, Point, Tree
 
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
-from toolshape.errors import nearest
-from toolshape.tool import record_of
-from toolshape.validation.coercion import RULES, chosen_rules
+from toolshape._errors import nearest
+from toolshape._tool import record_of
+from toolshape._validation.coercion import RULES, chosen_rules
 
 LONG = "x" * 500
 

@@ -1,12 +1,12 @@
 """The contract of tools: what a model may call, locked in a file, and what of it has changed. Needs the extra ``schema``."""
 
-from toolshape.contract.asserting import ContractError, assert_contract
-from toolshape.contract.compare import Change, Diff, compared, diff
-from toolshape.contract.costs import Bill, Cost, bill
-from toolshape.contract.lock import Contract, Locked, contract_of, read_lock, written_lock
-from toolshape.contract.page import page_of
-from toolshape.contract.recorded import BrokenCalls, broken_calls
-from toolshape.contract.sarif import to_sarif
+from toolshape.contract._asserting import ContractError, assert_contract
+from toolshape.contract._compare import Change, Diff, compared, diff
+from toolshape.contract._costs import Bill, Cost, bill
+from toolshape.contract._lock import Contract, Locked, contract_of, read_lock, written_lock
+from toolshape.contract._page import page_of
+from toolshape.contract._recorded import BrokenCalls, broken_calls
+from toolshape.contract._sarif import to_sarif
 
 __all__ = [
     "Bill",

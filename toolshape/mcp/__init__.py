@@ -1,8 +1,8 @@
 """Tools served to MCP clients, and the tools of MCP servers as ours. Needs the extra ``mcp``."""
 
 try:
-    from toolshape.mcp.connecting import connect
-    from toolshape.mcp.serving import server
+    from toolshape.mcp._connecting import connect
+    from toolshape.mcp._serving import server
 except ImportError as error:
     raise ImportError(f"toolshape.mcp needs the MCP SDK: pip install 'toolshape[mcp]' ({error})") from error
 

@@ -7,9 +7,9 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from toolshape.testing.fake import Exchange, Fake, Refused, Turn
-    from toolshape.testing.laws import LawBrokenError, check_provider, check_slips, check_tool, values
-    from toolshape.testing.mistakes import SilentlyWrongError, Slip, check_slip, slips
+    from toolshape.testing._fake import Exchange, Fake, Refused, Turn
+    from toolshape.testing._laws import LawBrokenError, check_provider, check_slips, check_tool, values
+    from toolshape.testing._mistakes import SilentlyWrongError, Slip, check_slip, slips
 
 __all__ = [
     "Exchange",
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 _PLACES = {
-    **dict.fromkeys(("Exchange", "Fake", "Refused", "Turn"), "toolshape.testing.fake"),
+    **dict.fromkeys(("Exchange", "Fake", "Refused", "Turn"), "toolshape.testing._fake"),
     **dict.fromkeys(
-        ("LawBrokenError", "check_provider", "check_slips", "check_tool", "values"), "toolshape.testing.laws"
+        ("LawBrokenError", "check_provider", "check_slips", "check_tool", "values"), "toolshape.testing._laws"
     ),
-    **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing.mistakes"),
+    **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
 }
 """Where each stands: a fake loads no Hypothesis."""
 

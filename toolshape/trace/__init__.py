@@ -1,10 +1,10 @@
 """Traces: responses and what became of their calls, recorded, looked at stage by stage, and planned again."""
 
-from toolshape.bound import Observer, Seen
-from toolshape.trace.changes import Change
-from toolshape.trace.recorder import Recorder, record
-from toolshape.trace.replay import Replay, replay
-from toolshape.trace.stages import Recorded, Stages, recorded, stages
+from toolshape._bound import Observer, Seen
+from toolshape.trace._changes import Change
+from toolshape.trace._recorder import Recorder, record
+from toolshape.trace._replay import Replay, replay
+from toolshape.trace._stages import Recorded, Stages, recorded, stages
 
 __all__ = [
     "Change",

@@ -1,0 +1,300 @@
+"""The command line: list providers; export, check, compare and call tools. Needs the extra ``cli``."""
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolshape import _compatibility as compatibility
+from toolshape._calls import visible
+from toolshape._errors import ToolshapeError
+from toolshape._families import available, get
+from toolshape._registry import lenient
+from toolshape._results import Result
+from toolshape._tool import record_of
+from toolshape._wire.provider import Strictness
+
+try:
+    import click
+
+    from toolshape._commands.contracting import against, billing, locking, paging
+    from toolshape._commands.evaluation import evaluation
+    from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_table
+    from toolshape._commands.replaying import replaying
+    from toolshape._commands.serving import serving
+except ImportError as error:
+    raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
+
+from toolshape._targets import TargetError, injected, registry_of, registry_of_tool, tool_of
+
+__all__ = ["main"]
+
+_STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
+_to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
+_strict = click.option(
+    "--strict", type=click.Choice(["auto", "true", "false"]), default=None, help="Whether arguments are constrained."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+class _Failure(click.ClickException):
+    """What went wrong, in a sentence on standard error."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's own signature
+        show_error(self.message)
+
+
+class _Commands(click.Group):
+    """Says errors without frames, unless ``--traceback`` asks for them; what modules and tools print is no output."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        if cmd.callback is not None:
+            cmd.callback = own_output()(cmd.callback)
+        super().add_command(cmd, name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (TargetError, ToolshapeError, ImportError) as error:
+            if ctx.params.get("traceback"):
+                raise
+            raise _Failure(str(error)) from error
+        except OSError as error:
+            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):  # nobody reads on, which click ends
+                raise
+            raise _Failure(f"what was to be printed cannot be written: {error}") from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="toolshape")
+@click.option("--traceback", is_flag=True, help="Show the frames of an error.")
+def main(traceback: bool) -> None:
+    """Export tools for model providers, and call them as a model would.
+
+    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL; without
+    NAME it is the one registry of the module.
+
+    Exit codes: 0 done; 1 something would be refused, or the call failed; 2 a wrong command, target or provider.
+    """
+
+
+@main.command()
+@_json
+def providers(as_json: bool) -> None:
+    """List the providers, and whether each can constrain arguments.
+
+    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
+    or null).
+    """
+    found = [get(name) for name in available()]
+    if as_json:
+        _print_json(
+            [
+                {
+                    "name": one.name,
+                    "family": one.family,
+                    "strict": one.strict is not None,
+                    "most_tools": None if one.most_tools is None else one.most_tools.most,
+                    "description_limit": None if one.longest_description is None else one.longest_description.most,
+                }
+                for one in found
+            ]
+        )
+        return
+    rows = [
+        (
+            one.name,
+            one.family,
+            "yes" if one.strict is not None else "no",
+            "" if one.most_tools is None else one.most_tools.most,
+        )
+        for one in found
+    ]
+    show_table(("provider", "family", "strict", "tools a request"), rows)
+
+
+@main.command()
+@click.argument("target")
+@_to
+@_strict
+def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
+    """Print what each provider takes as tools, as JSON: of one provider its list, of several an object of lists."""
+    registry = registry_of(target)
+    exported = {name: registry.export(_known(name).name, strict=_STRICTNESS[strict]) for name in to}
+    _print_json(exported if len(exported) != 1 else exported[to[0]])
+
+
+@main.command()
+@click.argument("target")
+@_to
+@_strict
+@_json
+def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
+    """Say what providers would refuse of a registry, and what deserves a look. Exits with 1 if anything is refused.
+
+    JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
+    `findings` (objects with `tool`, `path`, `rule`, `message`).
+    """
+    registry = registry_of(target)
+    names = [_known(name).name for name in to]
+    refused = [one for name in names for one in compatibility.check(registry, name, _STRICTNESS[strict])]
+    findings = [{"tool": tool.name, **one._asdict()} for tool in registry for one in tool.findings]
+    if as_json:
+        _print_json({"refused": [one._asdict() for one in refused], "findings": findings})
+    else:
+        rows = [("refused", *one) for one in refused]
+        rows += [("finding", "", *one.values(), "") for one in findings]
+        if rows:
+            show_table(("what", *compatibility.Refused._fields), rows)
+        count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
+        outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
+        more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""
+        say(f"{count}: {outcome}{more}", style="red" if refused else "green")
+    if refused:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("target")
+@click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
+@_strict
+@_json
+@click.option(
+    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to compare with."
+)
+@click.option("--calls", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A trace, with --against.")
+@click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write SARIF there, with --against.")
+def diff(
+    target: str,
+    *,
+    to: tuple[str, ...],
+    strict: str | None,
+    as_json: bool,
+    lock: Path | None,
+    calls: Path | None,
+    sarif: Path | None,
+) -> None:
+    """Compare how providers are sent one tool, or what tools are with what they were (--against).
+
+    With --to: the whole of the tool, and each parameter that differs. JSON: a list of objects with `path` (empty for the
+    whole) and `sent`, an object from provider to what is different.
+
+    With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a call
+    that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level` (breaking, unknown,
+    behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with --calls also `calls`, how
+    many recorded calls it breaks.
+    """
+    if lock is not None:
+        against(target, lock, calls, as_json, sarif)
+        return
+    if calls is not None or sarif is not None:
+        raise click.UsageError("--calls and --sarif are about --against a lock file")
+    if not to:
+        raise click.UsageError("say --to PROVIDER, or --against a lock file")
+    tool = tool_of(target)
+    found = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
+    if as_json:
+        _print_json([one._asdict() for one in found])
+        return
+    rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.sent.items()]
+    show_table(("path", "provider", "sent"), rows)
+    if len(found) == 1:
+        say("no parameter differs")
+
+
+@main.command()
+@click.argument("target")
+@click.argument("arguments", default="{}")
+@click.option(
+    "--inject",
+    multiple=True,
+    metavar="NAME=MODULE:FACTORY",
+    help="An injected value: a factory is called. Repeat for more.",
+)
+@click.option("--approve", is_flag=True, help="Approve of the call, where the tool waits for that.")
+@_json
+def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
+    """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
+
+    Coercions, and what the tool prints, go to standard error; a call that is refused, waits for approval or fails exits with 1.
+
+    JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
+    `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
+    """
+    if not click.get_current_context().find_root().params["traceback"]:
+        logging.getLogger("toolshape").addHandler(
+            logging.NullHandler()
+        )  # what a tool raised is shown where it is asked for
+    registry, name = registry_of_tool(target)
+    values = injected(inject)
+    known = record_of(registry[name]).definition.layout.injected
+    if unknown := sorted(values.keys() - known.keys()):
+        raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
+    text = _standard_input() if arguments == "-" else arguments
+    body = {"name": name, "arguments": text}
+    plan = lenient(registry, name).plan(body, provider="json-schema")
+    if approve:
+        plan.approve(plan.pending)
+    [result] = plan.run(inject=values)
+    if as_json:
+        _print_json(_as_data(result))
+    else:
+        for path, rule, before, after in result.coercions:
+            click.echo(f"coerced {visible(path) or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
+        if result.ok:
+            echo(result.text)
+        else:
+            show_error(result.text)
+    if not result.ok:
+        raise SystemExit(1)
+
+
+main.add_command(billing)
+main.add_command(evaluation)
+main.add_command(locking)
+main.add_command(paging)
+main.add_command(replaying)
+main.add_command(serving)
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise TargetError(f"standard input is not UTF-8: {error}") from error
+
+
+def _as_data(result: Result) -> dict[str, Any]:
+    error, text = result.error, result.text
+    failure = None
+    if error is not None:
+        problems = [one._asdict() for one in error.problems]
+        failure = {"code": error.code, "problems": problems, "retryable": error.retryable}
+    return {
+        "ok": result.ok,
+        "text": text,
+        "value": None if error is not None or result.is_text is None else text if result.is_text else json.loads(text),
+        "error": failure,
+        "arguments": result.arguments,
+        "coercions": [one._asdict() for one in result.coercions],
+    }
+
+
+def _known(name: str) -> Any:
+    if "," in name and name not in available():
+        raise TargetError(
+            f"--to takes one provider: write {' '.join('--to ' + one.strip() for one in name.split(','))}"
+        )
+    return get(name)
+
+
+def _print_json(value: Any) -> None:
+    echo_json(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+if __name__ == "__main__":
+    main(prog_name="toolshape")

@@ -1,0 +1,111 @@
+"""``toolshape lock`` and ``toolshape bill``; and ``toolshape diff --against``, which ``toolshape._commands.cli`` passes on."""
+
+import contextlib
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolshape._commands.output import echo, echo_json, say, write
+from toolshape._targets import load, registry_of
+from toolshape.trace import replay
+
+__all__ = ["against", "billing", "locking", "paging"]
+
+_to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
+
+
+@contextlib.contextmanager
+def _extra() -> Generator[None]:
+    try:
+        yield
+    except ImportError as error:
+        message = "contracts and bills need the extra schema: pip install 'toolshape[schema]'"
+        raise ImportError(f"{message} ({error})") from error
+
+
+@click.command("lock")
+@click.argument("target")
+@_to
+@click.option(
+    "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
+)
+def locking(target: str, to: tuple[str, ...], output: Path) -> None:
+    """Write what the tools of TARGET are into a lock file, with fingerprints of what each provider is sent."""
+    with _extra():
+        from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
+
+    tools = registry_of(target)
+    write(output, written_lock(contract_of(tools, to)))
+    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+
+
+@click.command("bill")
+@click.argument("target")
+@click.option("--to", "to", required=True, metavar="PROVIDER", help="The provider.")
+@click.option("--model", default="", help="The model, for who counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the parts of each tool.")
+@click.option("--count", "counter", metavar="MODULE:NAME", help="A client that counts, or a function that makes one.")
+def billing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
+    """Print what each tool of TARGET costs in each request: characters, and tokens where a client counts them."""
+    with _extra():
+        from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
+
+    given: Any = None if counter is None else load(counter)
+    code = getattr(given, "__code__", None)
+    count = given() if code is not None and not code.co_argcount else given
+    found = bill_of(registry_of(target).bind(to), model, count)
+    if as_json:
+        echo_json(found.to_json())
+    else:
+        echo(str(found))
+
+
+@click.command("page")
+@click.argument("target")
+@_to
+@click.option(
+    "-o", "--output", default="tools.html", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to show changes."
+)
+@click.option("--title", help="What the page is called; by default as the target.")
+def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, title: str | None) -> None:
+    """Write a page of HTML that shows what each provider is sent of the tools of TARGET, what is lost, and what has changed."""
+    with _extra():
+        from toolshape.contract import diff, page_of, read_lock  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - the same
+
+    tools = registry_of(target)
+    changes = None if lock is None else diff(tools, read_lock(lock))
+    write(output, page_of(tools, to or PROVIDERS, changes, title or target))
+    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+
+
+def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
+    """Compare the tools of a target with a lock file; exits with 1 where a call breaks, or may."""
+    with _extra():
+        from toolshape.contract import broken_calls, diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
+
+    tools = registry_of(target)
+    found = diff(tools, read_lock(lock))
+    broken = None if calls is None else broken_calls(found, replay(calls, target))
+    counts = [0] * len(found.changes) if broken is None else broken.by_change
+    if sarif is not None:
+        write(sarif, to_sarif(found, tools, str(lock)))
+    if as_json:
+        counted = [{} if broken is None else {"calls": count} for count in counts]
+        shown = [{**one._asdict(), **more} for one, more in zip(found.changes, counted, strict=True)]
+        echo_json(json.dumps(shown, indent=2, default=str))
+    else:
+        for change, count in zip(found.changes, counts, strict=True):
+            of_trace = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
+            say(f"{change}{of_trace}", style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
+        say(str(found).splitlines()[-1], style="red" if found.is_breaking else "green")
+        if broken is not None:
+            say(str(broken))
+    if found.is_breaking:
+        raise SystemExit(1)

@@ -1,0 +1,165 @@
+"""``toolshape eval``: some cases asked of some models, and a table of what became of them."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolshape._commands.output import echo, echo_json, progress, refuse_unwritable, say, write
+from toolshape._errors import did_you_mean
+from toolshape._registry import Registry
+from toolshape._targets import TargetError, load, registry_beside, registry_of
+from toolshape.evals import Case, Model, Run, Verdict, evaluate
+from toolshape.evals._run import compared_models, runs_by_column
+from toolshape.evals._verdict import Column
+from toolshape.trace import record
+
+__all__ = ["evaluation"]
+
+_Path = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("eval")
+@click.argument("cases")
+@click.option("--models", required=True, metavar="TARGET", help="A mapping from names to toolshape.evals.Model.")
+@click.option("--tools", metavar="TARGET", help="The registry; by default the one in the module of the cases.")
+@click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="NAME=TARGET",
+    help="Compare sets of tools: a name and its registry; repeat for each set.",
+)
+@click.option("--model", "chosen", multiple=True, metavar="NAME", help="Ask this model alone; repeat for more.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="How often each case is asked.")
+@click.option("--limit", type=click.IntRange(1), default=8, show_default=True, help="How many cases run at once.")
+@click.option("--html", type=_Path, help="Write one page for people who look.")
+@click.option("--lines", type=_Path, help="Write each verdict as a line of JSON.")
+@click.option("--against", type=_Path, help="Compare with the verdicts that --lines wrote before.")
+@click.option("--record", "trace", type=_Path, help="Append each response to this trace, to be replayed.")
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="The share of right trials to exit with 0.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print each verdict as a line of JSON.")
+def evaluation(
+    cases: str,
+    models: str,
+    tools: str | None,
+    tracks: tuple[str, ...],
+    chosen: tuple[str, ...],
+    trials: int,
+    limit: int,
+    html: Path | None,
+    lines: Path | None,
+    against: Path | None,
+    trace: Path | None,
+    least: float,
+    as_json: bool,
+) -> None:
+    """Ask models some cases, and say whether they called the tools that they should have; no tool is run.
+
+    CASES is MODULE:NAME or PATH.py:NAME of a list of toolshape.evals.Case.
+
+    Exits with 1 if fewer trials are right than --least says, of any model with any set of tools.
+    """
+    asked = _cases(load(cases), cases)
+    known = _models(load(models), models, chosen)
+    offered = _tools(cases, tools, tracks)
+    before = None if against is None else Run.from_json_lines(_read(against))
+    refuse_unwritable(lines, html, trace)
+    run = _run(offered, asked, known, trials, limit, trace)
+    if lines is not None:
+        write(lines, run.to_json_lines())
+    if html is not None:
+        write(html, run.to_html(f"Evaluation of {cases}"))
+    if as_json:
+        echo_json(run.to_json_lines(), nl=False)
+    else:
+        echo(str(run))
+        for compared, comparison in compared_models(run):
+            say(f"{compared}: {comparison}")
+        _say_against(run, before, against)
+    shares = [own.share() for own in runs_by_column(run).values()]
+    if any(share.right / share.total < least for share in shares):
+        raise SystemExit(1)
+
+
+def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
+    """Compare each column with the same column of an earlier run."""
+    known = {} if before is None else runs_by_column(before)
+    for column, own in runs_by_column(run).items():
+        if column in known:
+            say(f"{column} beside {against}: {own.compare(known[column])}")
+
+
+def _tools(cases: str, tools: str | None, tracks: tuple[str, ...]) -> Registry | dict[str, Registry]:
+    """The registry, or one for each track.
+
+    Raises:
+        TargetError: There is none of a name, or a track is not written as NAME=TARGET.
+    """
+    if not tracks:
+        return registry_of(tools) if tools else registry_beside(cases)
+    if tools:
+        raise TargetError("--tools is one registry, --track one of several: pass either")
+    found: dict[str, Registry] = {}
+    for track in tracks:
+        name, sign, target = track.partition("=")
+        if not (name and sign and target):
+            raise TargetError(f"--track takes NAME=TARGET, not {track!r}")
+        if name in found:
+            raise TargetError(f"two tracks are called {name!r}")
+        found[name] = registry_of(target)
+    return found
+
+
+def _run(
+    tools: Registry | Mapping[str, Registry],
+    cases: list[Case],
+    models: Mapping[str, Model],
+    trials: int,
+    limit: int,
+    trace: Path | None,
+) -> Run:
+    recorder = None if trace is None else record(trace, keep="all")
+    sets = 1 if isinstance(tools, Registry) else len(tools)
+    with progress("cases", len(cases) * sets * len(models) * trials) as advance:
+
+        def on_verdict(verdict: Verdict) -> None:
+            column = Column(verdict.track, verdict.model)
+            advance(f"{verdict.case}, {column}: {verdict.label.replace('_', ' ')}")
+
+        made = evaluate(tools, cases, models, trials=trials, limit=limit, record=recorder, on_verdict=on_verdict)
+        return asyncio.run(made)
+
+
+def _cases(found: Any, target: str) -> list[Case]:
+    given = [found] if isinstance(found, Case) else list(found) if isinstance(found, Iterable) else []
+    if not given or not all(isinstance(one, Case) for one in given):
+        raise TargetError(f"{target} is no list of toolshape.evals.Case")
+    return given
+
+
+def _models(found: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, Model]:
+    if not (isinstance(found, Mapping) and found and all(isinstance(one, Model) for one in found.values())):
+        raise TargetError(f"{target} is no mapping from names to toolshape.evals.Model")
+    for name in chosen:
+        if name not in found:
+            hint = did_you_mean(name, found)
+            raise TargetError(
+                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; there are {', '.join(found)}"
+            )
+    return {name: one for name, one in found.items() if not chosen or name in chosen}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetError(f"{path} cannot be read: {error}") from error

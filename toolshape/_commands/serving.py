@@ -1,0 +1,106 @@
+"""``toolshape mcp``: tools served to MCP clients, over standard input and output or HTTP."""
+
+import asyncio
+import contextlib
+import io
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from toolshape._commands.output import output, own_input
+from toolshape._errors import UsageError
+from toolshape._record import require
+from toolshape._registry import Registry
+from toolshape._targets import TargetError, injected, registry_of
+from toolshape._tool import record_of
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+__all__ = ["serving"]
+
+
+@click.command("mcp")
+@click.argument("target")
+@click.option("--name", help="The name of the server; by default that of the target.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input and output.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="With --http; 0 for any.")
+@click.option(
+    "--inject",
+    multiple=True,
+    metavar="NAME=MODULE:FACTORY",
+    help="An injected value: a factory is called. Repeat for more.",
+)
+@click.option("--key-file", type=click.File("rb"), help="Holds the secret, of 32 bytes or more, that seals approvals.")
+def serving(
+    target: str, name: str | None, http: bool, host: str, port: int, inject: tuple[str, ...], key_file: Any
+) -> None:
+    """Serve the tools of TARGET to MCP clients, until standard input ends or the process is interrupted.
+
+    What tools and their modules print goes to standard error. Needs the extra `mcp`.
+    """
+    try:
+        from toolshape.mcp import server  # noqa: PLC0415 - it needs an extra
+    except ImportError as error:
+        raise ImportError(f"toolshape mcp needs the extra mcp: pip install 'toolshape[mcp]' ({error})") from error
+
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # to standard error
+    key = None if key_file is None else key_file.read().strip()
+    given = own_input() if not http else contextlib.nullcontext(sys.stdin)
+    with given as standard_input:
+        tools, values = registry_of(target), injected(inject)
+        _refuse_missing(tools, values)
+        made = server(tools, name or _name_of(target), inject=values, key=key)
+        if not http:
+            asyncio.run(_over_standard_streams(made, standard_input))
+            return
+    try:
+        import uvicorn  # noqa: PLC0415 - it comes with the extra
+    except ImportError as error:
+        raise ImportError(f"toolshape mcp --http needs uvicorn: pip install 'toolshape[mcp]' ({error})") from error
+    uvicorn.run(made.streamable_http_app(host=host), host=host, port=port)
+
+
+def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
+    """Check that every tool can be called with these injected values: else each of its calls would fail.
+
+    Raises:
+        TargetError: One cannot, or a value is for none of them.
+    """
+    known: set[str] = set()
+    for tool in tools:
+        layout = record_of(tool).definition.layout
+        known |= layout.injected.keys() - layout.contexts
+        try:
+            require(record_of(tool), values)
+        except UsageError as error:
+            raise TargetError(f"{error}; --inject NAME=MODULE:FACTORY gives a value") from error
+    if unknown := sorted(values.keys() - known):
+        raise TargetError(f"--inject {unknown[0]}: these tools inject {', '.join(sorted(known)) or 'nothing'}")
+
+
+def _name_of(target: str) -> str:
+    """The module of a target, wherever its file is: approvals hold for a server of one name."""
+    module = target.rpartition(":")[0] or target
+    return Path(module).stem if module.endswith(".py") else module
+
+
+async def _over_standard_streams(made: "Server[Any]", standard_input: TextIO) -> None:
+    import anyio  # noqa: PLC0415 - it comes with the extra
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - it needs an extra
+
+    # The transport would look for sys.stdin and sys.stdout, which nobody reads or writes by now.
+    given = io.TextIOWrapper(standard_input.buffer, encoding="utf-8", errors="replace")
+    taken = io.TextIOWrapper(output().buffer, encoding="utf-8")
+    try:
+        async with stdio_server(anyio.wrap_file(given), anyio.wrap_file(taken)) as (read, write):
+            await made.run(read, write, made.create_initialization_options())
+    finally:
+        for stream in (given, taken):
+            with contextlib.suppress(ValueError, OSError):  # else it would close the stream that it stands on
+                stream.detach()

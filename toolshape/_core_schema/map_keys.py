@@ -1,0 +1,105 @@
+"""Decides which JSON texts are valid keys of a map, from the core schema of its keys.
+
+Read in pydantic-core 2.46 and 2.50: ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date pass, strict or not.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape._calls import JsonSchema
+from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
+from toolshape._core_schema.nodes import Definitions, Node, inside
+from toolshape._schema.values import INTEGER_KEY
+
+__all__ = ["NUMERIC", "KeyRule", "key_rule"]
+
+_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # none that a float cannot hold
+NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
+"""Matches text that pydantic reads as seconds, since 1970 or of a duration."""
+_DATES = frozenset({"date", "datetime", "time", "timedelta"})
+_NEVER = frozenset(
+    {"list", "tuple", "set", "frozenset", "dict", "model", "dataclass", "typed-dict", "named-tuple", "none"}
+)
+
+Admits: TypeAlias = Callable[[str], bool]
+
+
+class KeyRule(NamedTuple):
+    """Which texts are keys of a map.
+
+    ``schema`` is the rule as JSON Schema, ``admits`` tests one text. ``read`` converts a key where pydantic itself
+    cannot. ``converts``: a key may become a value other than its text.
+    """
+
+    schema: JsonSchema | None = None
+    admits: Admits | None = None
+    read: Callable[[Any], Any] | None = None
+    converts: bool = True
+
+
+_ANY = KeyRule(converts=False)
+_NONE = KeyRule({"not": {}}, lambda _: False)
+
+
+def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
+    """The rule for the keys of a map."""
+    if keys is None:
+        return _ANY
+    kind = keys["type"]
+    if kind in ("literal", "enum"):
+        return _of_choices(keys)
+    if kind == "union":
+        return _of_union(keys, definitions)
+    if kind in _SIMPLE or kind in _NEVER:
+        return _SIMPLE.get(kind, _NONE)
+    inner = inside(keys, definitions)
+    rule = KeyRule() if inner is None else key_rule(inner, definitions)
+    return rule._replace(converts=rule.converts or kind.startswith("function-"))  # a validator may make anything of it
+
+
+def _of_choices(node: Node) -> KeyRule:
+    choices = choices_of(node)
+    if choices.mask is not None:
+        return KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY), lookup_of(choices, {}))
+    texts = {key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)}
+    texts |= {
+        value: member for value, member in zip(choices.values, choices.members, strict=True) if type(value) is str
+    }
+    are_texts = choices.is_plain and all(isinstance(value, str) for value in choices.values)
+    read = None if are_texts else lookup_of(choices, texts)
+    return KeyRule({"enum": list(texts)}, texts.__contains__, read, converts=node["type"] == "enum" or not are_texts)
+
+
+def _of_union(node: Node, definitions: Definitions) -> KeyRule:
+    nodes = [one[0] if isinstance(one, tuple) else one for one in node["choices"]]
+    rules = [key_rule(one, definitions) for one in nodes]
+    schemas = [rule.schema for rule in rules if rule.schema is not None]
+    tests = [rule.admits for rule in rules if rule.admits is not None]
+    converts = any(rule.converts for rule in rules)
+    if len(tests) < len(rules):
+        return KeyRule(converts=converts)
+    return KeyRule({"anyOf": schemas}, lambda key: any(test(key) for test in tests), converts=converts)
+
+
+def _matching(pattern: str) -> Admits:
+    matches = re.compile(pattern, re.ASCII).fullmatch
+    return lambda key: matches(key) is not None
+
+
+def _is_no_number(key: str) -> bool:
+    return re.fullmatch(NUMERIC, key, re.ASCII) is None
+
+
+_SIMPLE = {
+    "str": _ANY,
+    "any": _ANY,
+    "int": KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY)),
+    "bool": KeyRule({"enum": ["true", "false"]}, {"true", "false"}.__contains__),
+    "float": KeyRule({"pattern": _NUMBER_KEY}, _matching(_NUMBER_KEY)),
+    "decimal": KeyRule({"pattern": _NUMBER_KEY}, _matching(_NUMBER_KEY)),
+    "date": KeyRule({"format": "date"}, _is_no_number),
+    "datetime": KeyRule({"format": "date-time"}, _is_no_number),
+    "time": KeyRule({"format": "time"}, _is_no_number),
+    "timedelta": KeyRule({"format": "duration"}, _is_no_number),
+}

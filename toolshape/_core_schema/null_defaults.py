@@ -1,0 +1,185 @@
+"""Compiles a validator that reads null as "left out", in one parse."""
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from pydantic_core import SchemaValidator
+
+from toolshape._core_schema.key_count import KEYLESS, KeyCount, UndecidableError, compile_key_count
+from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
+from toolshape._schema.arrows import Dropped
+
+__all__ = ["NullAdmitting", "compile_null_admitting"]
+
+Forget: TypeAlias = Callable[[Any], None]
+
+
+class NullAdmitting(NamedTuple):
+    """A model's validator that also accepts null for each field that has a default and would refuse null.
+
+    ``count_keys`` counts the keys behind its result, nulls included; ``forget`` then replaces the nulls with defaults.
+    """
+
+    validate_json: Callable[..., Any]
+    count_keys: KeyCount
+    forget: Forget
+
+
+def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None:
+    """Compile the validator.
+
+    Args:
+        core: The core schema.
+        dropped: The fields, by object, that the lens drops when they are null; the core schema must give the same.
+
+    Returns:
+        ``None`` where the nulls of some place cannot be replaced afterwards.
+    """
+    definitions = definitions_of(core)
+    seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()
+    try:
+        opened = rebuilt(core, lambda node, _: _opened(node, definitions, seen))
+        forget = _forget(core, definitions, frozenset())
+    except UndecidableError:
+        return None
+    count_keys = compile_key_count(opened)
+    if forget is None or count_keys is None or frozenset(seen) != dropped:
+        return None
+    validator = cast("Any", SchemaValidator)(opened, _use_prebuilt=False)
+    return NullAdmitting(validator.validate_json, count_keys, forget)
+
+
+def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
+    """A node whose fields with defaults also accept null; these fields are recorded in ``seen``."""
+    if node["type"] != "model-fields":
+        return node
+    fields = node["fields"]
+    names = {name: field.get("validation_alias", name) for name, field in fields.items()}
+    if not all(isinstance(one, str) for one in names.values()):
+        raise UndecidableError  # it has several names
+    dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
+    if not dropped:
+        return node
+    seen.add((tuple(names.values()), frozenset(names[name] for name in dropped)))
+    return {**node, "fields": {**fields, **{name: _nullable(fields[name]) for name in dropped}}}
+
+
+def _nullable(field: Node) -> Node:
+    default = field["schema"]
+    return {**field, "schema": {**default, "schema": {"type": "nullable", "schema": default["schema"]}}}
+
+
+def _is_dropped(field: Node, definitions: Definitions) -> bool:
+    """Whether null means that a field is left out: it has a default, and null is not one of its values."""
+    default = field["schema"]
+    return default["type"] == "default" and not _admits_null(default["schema"], definitions)
+
+
+_NEVER_NULL = frozenset({*KEYLESS, "model", "list", "dict", "set", "frozenset"})
+
+
+def _admits_null(node: Node, definitions: Definitions) -> bool:
+    kind = node["type"]
+    if kind in ("nullable", "none"):
+        return True
+    if CHOICES in node.get("metadata", {}):
+        return None in node["metadata"][CHOICES]
+    if kind in ("literal", "enum"):
+        given = node["expected"] if kind == "literal" else node["members"]
+        return any(getattr(one, "value", one) is None for one in given)
+    if kind in _NEVER_NULL:
+        return False
+    return _admits_null(_inside(node, definitions), definitions)
+
+
+_PASSES_NULL_ON = frozenset(
+    {"definition-ref", "lax-or-strict", "json-or-python", "tagged-union", "definitions", "default", "model-field",
+     "nullable"}
+)  # fmt: skip
+
+
+def _inside(node: Node, definitions: Definitions) -> Node:
+    """The node inside a wrapper that passes a null on unchanged, so that it can be replaced afterwards.
+
+    A user validator is not such a wrapper: it may return ``None``, or another value, of its own.
+    """
+    inner = inside(node, definitions) if node["type"] in _PASSES_NULL_ON else None
+    if inner is None:
+        raise UndecidableError
+    return inner
+
+
+def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+    """A function that replaces the nulls in a value; it supports the kinds that ``compile_key_count`` supports."""
+    kind = node["type"]
+    if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
+        return None
+    if kind in ("list", "dict", "set", "frozenset"):
+        item = node.get("values_schema" if kind == "dict" else "items_schema")
+        forget = None if item is None else _forget(item, definitions, seen)
+        return None if forget is None else _in_each(forget, in_values=kind == "dict")
+    if kind == "model":
+        if node.get("config", {}).keys() & _UNSUPPORTED_CONFIG:
+            raise UndecidableError
+        return _of_model(node["schema"], definitions, seen)
+    if kind == "function-after":
+        looks_around = node["function"]["type"] != "no-info"  # at the fields before it, which may be nulls
+        if looks_around or _forget(node["schema"], definitions, seen) is not None:
+            raise UndecidableError
+        return None
+    if kind == "definition-ref":
+        if node["schema_ref"] in seen:
+            raise UndecidableError  # it contains itself
+        seen |= {node["schema_ref"]}
+    return _forget(_inside(node, definitions), definitions, seen)
+
+
+_UNSUPPORTED_CONFIG = frozenset({"validate_default", "validate_by_name", "populate_by_name"})
+
+
+def _in_each(forget: Forget, *, in_values: bool) -> Forget:
+    def forget_each(items: Any) -> None:
+        for item in items.values() if in_values else items:
+            if item is not None:
+                forget(item)
+
+    return forget_each
+
+
+def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+    if node["type"] != "model-fields":
+        raise UndecidableError  # a validator of the author's looks at the fields
+    fields = node["fields"].items()
+    if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
+        raise UndecidableError  # it looks at the fields before it
+    dropped = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
+    forgets = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
+    inner = [(name, forget) for name, forget in forgets if forget is not None]
+    if not dropped and not inner:
+        return None
+
+    def forget_model(model: Any) -> None:
+        values, given = model.__dict__, model.__pydantic_fields_set__
+        for name, default in dropped:
+            if values[name] is None and name in given:
+                values[name] = default()
+                given.discard(name)
+        for name, forget in inner:
+            if name in given and (value := values[name]) is not None:
+                forget(value)
+
+    return forget_model
+
+
+def _default(node: Node) -> Callable[[], Any]:
+    if node.get("validate_default") or node.get("on_error", "raise") != "raise":
+        raise UndecidableError
+    if "default_factory" in node:
+        return cast("Callable[[], Any]", node["default_factory"])
+    default = node["default"]
+    try:
+        hash(default)
+    except Exception:  # as pydantic does: what has no hash is copied
+        return lambda: copy.deepcopy(default)
+    return lambda: default

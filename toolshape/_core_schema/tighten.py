@@ -1,0 +1,355 @@
+"""Makes a core schema refuse what pydantic accepts even in strict mode: digits as a date, NaN, ``true`` for ``1``, ...
+
+The schema is rewritten once, before any call. Checked with pydantic 2.13.0 and 2.14.3, on JSON with ``strict=True``.
+"""
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from pydantic import Base64Encoder, BaseModel, EncodedBytes, EncodedStr
+from pydantic.types import Base64UrlEncoder
+from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema
+
+from toolshape._core_schema.enum_values import choices_of, lookup_of
+from toolshape._core_schema.map_keys import NUMERIC, key_rule
+from toolshape._core_schema.nodes import (
+    CHOICES,
+    MAPS,
+    NOT_SCHEMAS,
+    WRAPPER,
+    Definitions,
+    Node,
+    core_nodes,
+    definitions_of,
+    rebuilt,
+    sets_extra,
+    takes_no_alias,
+)
+from toolshape._core_schema.optional_tags import with_optional_tag
+from toolshape._schema.values import UnreadableError, is_finite, read_json, require_unique_keys
+
+__all__ = ["NUMBER_TEXTS", "tighten", "tightened"]
+
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks it
+_DATES = frozenset({"date", "datetime", "time", "timedelta"})
+
+
+def tighten(model: type[BaseModel]) -> None:
+    """Tighten a model in place, before anything else holds it.
+
+    Nested models bring validators of their own, which pydantic would take as they are (``_use_prebuilt``, since 2.13):
+    here they are compiled anew from the tightened schema.
+    """
+    core = model.__pydantic_core_schema__
+    made = tightened(core)
+    if made is not core:
+        holder = cast("Any", model)
+        holder.__pydantic_core_schema__ = made
+        holder.__pydantic_validator__ = cast("Any", SchemaValidator)(made, _use_prebuilt=False)
+
+
+def tightened(schema: Any) -> Any:
+    """The same core schema, tightened."""
+    return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
+
+
+def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:
+    if node["type"] in ("function-after", "function-before", "function-plain", "function-wrap"):
+        return _tightened_function(node)
+    made = _tightened_kind(definitions, node, config)
+    if node["type"] in ("model", "dataclass", "typed-dict") and not _sets_extra(node):
+        return _refusing_strays(made)
+    return made
+
+
+def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a case for each thing that pydantic lets through
+    """One node whose children are tightened already.
+
+    Args:
+        definitions: What references lead to, as it was.
+        node: The node.
+        config: The config of the model that it stands in.
+    """
+    match node["type"]:
+        case "model-fields" | "typed-dict" | "dataclass-args":
+            return _with_schema_names(node, config)
+        case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
+            return {**node, "allow_inf_nan": False}
+        case "any":
+            return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
+        case "model" | "dataclass" if not node.get("root_model") and not _sets_extra(node):
+            return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
+        case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":
+            return {**node, "schema": _with_finite_extras(node["schema"])}
+        case "decimal" | "fraction":
+            return _wrapped(node, _text_matching(NUMBER_TEXTS[node["type"]]))
+        case "complex":
+            return _wrapped(node, _is_complex_text)
+        case "named-tuple":  # the schema has an array; pydantic also takes an object
+            return _wrapped(node, lambda value: not isinstance(value, dict))
+        case "literal" | "enum" if not choices_of(node).is_plain:
+            return _looking_up(node)
+        case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
+            return _wrapped(node, exact)
+        case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
+            return _wrapped(node, exact)
+        case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
+            return _wrapped(node, _is_no_number)
+        case kind if kind in MAPS:
+            return _with_exact_keys(node, config, definitions)
+        case "json":
+            return _wrapped(node, _says_one_thing, "the JSON in this string repeats a key, or has NaN or an infinity")
+        case "tagged-union" if not callable(node["discriminator"]):
+            return with_optional_tag(node, definitions)
+        case "generator":  # validated only when it is read, inside the tool
+            listed = core_schema.list_schema(
+                node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
+            )
+            return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
+        case _:
+            return node
+
+
+def _with_schema_names(node: Node, config: Node | None) -> Node:
+    listed = node["fields"]
+    if not isinstance(listed, Mapping):
+        taken = [_by_schema_name(field["name"], field, config) for field in listed]
+        return node if all(map(operator.is_, taken, listed)) else {**node, "fields": taken}
+    fields = {name: _by_schema_name(name, field, config) for name, field in listed.items()}
+    node = node if all(fields[name] is field for name, field in listed.items()) else {**node, "fields": fields}
+    return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
+
+
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # none that a float cannot hold
+NUMBER_TEXTS = {
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # a Decimal has no larger exponent
+    "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
+    "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
+}
+"""The texts that are numbers, by the type of the node: as JSON writes them. Python's own readers also take blanks,
+underscores, the digits of other alphabets, and exponents for which a fraction fills the memory."""
+_BASE64_TEXTS: Mapping[Any, str] = {
+    Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
+    Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
+}
+"""The texts of each encoding; its decoder skips any other character."""
+
+
+def _text_matching(pattern: str) -> Callable[[Any], bool]:
+    matches = re.compile(pattern.removesuffix("$"), re.ASCII).fullmatch
+    return lambda value: not isinstance(value, str) or matches(value) is not None
+
+
+_matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCII).fullmatch
+
+
+def _is_complex_text(value: Any) -> bool:
+    """Whether this is the text of a number; pydantic also takes a number."""
+    return isinstance(value, str) and _matches_complex(value) is not None
+
+
+def _tightened_function(node: Node) -> Node:
+    """A validator that pydantic brings for a type of its own: it takes text alone, and never raises what is no refusal."""
+    function = node["function"]["function"]
+    if not getattr(function, "__module__", "").startswith(_PYDANTIC):
+        return node
+    guarded = {**node, "function": {**node["function"], "function": _guarded(function)}}
+    if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are texts
+        return _wrapped(guarded, lambda value: isinstance(value, str))
+    encoded = getattr(function, "__self__", None)
+    if isinstance(encoded, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded.encoder)):
+        return _wrapped(guarded, _text_matching(pattern))
+    return guarded
+
+
+_PYDANTIC = ("pydantic", "ipaddress", "pathlib")
+"""The modules of functions that pydantic puts into core schemas."""
+_OF_VALUE = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; what it raises for want of a check (a path that is too long, a huge exponent) is a refusal."""
+
+    def guarded(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except _OF_VALUE as error:
+            raise PydanticCustomError("refused", "it is refused") from error
+
+    return guarded
+
+
+_Steps: TypeAlias = dict[Any, Any]
+"""The steps that alias paths take from a value on; empty where a field is read."""
+
+
+def _refusing_strays(node: Node) -> Node:
+    """An object that refuses what stands beside the values that its alias paths lead to: pydantic drops it."""
+    fields = node
+    while fields["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
+        if "schema" not in fields:
+            return node
+        fields = fields["schema"]
+    listed: Any = fields["fields"]
+    aliases = [one.get("validation_alias") for one in (listed.values() if isinstance(listed, Mapping) else listed)]
+    paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
+    tree: _Steps = {}
+    for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
+        at = tree
+        for step in path:
+            at = at.setdefault(step, {})
+        at.clear()  # the field takes all that is there
+    if not any(tree.values()):
+        return node
+    message = "beside what is read from the values in it, there is more"
+    return _wrapped(
+        node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message
+    )
+
+
+def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
+    if not steps:
+        return True
+    if isinstance(value, dict):
+        is_known = is_root or value.keys() <= steps.keys()
+        return is_known and all(_has_no_strays(value[step], inner) for step, inner in steps.items() if step in value)
+    if isinstance(value, list):
+        places = {step % len(value) if value else 0: inner for step, inner in steps.items() if isinstance(step, int)}
+        is_known = len(value) <= max((step + 1 for step in steps if isinstance(step, int)), default=len(value))
+        return is_known and all(_has_no_strays(value[at], inner) for at, inner in places.items() if at < len(value))
+    return True
+
+
+def _tightened_typed_dict(node: Node) -> Node:
+    if not _sets_extra(node) and "extras_schema" not in node:
+        return {**node, "extra_behavior": "forbid"}
+    return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
+
+
+def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
+    """A field that accepts its name in the canonical schema: its alias, or its own name where the alias is a path."""
+    alias = field.get("validation_alias")
+    if alias is None or isinstance(alias, str):
+        return {**field, "validation_alias": name} if alias is not None and takes_no_alias(config) else field
+    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+    if any(len(path) == 1 and isinstance(path[0], str) for path in paths) and not takes_no_alias(config):
+        return field
+    return {**field, "validation_alias": name if takes_no_alias(config) else [[name], *paths]}
+
+
+def _looking_up(node: Node) -> Node:
+    """The choice, as a lookup from JSON values to members, where pydantic itself cannot find the members."""
+    choices = choices_of(node)
+    outside = {key: node[key] for key in ("ref", "serialization") if key in node}
+    metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
+    made = core_schema.no_info_plain_validator_function(lookup_of(choices))
+    return {**made, **outside, "metadata": metadata}
+
+
+def _says_one_thing(text: Any) -> bool:
+    """Whether a JSON text has no repeated key and no NaN or infinity; text that is not JSON is refused elsewhere."""
+    try:
+        return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
+    except (UnreadableError, RecursionError):
+        return False
+    except ValueError:
+        return True
+
+
+def _sets_extra(node: Node) -> bool:
+    return "cls" in node and sets_extra(node["cls"])
+
+
+def _with_finite_extras(node: Node) -> Node:
+    """The fields node inside any validators of a model, with a check that extra fields are finite JSON."""
+    if node["type"] not in ("model-fields", "typed-dict"):
+        return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
+    if "extras_schema" in node:
+        return node
+    return {**node, "extras_schema": core_schema.no_info_after_validator_function(_finite, core_schema.any_schema())}
+
+
+def _metadata(node: Node) -> dict[str, Any]:
+    return {"metadata": node["metadata"]} if "metadata" in node else {}
+
+
+def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
+    """The node in a wrapper: a union of one branch, whose discriminator sees the JSON as it was written."""
+    error = ("inexact_json", message) if message else ("inexact", "not in this form")
+    outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
+    inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
+
+    def branch(value: Any) -> str | None:
+        return WRAPPER if lets_through(value) else None
+
+    return {
+        "type": "json-or-python",
+        "json_schema": core_schema.tagged_union_schema(
+            {WRAPPER: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
+        ),
+        "python_schema": inner,
+        **outside,
+    }
+
+
+def _finite(value: Any) -> Any:
+    if not is_finite(value):
+        raise ValueError("NaN and infinities are not JSON")
+    return value
+
+
+def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
+    """Whether a value is of the type of a choice: Python takes ``true`` and ``1.0`` for ``1``."""
+    if not any(isinstance(one, (bool, int, float)) for one in choices):
+        return None
+    types = {type(one) for one in choices}
+    refused = {kind for kind in (bool, float) if kind not in types} | ({int} if not types & {int, float} else set())
+    return lambda value: type(value) not in refused
+
+
+def _is_no_number(value: Any) -> bool:
+    return not (isinstance(value, str) and re.fullmatch(NUMERIC, value, re.ASCII))
+
+
+def _is_json_object(value: Any) -> bool:
+    """Whether this is an object as it was written, and not what a validator of the author's made."""
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+_CHANGES = ("strip_whitespace", "to_lower", "to_upper")
+
+
+def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
+    """The map, refusing keys that are not written as JSON writes their values, or that become the same key."""
+    rule = key_rule(node.get("keys_schema"), definitions)
+    if rule.read is not None:
+        node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
+    keys = node.get("keys_schema")
+    strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
+    if keys is not None and (
+        rule.converts or strips or any(one.get(name) for one in core_nodes(keys) for name in _CHANGES)
+    ):
+        whole = (
+            {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
+        )
+        return _wrapped(node, _key_discriminator(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
+    return node if rule.admits is None else _wrapped(node, _key_discriminator(rule.admits, None))
+
+
+def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
+    """A discriminator that refuses objects whose keys are not keys of the map, or become the same key."""
+
+    def lets_through(value: Any) -> bool:
+        if not _is_json_object(value):
+            return True
+        if admits is not None and not all(map(admits, value)):
+            return False
+        try:
+            return reader is None or len({reader.validate_strings(key) for key in value}) == len(value)
+        except (ValidationError, TypeError):  # the map itself says so
+            return True
+
+    return lets_through

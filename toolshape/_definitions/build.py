@@ -1,0 +1,216 @@
+"""Makes the record of a tool from a definition written elsewhere, whose JSON Schema validates its calls.
+
+Needs the extra ``schema``.
+"""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolshape._calls import Verbatim
+from toolshape._definitions.formats import Foreign, ForeignError, entries, read_definition
+from toolshape._definitions.record import Choose, SchemaDefinition
+from toolshape._errors import DefinitionError, Problem, UsageError
+from toolshape._function import output as outputs
+from toolshape._function import signature as signatures
+from toolshape._function.annotations import is_context
+from toolshape._function.invoke import Invoke, Layout
+from toolshape._function.output import Output
+from toolshape._function.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
+from toolshape._schema.lens import UnsupportedError
+from toolshape._validation.coercion import Coerce
+from toolshape._validation.settings import Validate, ValidationSettings
+
+__all__ = ["build_definition", "compile_validation", "each_of"]
+
+
+def build_definition(
+    given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None
+) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
+    """Read a definition and fit a function to it.
+
+    Args:
+        given: One definition of any form: a dict, an SDK object, or JSON text.
+        choose: Gives the function for the name in the definition, to be called by keyword; ``None`` if there is none.
+        name: The tool's name, where the definition holds none or another is wanted.
+        frame: The frame that asks, for annotations that name local classes.
+
+    Raises:
+        DefinitionError: It cannot be read, its schema is invalid, or the function does not take its arguments.
+    """
+    try:
+        return _defined(given, choose, name, frame)
+    except RecursionError as error:
+        problem = Problem(path="", rule="too_large", message="it is nested too deeply to be read")
+        raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
+
+
+def _defined(
+    given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
+) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
+    try:
+        foreign = read_definition(given, name=name)
+    except ForeignError as error:
+        raise DefinitionError(tool=error.name, location="a definition", problems=error.problems) from error
+    except UnsupportedError as error:
+        problem = Problem(path="", rule="too_large", message=str(error))
+        raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
+    from toolshape._definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    function = choose(foreign.entry_name or foreign.name)
+    read_function = None if function is None else _signature(function, foreign.name, frame)
+    location = "a definition" if read_function is None else read_function.location
+    problems = [
+        *jsonschema_checker.schema_problems(foreign.parameters),
+        *(_misfits(foreign, read_function) if read_function else ()),
+    ]
+    if problems:
+        raise DefinitionError(tool=foreign.name, location=location, problems=problems)
+    definition = SchemaDefinition(
+        name=foreign.name,
+        title=foreign.title,
+        description=foreign.description,
+        location=location,
+        kind="function" if read_function is None else read_function.kind,
+        schema=foreign.parameters,
+        output=_output(foreign, read_function),
+        layout=_layout(read_function),
+        invoke=_compiled(function, read_function, foreign.name),
+        known=None if read_function is None else _known(read_function),
+        never=frozenset(_injected(read_function)),
+        switched={} if read_function is None else _switched(read_function),
+        findings=(*foreign.findings, *jsonschema_checker.unchecked(foreign.parameters)),
+        effects=foreign.effects,
+        examples=foreign.examples,
+        keys={foreign.form: foreign.keys} if foreign.keys else {},
+        entry=foreign.entry,
+        is_strict=foreign.is_strict,
+        verbatim=_verbatim(foreign),
+    )
+    return definition, function
+
+
+def _verbatim(foreign: Foreign) -> Verbatim | None:
+    if foreign.entry_name is None:
+        return None
+    return Verbatim(foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict))
+
+
+def each_of(given: Any) -> list[Any]:
+    """The definitions in whatever holds some.
+
+    Raises:
+        DefinitionError: There are none in it.
+    """
+    try:
+        return list(entries(given))
+    except ForeignError as error:
+        raise DefinitionError(tool=error.name, location="add_definitions", problems=error.problems) from error
+
+
+def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
+    """Compile the function that validates what a model sent; see ``jsonschema_checker.compile_validation``."""
+    from toolshape._definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    return jsonschema_checker.compile_validation(
+        definition.schema, definition.known, definition.never, definition.switched, settings
+    )
+
+
+def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:
+    try:
+        found = signatures.read_signature(function, name=name, skip_first=False, frame=frame)
+    except signatures.NameNotDefinedError as error:
+        problem = Problem(path="", rule="name_not_defined", message=str(error))
+        raise DefinitionError(tool=name, location=error.location, problems=[problem]) from error
+    if found.problems:
+        raise DefinitionError(tool=name, location=found.location, problems=found.problems)
+    return found
+
+
+def _known(signature: Signature) -> frozenset[str] | None:
+    """The names of the arguments that a function takes; ``None``: any."""
+    if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
+        return None
+    return frozenset(one.name for one in signature.parameters if not one.injected and one.kind is not VAR_POSITIONAL)
+
+
+def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
+    """The coercion rules that parameters switch: ``Annotated[..., Coerce(...)]``."""
+    metadata_of = {one.name: getattr(one.annotation, "__metadata__", ()) for one in signature.parameters}
+    return {
+        name: {rule: is_on for one in metadata if isinstance(one, Coerce) for rule, is_on in one.rules}
+        for name, metadata in metadata_of.items()
+    }
+
+
+def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
+    """The parameters of the definition that the function does not take, and those it requires beyond them."""
+    properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
+    known = _known(signature)
+    problems = [
+        Problem(path=one.name, rule="injected", message="it is injected into the function: a model must not set it")
+        for one in signature.parameters
+        if one.injected and one.name in properties
+    ]
+    in_branches = bool(foreign.parameters.keys() & {"anyOf", "oneOf", "allOf"})  # there may be more fields there
+    problems += [
+        Problem(path=name, rule="no_such_parameter", message="the function has no parameter of this name")
+        for name in properties
+        if known is not None and name not in known
+    ]
+    problems += [
+        Problem(path=parameter.name, rule="not_in_definition", message="the function needs it, the definition lacks it")
+        for parameter in signature.parameters
+        if parameter.name not in properties and _is_needed(parameter) and not in_branches
+    ]
+    required = foreign.parameters.get("required", ())
+    problems += [
+        Problem(path=one.name, rule="may_be_left_out", message="the function requires it, the definition does not")
+        for one in signature.parameters
+        if (one.name in properties or in_branches) and one.name not in required and _is_needed(one)
+    ]
+    return problems
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    variadic = parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and not variadic and not parameter.injected
+
+
+def _injected(signature: Signature | None) -> dict[str, Any]:
+    parameters = () if signature is None else signature.parameters
+    return {parameter.name: parameter.default for parameter in parameters if parameter.injected}
+
+
+def _layout(signature: Signature | None) -> Layout:
+    parameters = () if signature is None else signature.parameters
+    contexts = frozenset(one.name for one in parameters if is_context(one.annotation))
+    return Layout(injected=_injected(signature), contexts=contexts)
+
+
+def _compiled(function: Callable[..., Any] | None, signature: Signature | None, name: str) -> Invoke:
+    """The way from valid arguments and injected values to the call of the function."""
+    if function is None or signature is None:
+
+        def call_nothing(_arguments: Any, _inject: Mapping[str, Any]) -> Any:
+            raise UsageError(f"{name} has no function: answer its calls yourself, or pass one to from_definition")
+
+        return call_nothing
+    injected = _injected(signature)
+    by_position = [(one.name, one.default) for one in signature.parameters if one.kind is POSITIONAL_ONLY]
+    called = function
+
+    def call(arguments: Any, inject: Mapping[str, Any]) -> Any:
+        given = {**arguments, **{name: inject[name] for name in injected if name in inject}}
+        positional = [given.pop(name, default) for name, default in by_position]
+        return called(*positional, **given)
+
+    return call
+
+
+def _output(foreign: Foreign, signature: Signature | None) -> Output:
+    described = outputs.undescribed() if signature is None else outputs.describe(signature)
+    schema = described.schema if foreign.output is None else foreign.output
+    return Output(schema=schema, write=described.write, findings=described.findings)

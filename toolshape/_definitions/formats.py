@@ -1,0 +1,236 @@
+"""Reads a definition in any provider's format: which format it is, and the parts of the canonical record."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from toolshape._calls import Effect, Finding, JsonObject, JsonSchema
+from toolshape._errors import Problem
+from toolshape._schema.normalise import SCHEMA_WORDS, SchemaReader
+from toolshape._schema.values import copied
+from toolshape._wire.bodies import plain
+
+__all__ = ["Foreign", "ForeignError", "entries", "read_definition"]
+
+
+class ForeignError(Exception):
+    """A definition cannot be read; ``problems`` holds why."""
+
+    def __init__(self, name: str, *problems: Problem) -> None:
+        self.name = name
+        self.problems = problems
+        super().__init__("; ".join(map(str, problems)))
+
+
+class Foreign(NamedTuple):
+    """A definition as it was read.
+
+    ``form`` is the provider whose entries have its format, ``entry`` the whole definition as written, ``entry_name``
+    and ``schema`` are the name and parameters in it, ``keys`` the further keys that only this provider understands.
+    """
+
+    form: str
+    entry: JsonObject
+    entry_name: str | None
+    name: str
+    title: str | None
+    description: str
+    schema: Any
+    parameters: JsonSchema
+    output: JsonSchema | None
+    is_strict: bool | None
+    effects: frozenset[Effect]
+    examples: tuple[JsonObject, ...]
+    keys: JsonObject
+    findings: tuple[Finding, ...]
+
+
+_LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
+
+
+def entries(given: Any) -> Iterator[Any]:
+    """Every single definition in a list, a request, a list of tools, or a definition."""
+    given = _as_json(given)
+    if isinstance(given, list):
+        for one in given:
+            yield from entries(one)
+        return
+    if not isinstance(given, dict):
+        message = f"{type(given).__name__} is not a definition"
+        raise ForeignError("a definition", Problem(path="", rule="form", message=message))
+    for wrapper in ("config", "toolConfig"):  # a request's keywords at Gemini and Bedrock
+        if isinstance(given.get(wrapper), dict) and not any(isinstance(given.get(key), list) for key in _LISTS):
+            yield from entries(given[wrapper])
+            return
+    holder = next((key for key in _LISTS if isinstance(given.get(key), list)), None)
+    if holder is not None:
+        yield from entries(given[holder])
+    elif "cachePoint" not in given:
+        yield given
+
+
+def _as_json(given: Any) -> Any:
+    if not isinstance(given, (str, bytes)):
+        return plain(given)
+    try:
+        return json.loads(given)
+    except ValueError as error:
+        problem = Problem(path="", rule="json", message=f"the definition is not JSON: {error}")
+        raise ForeignError("a definition", problem) from error
+
+
+class _Form(NamedTuple):
+    """One way to write an entry: what it looks like, and where its parts are."""
+
+    provider: str
+    inner: str | None
+    schema: str
+    output: str | None = None
+
+
+# In the order in which they are tried. The last are those of test sets and registries.
+_FORMS = (
+    _Form("openai", "function", "parameters", "return"),
+    _Form("bedrock", "toolSpec", "inputSchema"),
+    _Form("anthropic", None, "input_schema"),
+    _Form("mcp", None, "inputSchema", "outputSchema"),
+    _Form("gemini", None, "parametersJsonSchema", "responseJsonSchema"),
+    _Form("gemini", None, "parameters_json_schema", "response_json_schema"),
+    _Form("json-schema", None, "parameters", "output"),
+    _Form("json-schema", None, "schema"),
+    _Form("docker-registry", None, "arguments"),
+    _Form("nestful", None, "query_parameters"),
+)
+
+
+def read_definition(given: Any, *, name: str | None = None) -> Foreign:
+    """Read one definition.
+
+    Args:
+        given: A dict, an SDK object, or JSON text.
+        name: Its name, where it holds none: a bare JSON Schema.
+
+    Raises:
+        ForeignError: Its format is unknown, or its schema cannot be read; it holds every problem.
+    """
+    entry = _one(given, name)
+    form, inner = _form_of(entry, name)
+    called = str(name or inner.get("name") or inner.get("title") or "")
+    if not called:
+        raise ForeignError("a definition", Problem(path="name", rule="name", message="there is no name: pass name="))
+    written = inner if form.schema == "" else inner.get(form.schema)
+    schema = _unwrapped(written)
+    reader = SchemaReader()
+    parameters = reader.arguments(schema)
+    output = None if form.output is None else inner.get(form.output)
+    described = reader.canonical(output) if isinstance(output, dict) else None
+    if reader.problems:
+        raise ForeignError(called, *reader.problems)
+    examples = inner.get("input_examples", ())
+    description = inner.get("description")
+    return Foreign(
+        form=_provider_of(form, entry, schema),
+        entry=copied(entry),
+        entry_name=inner.get("name"),
+        name=called,
+        title=_title(inner) if form.schema else None,
+        description=description.strip() if isinstance(description, str) else "",
+        schema=schema,
+        parameters=parameters,
+        output=described,
+        is_strict=inner.get("strict") if isinstance(inner.get("strict"), bool) else None,
+        effects=_effects(inner.get("annotations")),
+        examples=tuple(examples) if isinstance(examples, (list, tuple)) else (),
+        keys=_keys(form, inner),
+        findings=tuple(dict.fromkeys(reader.findings)),
+    )
+
+
+def _one(given: Any, name: str | None) -> JsonObject:
+    found = list(entries(given))
+    if len(found) != 1:
+        message = f"expected one definition, got {len(found)}: use Registry.add_definitions"
+        raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
+    only: JsonObject = found[0]
+    return only
+
+
+def _form_of(entry: JsonObject, name: str | None) -> tuple[_Form, JsonObject]:
+    for form in _FORMS:
+        inner = entry if form.inner is None else entry.get(form.inner)
+        if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
+            return form, inner
+    kind = entry.get("type")
+    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:
+        return _Form("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry  # it takes nothing
+    if not entry and name:  # a schema that says nothing: it takes nothing
+        return _Form("json-schema", None, ""), entry
+    if (
+        any(word in entry for word in SCHEMA_WORDS)
+        and isinstance(kind, (str, list, type(None)))
+        and "name" not in entry
+    ):
+        return _Form("json-schema", None, ""), entry
+    message = f"not a known definition format: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
+    if isinstance(kind, str):
+        message += f"; a tool of type {kind!r} is the provider's own: send it beside these"
+    raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
+
+
+def _provider_of(form: _Form, entry: JsonObject, schema: Any) -> str:
+    if form.provider == "json-schema" and entry.get("type") == "function":
+        return "openai-responses"
+    if form.provider == "json-schema" and form.schema == "parameters" and isinstance(schema, dict):
+        kind = schema.get("type")
+        if isinstance(kind, str) and kind.isupper():
+            return "gemini-openapi"
+        return "json-schema" if "output" in entry else "openai-functions"
+    return form.provider
+
+
+def _unwrapped(written: Any) -> Any:
+    """The schema itself: out of Bedrock's ``json`` key, or read from JSON text, as xAI has it."""
+    if isinstance(written, str):
+        try:
+            written = json.loads(written)
+        except ValueError:
+            return written
+    if isinstance(written, dict) and set(written) == {"json"}:
+        return _unwrapped(written["json"])
+    return written
+
+
+_EFFECTS: Mapping[str, tuple[Effect, Effect | None]] = {
+    "readOnlyHint": ("read", None),
+    "destructiveHint": ("destructive", "write"),
+    "idempotentHint": ("idempotent", None),
+    "openWorldHint": ("open_world", "closed_world"),
+}
+
+
+def _effects(annotations: Any) -> frozenset[Effect]:
+    """MCP's hints, those that are said."""
+    hints = annotations if isinstance(annotations, dict) else {}
+    found: set[Effect | None] = {
+        effects[0] if hints[hint] else effects[1] for hint, effects in _EFFECTS.items() if hint in hints
+    }
+    if "read" in found:  # the hints about writing mean nothing then
+        found -= {"destructive", "write"}
+    return frozenset(effect for effect in found if effect is not None)
+
+
+def _title(inner: JsonObject) -> str | None:
+    """The name for people; until 2025-06-18 MCP had it among the hints."""
+    hints = inner.get("annotations")
+    found = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
+    return found if isinstance(found, str) else None
+
+
+_READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})
+
+
+def _keys(form: _Form, inner: JsonObject) -> JsonObject:
+    """The remaining keys of the entry, which only its own provider understands."""
+    if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
+        return {}
+    return {key: copied(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}

@@ -1,0 +1,404 @@
+"""The slow path's checker of arguments against a JSON Schema, for tools from definitions. Needs jsonschema."""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from toolshape._calls import Finding, JsonSchema
+from toolshape._definitions.jsonschema_keywords import (
+    Draft202012Validator,
+    StandardValidator,
+    Validator,
+    additional,
+    references_checked_once,
+)
+from toolshape._errors import CallError, Problem
+from toolshape._schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
+from toolshape._schema.lens import Change, Place
+from toolshape._schema.patterns import is_bounded
+from toolshape._schema.recursion import endless
+from toolshape._schema.references import mentions, resolver
+from toolshape._schema.values import is_finite, parser_input, scalars
+from toolshape._schema.walk import everywhere
+from toolshape._validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
+from toolshape._validation.coercion import Expected
+from toolshape._validation.faults import Fault, Location
+from toolshape._validation.feedback import meant
+from toolshape._validation.json_text import has_every_key, keys_in, repeats_key
+from toolshape._validation.lookup import child_of
+from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
+from toolshape._validation.slow_path import validate_with_coercions
+
+__all__ = ["checkable", "compile_validation", "schema_problems", "unchecked"]
+
+_MOST_ERRORS = 2_000
+_SLOWNESS = 40
+
+
+def schema_problems(schema: JsonSchema) -> list[Problem]:
+    """Where a schema violates the metaschema of 2020-12, and which definitions refer to nothing but themselves."""
+    errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
+    problems = [
+        Problem(path="/".join(map(str, error.absolute_path)), rule="not_a_schema", message=error.message[:200])
+        for error in errors
+    ]
+    return problems or [
+        Problem(path=reference, rule="$ref", message="refers to itself for the same value: no value can be checked")
+        for reference in endless(schema)
+    ]
+
+
+def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
+    """Findings for what is sent but not checked: patterns that Python cannot compile or match in bounded time."""
+    found: list[Finding] = []
+
+    def look(node: JsonSchema, at: Place) -> None:
+        for pattern in (*_patterns(node), *node.get("patternProperties", ())):
+            if not _is_pattern(pattern):
+                message = f"Python cannot compile the pattern {pattern!r}: it is sent, but not checked"
+                found.append(Finding(path=at.path, rule="unchecked", message=message))
+        if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
+            message = "unevaluatedProperties is sent, not checked: matching a pattern beside it may take too long"
+            found.append(Finding(path=at.path, rule="unchecked", message=message))
+
+    everywhere(look, constraints=True)(schema)
+    return tuple(found)
+
+
+def _patterns(node: JsonSchema) -> list[str]:
+    return [node["pattern"]] if "pattern" in node else []
+
+
+def _is_unbounded(pattern: str) -> bool:
+    """Whether Python, which looks for it beside ``unevaluatedProperties``, may take whatever time."""
+    return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Drop ``not`` and ``if`` that hold an unchecked pattern: ignoring it there would invert the meaning."""
+    unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
+    dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
+    return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
+
+
+def _checkable(node: JsonSchema, at: Place) -> Change | None:
+    """Drop patterns that Python cannot compile; a field that one of them may match does not count as unknown."""
+    patterns = node.get("patternProperties", {})
+    if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
+        return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
+            node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
+        )
+    known = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
+    if all(map(_is_pattern, _patterns(node))) and len(known) == len(patterns):
+        return None
+    kept = {key: value for key, value in node.items() if key != "pattern" or _is_pattern(value)}
+    if len(known) < len(patterns):
+        kept = {key: value for key, value in kept.items() if key != "additionalProperties"}
+        kept["patternProperties"] = known
+    return Change(node=kept)
+
+
+def compile_validation(
+    schema: JsonSchema,
+    known: frozenset[str] | None,
+    never: frozenset[str],
+    switched: Mapping[str, Mapping[str, bool]],
+    settings: ValidationSettings,
+) -> Validate:
+    """Compile the function that validates what a model sent; ``compile_model_validation`` does so for pydantic models.
+
+    Args:
+        schema: The canonical schema of the arguments.
+        known: The names that the function takes; ``None``: any.
+        never: The names that no model may set.
+        switched: By name, the rules that the function's parameters switch.
+        settings: How they are validated.
+    """
+    checked = checkable(schema)
+    validator = Validator(checked)
+    places = Places(schema, validator, switched)
+    standard = _Standard(StandardValidator(checked), any(mentions(checked, keyword) for keyword in _INVERTING))
+    check = functools.partial(_checked, validator, standard, known, never)
+    checker = Checker(check, places, of_node=places.of_node)
+    back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
+
+    def validate(arguments: Any) -> Validated:
+        arguments = parser_input(arguments)
+        try:
+            canonical = arguments if back is None else to_canonical(arguments, back)
+            is_text = isinstance(canonical, (str, bytes))
+            text = canonical if is_text else to_json(canonical)
+            value = from_json(text)
+            if recurs and is_too_deep(text, lambda: value):
+                problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+                raise CallError("malformed_arguments", tool=settings.name, problems=[problem])
+            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(canonical, value)):
+                return checker.check(value), ()
+        except (InvalidError, TooMuchWrongError, ValueError):
+            pass
+        return validate_with_coercions(checker, schema, settings, arguments, deepest=deepest)
+
+    return validate
+
+
+def checkable(schema: JsonSchema) -> JsonSchema:
+    """A schema without what Python cannot check, or not in bounded time."""
+    sure = everywhere(_surely, constraints=True)(schema).schema
+    return everywhere(_checkable, constraints=True)(sure).schema
+
+
+def _repeats(text: str | bytes, value: Any) -> bool:
+    return not has_every_key(text, keys_in(value)) and repeats_key(text)
+
+
+_INVERTING = ("not", "if", "oneOf", "contains", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems")
+"""Keywords by which a value that breaks a part of a schema may be valid, and the other way round."""
+
+
+class _Standard(NamedTuple):
+    """The validator to which ``3.0`` is an integer, and whether it may refuse what the strict reading admits."""
+
+    validator: Any
+    may_refuse: bool
+
+
+def _checked(
+    validator: Any, standard: _Standard | None, known: frozenset[str] | None, never: frozenset[str], value: Any
+) -> Any:
+    """Validate a value.
+
+    ``validator`` reads ``3.0`` as no integer, so that it is coerced and recorded. Only the standard can say whether a
+    value with such numbers is valid at all: a ``not`` turns what the strict reading refuses into what it admits, and a
+    ``contains`` refuses a value without a place that could be coerced.
+    """
+    errors, by_strict_reading = _errors(validator, value), False
+    if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
+        by_standard = _errors(standard.validator, value)
+        if by_standard:
+            errors = errors or by_standard
+        else:
+            errors = [leaf for error in errors for leaf in _leaves(error) if _is_integral_float(leaf.instance)]
+            by_strict_reading = True
+    faults = [fault for error in errors for fault in _faults(error)]
+    own: list[Fault] = []
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key in never:
+            own.append(Fault((key,), (key,), None, "reserved", "unknown field"))
+        elif known is not None and key not in known:
+            own.append(Fault((key,), (key,), item, "unknown"))
+    if not is_finite(value):
+        own += _not_finite(value, ())
+    if faults or own:
+        raise InvalidError(
+            [*faults, *own],
+            lambda: [*(fault for error in errors for fault in _told(error)), *own],
+            by_strict_reading=by_strict_reading and not own,
+        )
+    return value
+
+
+def _errors(validator: Any, value: Any) -> list[Any]:
+    """What a validator has against a value.
+
+    Raises:
+        TooMuchWrongError: It has too much against it.
+    """
+    with references_checked_once():
+        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+    if len(errors) > _MOST_ERRORS:
+        raise TooMuchWrongError
+    return errors
+
+
+def _leaves(error: Any) -> Iterator[Any]:
+    """The errors that an error consists of: for a union, those of its branches."""
+    if error.context:
+        for inner in error.context:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _is_integral_float(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _holds_integral_float(value: Any) -> bool:
+    return any(map(_is_integral_float, scalars(value)))
+
+
+def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
+    if isinstance(value, (dict, list)):
+        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, item in items:
+            yield from _not_finite(item, (*location, step))
+    elif not is_finite(value):
+        yield Fault(location, location, value, "finite_number", "expected a finite number")
+
+
+def _told(error: Any) -> Iterator[Fault]:
+    """The faults to report to the model: for a union, those of the branch that was meant."""
+    location = tuple(error.absolute_path)
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        branches: dict[int, list[Fault]] = {}
+        for one in error.context:
+            branches.setdefault(one.relative_schema_path[0], []).extend(_told(one))
+        explained = meant(branches.values(), location)
+        yield from _faults(error) if explained is None else explained
+    else:
+        yield from _faults(error)
+
+
+def _faults(error: Any) -> Iterator[Fault]:
+    """The places that an error is about; what is wrong inside a union is the union's."""
+    location = tuple(error.absolute_path)
+    keyword, asked = str(error.validator), error.validator_value
+    if keyword == "required":
+        for name in asked:
+            if name not in error.instance:
+                yield Fault((*location, name), (*location, name), None, "missing")
+    elif keyword == "additionalProperties" and asked is False:
+        for key in additional(error.schema, error.instance):
+            yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
+    else:
+        yield Fault(location, location, error.instance, keyword, node=error.schema)
+
+
+# --- what is expected at a place -------------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"string"}),
+    "integer": frozenset({"integer"}),
+    "number": frozenset({"number"}),
+    "boolean": frozenset({"boolean"}),
+    "array": frozenset({"array", "list"}),
+    "object": frozenset({"object"}),
+    "null": frozenset(),
+}
+
+
+class Places:
+    """Looks up what a schema expects at a place, as the coercion rules need it.
+
+    Args:
+        schema: The schema.
+        validator: What validates against it; its branches are validated by parts of it.
+        switched: By name of a parameter, the rules that it switches.
+    """
+
+    def __init__(self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> None:
+        self.schema = schema
+        self.validator = validator
+        self.switched = switched
+        self.resolve = resolver(schema)
+        self.compiled: dict[int, tuple[Checker, ...]] = {}
+
+    def __call__(self, location: Location) -> Expected | None:
+        """What is expected at a place; ``None`` where the schema does not decide."""
+        node, is_optional = self.resolve(self.schema), False
+        for index, step in enumerate(location):
+            node, is_nullable = _without_null(node, self.resolve)
+            if isinstance(node, dict) and _branches(node):
+                return self.asked(node, location[:index], is_optional, is_nullable)
+            if not isinstance(node, dict):
+                return None
+            is_optional = step in node.get("properties", ()) and step not in node.get("required", ())
+            node = self.resolve(child_of(node, step))
+        node, is_nullable = _without_null(node, self.resolve)
+        return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
+
+    def of_node(self, node: Any, location: Location) -> Expected:
+        """What a part of the schema asks for, wherever it stands: in ``allOf``, ``then`` or a pattern's fields."""
+        inner, is_nullable = _without_null(self.resolve(node), self.resolve)
+        return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
+
+    def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Expected:
+        """What a node asks for at its place."""
+        found = _expectation_of(node)
+        branches = self.branches(node, found)
+        return Expected(
+            location=location,
+            kinds=frozenset({"union"}) if branches else found.kinds,
+            choices=found.choices,
+            nullable=is_nullable or found.nullable,
+            has_default=is_optional,
+            switched=self.switched.get(str(location[0]), {}) if location else {},
+            fields=lambda: list(node.get("properties", ())),
+            branches=branches,
+            steps=len(location),
+            default=lambda: node.get("default"),
+        )
+
+    def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:
+        """What validates the branches of a union, but for that of null."""
+        parts = [one for one in _branches(node) if not _is_null(one, self.resolve)] or found.choices_of_types
+        if not parts:
+            return ()
+        key = id(node["type"] if found.choices_of_types else parts[0])  # of the schema itself, which stays
+        if key not in self.compiled:
+            self.compiled[key] = tuple(map(self.branch, parts))
+        return self.compiled[key]
+
+    def branch(self, node: JsonSchema) -> Checker:
+        """What validates one."""
+        definitions = self.validator.schema.get("$defs", {})
+        part = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
+        whole = {**node, "$defs": self.schema.get("$defs", {})}
+        places = Places(whole, self.validator, {})
+        check = functools.partial(_checked, part, None, None, frozenset())
+        return Checker(check, places, slowness=_SLOWNESS, of_node=places.of_node)
+
+
+class _NodeExpectation(NamedTuple):
+    """What one node asks for by ``type``, ``enum`` and ``const``."""
+
+    kinds: frozenset[str]
+    choices: tuple[Any, ...]
+    nullable: bool
+    choices_of_types: list[JsonSchema]
+
+
+def _expectation_of(node: JsonSchema) -> _NodeExpectation:
+    types = node.get("type", [])
+    names = [types] if isinstance(types, str) else list(types)
+    others = [name for name in names if name != "null"]
+    if "enum" in node or "const" in node:
+        options = node.get("enum", [node.get("const")])
+        choices = tuple(one for one in options if one is not None)
+        return _NodeExpectation(frozenset({"choice"}), choices, "null" in names or None in options, [])
+    several = [{**node, "type": name} for name in others] if len(others) > 1 else []
+    kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
+    return _NodeExpectation(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
+
+
+def _branches(node: JsonSchema) -> list[Any]:
+    branches: list[Any] = node.get("anyOf") or node.get("oneOf") or []
+    return branches
+
+
+def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
+    """A node without the branch of null, and whether it had one; the only other branch stands for it."""
+    is_nullable = False
+    while isinstance(node, dict) and (branches := _branches(node)):
+        others = [one for one in branches if not _is_null(one, resolve)]
+        is_nullable = is_nullable or len(others) < len(branches)
+        if len(others) != 1:
+            return node, is_nullable
+        node = resolve(others[0])
+    return node, is_nullable
+
+
+def _is_null(node: Any, resolve: Any) -> bool:
+    return isinstance(node, dict) and resolve(node).get("type") == "null"

@@ -1,0 +1,163 @@
+"""JSON Schema keywords, checked as strictly as for a decorated tool, and in bounded time.
+
+Needs the extra ``schema``.
+"""
+
+import contextlib
+import contextvars
+import functools
+import re
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+try:
+    from jsonschema import Draft202012Validator
+    from jsonschema import ValidationError as SchemaError
+    from jsonschema.validators import extend
+except ImportError as error:
+    raise ImportError("tools from definitions need jsonschema: pip install 'toolshape[schema]'") from error
+
+from toolshape._schema.patterns import is_bounded
+from toolshape._schema.values import is_same_text
+from toolshape._validation.apply_coercions import TooMuchWrongError
+
+__all__ = ["Draft202012Validator", "StandardValidator", "Validator", "additional", "references_checked_once"]
+
+_MOST_REFUSED = 2_000  # parts of a value
+
+
+class _CheckedReferences:
+    """The checks of references so far: errors by reference and part of the value, and how many parts failed."""
+
+    __slots__ = ("errors", "refused")
+
+    def __init__(self) -> None:
+        self.errors: dict[tuple[str, int], list[Any]] = {}
+        self.refused = 0
+
+
+_CHECKED_REFERENCES: contextvars.ContextVar[_CheckedReferences] = contextvars.ContextVar("toolshape_checked_references")
+
+
+@contextlib.contextmanager
+def references_checked_once() -> Generator[None]:
+    """Within this context, check each part of a value against each reference only once.
+
+    The work then grows with the sizes of the schema and the value, not with the number of paths between them.
+    """
+    token = _CHECKED_REFERENCES.set(_CheckedReferences())
+    try:
+        yield
+    finally:
+        _CHECKED_REFERENCES.reset(token)
+
+
+def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
+    checked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
+    if key not in checked.errors:
+        checked.errors[key] = []  # for a definition that refers to itself: no second check
+        found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
+        checked.errors[key] = found
+        checked.refused += bool(found)
+        if checked.refused > _MOST_REFUSED:
+            raise TooMuchWrongError
+        yield from found
+    elif checked.errors[key]:
+        first = checked.errors[key][0]
+        again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
+        yield SchemaError(first.message, **again)
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    """``3.0`` is no integer here, so that it is coerced and recorded, as for a decorated tool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _enum(_validator: Any, options: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if not any(is_same_text(instance, one) for one in options):
+        yield SchemaError(f"{instance!r} is none of the options")
+
+
+def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if not is_same_text(instance, option):
+        yield SchemaError(f"{instance!r} is not the constant")
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _search(pattern)(instance):
+        yield SchemaError(f"{instance[:60]!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
+        for key, value in instance.items():
+            if _search(pattern)(key):
+                yield from validator.descend(value, inner, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    keys = additional(schema, instance) if isinstance(instance, dict) else []
+    if isinstance(asked, dict):
+        for key in keys:
+            yield from validator.descend(instance[key], asked, path=key)
+    elif not asked and keys:
+        yield SchemaError(f"{keys[0][:60]!r} is unknown")
+
+
+def additional(schema: Any, instance: Any) -> list[str]:
+    """The keys of an object that a schema neither names nor has a pattern for."""
+    known, searches = schema.get("properties", {}), [_search(one) for one in schema.get("patternProperties", ())]
+    return [key for key in instance if key not in known and not any(search(key) for search in searches)]
+
+
+@functools.lru_cache(maxsize=256)
+def _search(pattern: str) -> Callable[[str], bool]:
+    """Compile a search for a pattern, with Rust's engine, which takes linear time, or else with Python's.
+
+    Where Python's would take too long, the pattern is not checked and counts as found.
+    """
+    try:
+        validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
+    except Exception:  # look-around and back-references, which take Python's engine
+        compiled = re.compile(pattern)
+        return lambda text: not is_bounded(pattern, text) or compiled.search(text) is not None
+    return lambda text: _is_valid(validator, text)
+
+
+def _is_valid(validator: SchemaValidator, text: str) -> bool:
+    try:
+        return validator.isinstance_python(text)
+    except ValueError:  # half a surrogate pair
+        return False
+
+
+def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """As the standard has it, in one go over the items."""
+    if unique and isinstance(instance, list) and len({_key(item) for item in instance}) < len(instance):
+        yield SchemaError("items that are not unique")
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, dict):
+        return frozenset((key, _key(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(map(_key, value))
+    return (isinstance(value, bool), value)
+
+
+_KEYWORDS: dict[str, Any] = {
+    "$ref": _ref,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "uniqueItems": _unique,
+}
+Validator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {**_KEYWORDS, "enum": _enum, "const": _const},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
+StandardValidator: Any = extend(Draft202012Validator, _KEYWORDS)  # type: ignore[no-untyped-call]
+"""The same, but that ``3.0`` is an integer and equal to ``3``, as the standard has it."""

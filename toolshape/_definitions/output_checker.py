@@ -1,0 +1,52 @@
+"""A tool's output schema in; what refuses a result that it does not admit out. Needs jsonschema."""
+
+import itertools
+from collections.abc import Callable
+
+from pydantic_core import from_json
+
+from toolshape._calls import JsonSchema
+from toolshape._definitions.jsonschema_checker import checkable
+from toolshape._definitions.jsonschema_keywords import Validator, references_checked_once
+from toolshape._definitions.quick_check import compile_quick_check
+from toolshape._schema.values import is_finite
+from toolshape._validation.faults import path_of
+
+__all__ = ["WrongResultError", "compile_output_check"]
+
+_MOST_NAMED = 5
+
+
+class WrongResultError(ValueError):
+    """A tool returned what its output schema does not admit: the message names each place."""
+
+
+def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool], None]:
+    """Compile the check of results.
+
+    Args:
+        tool: The tool's name, for the error.
+        schema: The schema of its results, 2020-12.
+
+    Returns:
+        A function of the text that is sent, and of whether it is the value itself rather than JSON. It raises
+        ``WrongResultError``.
+    """
+    validator, quick = Validator(checkable(schema)), compile_quick_check(schema)
+
+    def check(text: str, is_text: bool) -> None:
+        value = text if is_text else from_json(text)
+        try:
+            if quick is not None and quick(value):
+                return
+        except RecursionError:  # it says so, too, in its own words
+            pass
+        with references_checked_once():
+            errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))
+        if errors or not is_finite(value):
+            places = [
+                f"{path_of(tuple(error.absolute_path)) or 'the result'}: {error.message[:200]}" for error in errors
+            ]
+            raise WrongResultError(f"{tool} returned what its output schema does not admit: {'; '.join(places)}")
+
+    return check

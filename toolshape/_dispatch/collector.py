@@ -1,0 +1,171 @@
+"""A stream in; each call as soon as it is complete, and at the end a plan of all of them, out."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from toolshape._calls import Call, JsonObject
+from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.receive import folded, reading_of
+from toolshape._dispatch.resolve import call_of
+from toolshape._errors import ResponseError
+from toolshape._families import families, recognised
+from toolshape._wire.bodies import member, model_of
+from toolshape._wire.provider import Provider
+from toolshape._wire.stream_events import Decoder
+
+__all__ = ["Collector", "WatchStream"]
+
+WatchStream: TypeAlias = Callable[[Plan, Sequence[Any], bool], None]
+"""Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
+
+
+class Collector:
+    """The calls of one streamed response.
+
+    ``plan`` is the plan of what has come so far, as of a response that did not stream; a call in it that was cut off is
+    answered as ``truncated_arguments``.
+    """
+
+    __slots__ = (
+        "_complete",
+        "_decoder",
+        "_fed",
+        "_handlers",
+        "_is_closed",
+        "_last",
+        "_model",
+        "_provider",
+        "_response",
+        "_watch",
+    )
+
+    def __init__(self, provider: Provider, handlers: Handlers, watch: WatchStream | None = None) -> None:
+        self._provider = provider
+        self._handlers = handlers
+        self._watch = watch
+        self._fed: list[Any] = []  # kept where somebody watches
+        self._is_closed = False
+        self._decoder = Decoder()
+        self._complete: set[int] = set()
+        self._response: JsonObject = {}
+        self._last: Any = None
+        self._model: str | None = None
+
+    def feed(self, chunk: Any) -> list[Call]:
+        """Take one more piece of the stream.
+
+        Args:
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes (server-sent events,
+                JSON lines), split anywhere.
+
+        Returns:
+            The calls that are complete with it.
+
+        Raises:
+            ResponseError: It is no event of this provider's; what came before it is kept.
+        """
+        if self._watch is not None:
+            self._fed.append(chunk)
+        return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
+
+    def close(self) -> list[Call]:
+        """Say that the stream has ended, at its end or before.
+
+        Returns:
+            The calls that were not complete; where the stream was cut, these are cut off.
+
+        Raises:
+            ResponseError: Nothing of what came was an event of this provider's.
+        """
+        self._is_closed = True
+        found = [call for event in self._decoder.rest() for call in self._folded(event)]
+        if not self._is_of_this_provider():
+            raise ResponseError(self._not_a_stream(), body=self._last)
+        if not recognised(self._provider, self._response):
+            return found
+        _, wires, *_ = reading_of(self._provider, self._response)
+        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
+        return found + [call_of(self._provider.name, self._handlers, at, wire) for at, wire in left]
+
+    def plan(self) -> Plan:
+        """The calls so far, validated and not run; see ``Bound.plan``.
+
+        Raises:
+            ResponseError: Nothing has come that is a response.
+        """
+        if not self._response or not recognised(self._provider, self._response):
+            raise ResponseError(self._not_a_stream(), body=self._last)
+        assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
+        cut = frozenset(range(len(calls))) - self._complete
+        ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
+        plan = Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        if self._watch is not None:
+            self._watch(plan, tuple(self._fed), self._is_closed)
+        return plan
+
+    @property
+    def model(self) -> str | None:
+        """The model that the stream names, once it has."""
+        return self._model
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Collector cannot be pickled: it holds a stream that is not over; pickle its calls, or results"
+        )
+
+    def over(self, stream: Iterable[Any]) -> Iterator[Call]:
+        """Feed a whole stream, giving each call when it is complete; then close."""
+        for chunk in stream:
+            yield from self.feed(chunk)
+        yield from self.close()
+
+    async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Call]:
+        """The same for an asynchronous stream."""
+        async for chunk in stream:
+            for call in self.feed(chunk):
+                yield call
+        for call in self.close():
+            yield call
+
+    def _is_of_this_provider(self) -> bool:
+        """Whether what came may be a stream of this provider's: not if it left no trace, and does at another's."""
+        event = self._last
+        if self._complete or not isinstance(event, dict) or self._response != _after(self._provider, {}):
+            return True
+        if event.get("error") or event.get("type") == "error":
+            return False
+        others = [one for one in families() if one.family != self._provider.family]
+        return not any(_after(one, event) != _after(one, {}) == _after(one, _NOBODYS) for one in others)
+
+    def _not_a_stream(self) -> str:
+        """What has come instead of a stream of this provider's."""
+        if self._last is None:
+            return "nothing has come of the stream that is a response"
+        last = self._last if isinstance(self._last, dict) else {}
+        if last.get("error") or last.get("type") == "error":
+            return f"not a stream, but an error of the provider: {str(last.get('error') or last)[:300]}"
+        what = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
+        return f"nothing has come that is an event of {self._provider.name}; the last was {what}: is it another provider's?"
+
+    def _folded(self, event: Any) -> list[Call]:
+        self._last = event
+        if self._model is None:
+            held = (event, member(event, "message"), member(event, "response"))
+            self._model = next((name for one in held if (name := model_of(one))), None)
+        done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
+        self._complete.update(at for at, _ in done)
+        return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]
+
+
+_NOBODYS: JsonObject = {"": None}  # an event that only a provider which keeps whatever comes takes for its own
+
+
+def _after(provider: Provider, event: JsonObject) -> JsonObject | None:
+    """What one event makes of an empty response; ``None`` where it is no event of the provider's."""
+    body: JsonObject = {}
+    try:
+        folded(provider, body, event)
+    except ResponseError:
+        return None
+    return body

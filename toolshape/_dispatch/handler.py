@@ -1,0 +1,255 @@
+"""``Handler``: what one tool at one provider does with a call: validate, invoke, and write the result for the model."""
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from toolshape._calls import JsonObject
+from toolshape._dispatch.hook_kinds import is_either_hook
+from toolshape._dispatch.shape import Shape
+from toolshape._dispatch.similar_names import NameIndex
+from toolshape._execution.returned import is_async
+from toolshape._function.signature import Kind
+from toolshape._parts import File, Image, Part, Text, as_text, named
+from toolshape._record import Record
+from toolshape._schema.references import resolver
+from toolshape._schema.union_branches import are_disjoint
+from toolshape._tool import record_of
+from toolshape._wire.provider import Strictness
+
+__all__ = ["Handler", "Handlers", "Undeclared"]
+
+Undeclared: TypeAlias = Literal["write"] | None
+"""What tools are taken for that declare neither ``read`` nor ``write`` nor ``destructive``."""
+
+
+class Handler:
+    """All that a call of one tool at one provider needs, compiled at the first call.
+
+    ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
+    ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
+    ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
+    ``CallContext`` take part. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
+    that are neither async nor under hooks. ``approve``: whether a call waits for approval, or what says so. ``runs_alone``:
+    it writes or destroys, and runs after all earlier and before all later calls. ``is_plain``: it has no needs, waits for
+    nobody, and is called directly. ``check_output`` refuses a result that its schema does not admit. ``shape`` and
+    ``record`` are what it was compiled from, ``bound_strict`` is the strictness that was asked for, ``group`` are all
+    handlers of what is bound.
+    """
+
+    __slots__ = (
+        "_canonical", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
+        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
+        "tool", "validate", "wire_name", "write", "written",
+    )  # fmt: skip
+    kind: Kind
+
+    def __init__(self, shape: Shape, group: "Handlers") -> None:
+        tool, record = shape.tool, record_of(shape.tool)
+        definition = record.definition
+        self.shape = shape
+        self.record = record
+        self.group = group
+        self.bound_strict = group.bound_strict
+        self._canonical: Handler | None = None
+        self._may_return_null: bool | None = None
+        self.tool = tool
+        self.name = shape.name
+        self.wire_name = shape.wire_name
+        self.back = shape.settings.back
+        self.kind = definition.kind
+        self.timeout = tool.timeout
+        self.is_async = is_async(definition.kind)
+        self.limit = record.limit
+        self.contexts = definition.layout.contexts
+        self.approve = record.options.approve
+        self.runs_alone = _runs_alone(tool.effects, group.undeclared)
+        self._put_under(group.hooks)
+        self.validate = record.compile_validation(shape.settings)
+        self.invoke = record.invoke
+        self.written = record.source.written
+        self.check_output = _output_check(record, is_advertised=shape.advertises_output)
+        self.write: Callable[[Any], tuple[str, bool]] = record.output.write
+        self.longest_result = record.options.longest_result
+        self.is_untrusted = record.options.untrusted
+        self.is_framed = self.is_untrusted or self.longest_result is not None
+        self.is_looked_at = self.is_framed or self.check_output is not None
+        self.says_text = not self.is_looked_at and record.output.says_text
+        self.has_needs = bool(definition.layout.injected) or tool.function is None
+        self.is_plain = not (self.has_needs or self.is_indirect or self.approve)
+
+    def _put_under(self, hooks: Sequence[Any]) -> None:
+        self.hooks = hooks
+        self.is_controlled = bool(hooks or self.contexts or self.limit)
+        self.is_indirect = self.is_async or self.is_controlled
+        self.runs_last = self.is_async or not all(map(is_either_hook, hooks))
+        self.is_awaited = self.kind == "coroutine" and self.timeout is None and not self.is_controlled
+
+    def under(self, hook: Any) -> "Handler":
+        """The same under a hook that is the outermost, in place of another that was put there so."""
+        made = copy.copy(self)
+        made._put_under((hook, *(one for one in self.hooks if not getattr(one, "is_guard", False))))  # noqa: SLF001 - our own
+        return made
+
+    @property
+    def canonical(self) -> "Handler":
+        """The same for arguments in canonical form, whatever the provider was sent."""
+        if self.back is None:
+            return self
+        if self._canonical is None:
+            made = copy.copy(self)
+            made.back = None
+            made.validate = self.record.compile_validation(self.shape.settings._replace(back=None, drops=None))
+            self._canonical = made
+        return self._canonical
+
+    @property
+    def may_return_null(self) -> bool:
+        """Whether the output schema admits null; looked at once somebody asks."""
+        if self._may_return_null is None:
+            schema = self.record.output.schema
+            self._may_return_null = schema is not None and not are_disjoint(schema, {"type": "null"}, resolver(schema))
+        return self._may_return_null
+
+    def received(self, arguments: Any) -> JsonObject | None:
+        """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
+        try:
+            validated, _ = self.validate(arguments)
+            return self.written(validated)
+        except Exception:  # a user validator may raise anything
+            return None
+
+    def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
+        """The text of a value as the model reads it, and whether it is the value itself.
+
+        Raises:
+            ValueError: The schema of the results does not admit it.
+        """
+        if self.check_output is not None:
+            self.check_output(text, is_text)
+        if not self.is_framed:
+            return text, is_text
+        framed = self.framed(text)
+        return framed, is_text if framed is text else None
+
+    def framed(self, text: str) -> str:
+        """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
+        return self._marked(self._cut(text))
+
+    def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
+        """The parts as they are sent, and one text in place of them all for providers that take only text.
+
+        Of an untrusted file, the name is marked as untrusted, and so is the content if it is text.
+        """
+        cut = tuple(Text(self._cut(one.text)) if isinstance(one, Text) else one for one in parts)
+        shown: list[Part] = []
+        for one in cut:
+            if isinstance(one, Text):
+                shown.append(Text(self._marked(one.text)))
+            elif self.is_untrusted:
+                if one.url or isinstance(one, File):
+                    shown.append(Text(self._marked(named(one))))
+                if not one.url:  # an untrusted URL is never sent to be fetched
+                    shown.append(self._anonymous(one, len(shown)))
+            elif isinstance(one, File):
+                shown.append(replace(one, data=self._cut_file(one)))
+            else:
+                shown.append(one)
+        return self._marked(as_text(cut)), tuple(shown)
+
+    def _anonymous(self, part: Image | File, number: int) -> Part:
+        """A part with a neutral name and media type; its data is marked as untrusted if it is text."""
+        is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
+        media_type = part.media_type.lower() if is_type else "application/octet-stream"
+        if isinstance(part, Image):
+            return replace(part, media_type=media_type)
+        is_text = media_type.startswith("text/")
+        data = self._marked(self._cut_file(part).decode(errors="replace")).encode() if is_text else part.data
+        return replace(part, name=f"file-{number}", media_type=media_type, data=data)
+
+    def _cut_file(self, part: File) -> bytes:
+        if not part.media_type.lower().startswith("text/") or self.longest_result is None:
+            return part.data
+        return self._cut(part.data.decode(errors="replace")).encode()
+
+    def _cut(self, text: str) -> str:
+        longest = self.longest_result
+        if longest is None or len(text) <= longest:
+            return text
+        return f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
+
+    def _marked(self, text: str) -> str:
+        if not self.is_untrusted:
+            return text
+        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)  # no end of the mark
+        return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
+
+
+def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
+    """What refuses a result that the output schema does not admit, where the tool asks for it or a client may look."""
+    options, schema = record.options, record.output.schema
+    is_advertised = is_advertised and not (options.untrusted or options.longest_result)
+    if schema is None or not (is_advertised if options.validate_result is None else options.validate_result):
+        return None
+    try:
+        from toolshape._definitions import output_checker  # noqa: PLC0415 - it needs an extra
+    except ImportError:
+        if options.validate_result is None:  # nobody asked: a client may find out
+            return None
+        raise
+    return output_checker.compile_output_check(record.name, schema)
+
+
+def _runs_alone(effects: frozenset[str], undeclared: Undeclared) -> bool:
+    declared = effects & {"read", "write", "destructive"}
+    return bool(declared - {"read"}) if declared else undeclared == "write"
+
+
+class Handlers:
+    """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
+
+    __slots__ = ("_index", "_whole", "bound_strict", "compiled", "hooks", "shapes", "undeclared")
+
+    def __init__(
+        self,
+        shapes: Mapping[str, Shape],
+        hooks: Sequence[Any] = (),
+        undeclared: Undeclared = None,
+        bound_strict: Strictness = "auto",
+    ) -> None:
+        self.shapes = shapes
+        self.hooks = hooks
+        self.undeclared: Undeclared = undeclared
+        self.bound_strict: Strictness = bound_strict
+        self.compiled: dict[str, Handler] = {}
+        self._index: tuple[tuple[str, ...], NameIndex] | None = None
+        self._whole: Handlers | None = None
+
+    def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
+        """The handlers of some of these shapes, compiled here."""
+        made = Handlers(shapes, self.hooks, self.undeclared, self.bound_strict)
+        made._whole = self
+        return made
+
+    @property
+    def index(self) -> tuple[tuple[str, ...], NameIndex]:
+        """The wire names, and an index that finds the most similar one; built for the first unknown name."""
+        if self._index is None:
+            names = tuple(self.shapes)
+            self._index = names, NameIndex(names)
+        return self._index
+
+    def find(self, wire_name: Any) -> Handler | None:
+        """The handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
+        shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
+        if shape is None:
+            return None
+        handler = self.compiled.get(shape.wire_name)
+        if handler is None:
+            handler = Handler(shape, self) if self._whole is None else self._whole.find(wire_name)
+            assert handler is not None  # noqa: S101 - the whole has what is in a part of it
+            self.compiled[shape.wire_name] = handler
+        return handler

@@ -1,0 +1,258 @@
+"""A call that hooks, limits or a ``CallContext`` take part in: run, and answered with one result whatever they do."""
+
+import copy
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
+
+from toolshape._calls import Call, Coercion, JsonObject
+from toolshape._context import CallContext, CallState, Cancellation, Progress, with_contexts
+from toolshape._dispatch.handler import Handler
+from toolshape._dispatch.hook_kinds import Hook, hook_name, is_async_hook, is_either_hook, is_loop_hook
+from toolshape._dispatch.outcomes import failed, succeeded
+from toolshape._errors import CallError, UsageError
+from toolshape._execution.failures import OwnCancellationError, TimedOutError, hidden, is_cancellation
+from toolshape._execution.returned import collected
+from toolshape._execution.run import final_value
+from toolshape._function.invoke import Invoke
+from toolshape._results import Result
+
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["Work", "answer", "answer_in_loop"]
+
+
+class Work(NamedTuple):
+    """One call to be answered, and what the application gave for it."""
+
+    call: Call
+    handler: Handler
+    model: BaseModel
+    coercions: tuple[Coercion, ...]
+    inject: Mapping[str, Any]
+    on_progress: Callable[[Progress], object] | None
+    thread_limit: "asyncio.Semaphore | None" = None
+
+
+class _Running(NamedTuple):
+    """A call while it is answered; ``arguments`` were taken before the tool ran."""
+
+    work: Work
+    arguments: JsonObject
+    state: CallState
+    cancellation: Cancellation
+
+
+def answer(work: Work) -> Result:
+    """Answer a call where no event loop runs: here, or in a loop of its own where something of it is async."""
+    return _here(_begun(work), work.handler.hooks)
+
+
+async def answer_in_loop(work: Work) -> Result:
+    """Answer a call in the running loop.
+
+    Raises:
+        CancelledError: We were cancelled, and the tool with us.
+    """
+    running = _begun(work)
+    try:
+        return await _answered(running, work.handler.hooks, in_loop=True)
+    except BaseException:
+        running.cancellation.cancel()
+        raise
+
+
+def _begun(work: Work) -> _Running:
+    handler, started = work.handler, perf_counter()
+
+    def to_result(value: Any) -> Result:
+        made = succeeded(work.call, handler, work.coercions, collected(value), perf_counter() - started)
+        return made._replace(received=arguments)
+
+    arguments = handler.written(work.model)
+    return _Running(work, arguments, CallState(work.on_progress, to_result), Cancellation())
+
+
+def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
+    """Run to the end, in this thread; in a loop of its own where what comes first is async."""
+    if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
+        from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+        result: Result = aio.run(_answered(running, hooks, in_loop=True))
+        return result
+    steps = _answered(running, hooks, in_loop=False)
+    try:
+        steps.send(None)
+    except StopIteration as done:
+        answered: Result = done.value
+        return answered
+    raise AssertionError("nothing of it waits")
+
+
+def _context(running: _Running, *, attempt: int) -> CallContext:
+    return CallContext(
+        call=running.work.call,
+        tool=running.work.handler.tool,
+        arguments=copy.deepcopy(running.arguments),
+        attempt=attempt,
+        _state=running.state,
+        _cancellation=running.cancellation,
+    )
+
+
+async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
+    """What the first hook makes of the rest, or the tool's own result."""
+    if not hooks:
+        return await _run(running, in_loop=in_loop)
+    hook: Any = hooks[0]
+    rest = hooks[1:]
+    given: list[Result] = []
+
+    def proceed() -> Result:
+        given.append(_here(running, rest))
+        return given[-1]
+
+    async def proceed_in_loop() -> Result:
+        given.append(await _answered(running, rest, in_loop=True))
+        return given[-1]
+
+    context = _context(running, attempt=running.state.attempts + 1)
+    running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may give up on the rest
+    try:
+        if in_loop and is_loop_hook(hook):
+            made: Any = await (hook.acall if is_either_hook(hook) else hook)(context, proceed_in_loop)
+        elif in_loop:  # an async hook is around it: what it calls on may need a loop of its own
+            from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+            made = await aio.in_thread(lambda: hook(context, proceed))
+        else:
+            made = hook(context, proceed)
+    except BaseException as error:
+        running.cancellation.cancel()
+        return _of_error(running, error, in_loop=in_loop)
+    return _settled(running, hook, made, given)
+
+
+async def _run(running: _Running, *, in_loop: bool) -> Result:
+    """Run the tool once, in its turn."""
+    work, state = running.work, running.state
+    handler = work.handler
+    state.attempts += 1
+    running = running._replace(cancellation=Cancellation(running.cancellation))
+    started = perf_counter()
+    try:
+        if state.attempts > 1:  # the run before may have changed what it was given
+            work = work._replace(model=_validated_again(work, running.arguments))
+        if handler.contexts:
+            context = _context(running, attempt=state.attempts)
+            work = work._replace(inject=with_contexts(handler.contexts, context, work.inject))
+        value = await _value_in_loop(work, running.cancellation) if in_loop else _value_here(work, running.cancellation)
+    except BaseException as error:
+        if isinstance(error, TimedOutError) or is_cancellation(error):
+            running.cancellation.cancel()
+        if in_loop and is_cancellation(error):
+            raise
+        cause = OwnCancellationError() if is_cancellation(error) else error
+        result = failed(work.call, handler, work.coercions, cause, started)
+    else:
+        result = succeeded(work.call, handler, work.coercions, value, perf_counter() - started)
+    return result._replace(received=running.arguments)
+
+
+def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
+    """The arguments once more, as they were when the first attempt got them.
+
+    Raises:
+        UsageError: They are others each time they are validated.
+    """
+    handler = work.handler
+    for way, given in ((handler, work.call.arguments_raw), (handler.canonical, copy.deepcopy(arguments))):
+        try:
+            model: BaseModel = way.validate(given)[0]
+        except CallError:
+            continue
+        if handler.written(model) == arguments:
+            return model
+    raise UsageError(
+        f"a call of {handler.name} cannot be tried again: its arguments are others once they are validated"
+    )
+
+
+def _value_here(work: Work, cancellation: Cancellation) -> Any:
+    handler = work.handler
+    if handler.limit is None:
+        return final_value(handler.invoke(work.model, work.inject))
+    with handler.limit.turn():
+        if cancellation.is_cancelled:  # a hook gave up meanwhile
+            raise OwnCancellationError
+        return final_value(handler.invoke(work.model, work.inject))
+
+
+async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    handler, given_up = work.handler, cancellation.cancel
+
+    def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
+        given = handler.kind, invoke, work.model, work.inject, handler.timeout, work.thread_limit, given_up
+        return aio.run_async(*given)
+
+    if handler.limit is None:
+        running = run(handler.invoke)
+    else:
+        from toolshape._execution import limited  # noqa: PLC0415 - with asyncio
+
+        running = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
+    return await aio.alone(running, given_up)  # in a task of its own: what it cancels is itself
+
+
+def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
+    """The answer where a hook raised: a ``CallError`` is the answer, a ``ToolError`` is for the model, the rest is hidden."""
+    work = running.work
+    if isinstance(error, CallError):
+        text = str(error)
+        return Result(work.call, error=error, coercions=work.coercions, text=text, received=running.arguments)
+    if in_loop and is_cancellation(error):
+        raise error
+    cause = OwnCancellationError() if is_cancellation(error) else error
+    return failed(work.call, work.handler, work.coercions, cause, perf_counter())._replace(received=running.arguments)
+
+
+def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
+    """The one answer: what the hook returned, as the result of this call; the last that it was given if it returned nothing."""
+    work = running.work
+    if isinstance(made, Result):
+        return made if any(made is one for one in given) else _of_this_call(running, made)
+    if made is None and given:
+        return given[-1]
+    name = hook_name(hook)
+    returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
+    way_out = "return what proceed() gives, or context.result(value)"
+    if inspect.iscoroutine(made):
+        made.close()
+        returned = "what has to be awaited"
+    if is_async_hook(hook):
+        way_out = "return what await proceed() gives, or context.result(value)"
+    message = f"the hook {name} returned {returned}: {way_out}"
+    return failed(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
+        received=running.arguments
+    )
+
+
+def _of_this_call(running: _Running, made: Result) -> Result:
+    """A result that a hook made, or kept from another call, held against the schema that results must fit."""
+    work = running.work
+    check = work.handler.check_output
+    made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)
+    if check is None or made.error is not None or made.is_text is None:
+        return made
+    try:
+        check(made.text, made.is_text)
+    except ValueError as error:
+        refused = hidden("unserialisable_result", error, tool=work.call.wire_name)
+        return made._replace(error=refused, text=str(refused), parts=(), is_text=None)
+    return made

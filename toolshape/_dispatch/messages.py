@@ -1,0 +1,180 @@
+"""Stored messages in; the same with their calls resolved to tools, checked, repaired, or to be converted, out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+from toolshape._calls import Call, Loss
+from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.outbound import CallWriter, histories_of
+from toolshape._dispatch.shape import Shape
+from toolshape._errors import Problem, UsageError
+from toolshape._history.carry import Carrier
+from toolshape._history.conversion import Conversion
+from toolshape._history.log import Log, rules_of
+from toolshape._history.reading import messages_in
+from toolshape._history.repair import Progress, invalidated, repaired
+from toolshape._wire.content import arguments_object
+from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
+from toolshape._wire.provider import Provider
+from toolshape.messages import Message, Origin, ProviderPart, ReasoningPart, Repaired, ToolCallPart
+
+__all__ = [
+    "checked",
+    "conversion_to",
+    "read_messages",
+    "repaired_messages",
+    "switched_off",
+]
+
+
+def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
+    """The rules of histories that are switched off.
+
+    Raises:
+        UsageError: There is no such rule, or it cannot be switched off.
+    """
+    if repairs is None or repairs is True:
+        return frozenset()
+    given: Any = repairs
+    if given is not False and not isinstance(given, Mapping):
+        raise UsageError(f'repairs= is True, False, or what is off, as {{"blank_text": False}}, not {repairs!r}')
+    names = frozenset[str](get_args(HistoryRuleName))
+    if repairs is False:
+        return names - CARRY_RULES - {"foreign_reasoning"}
+    if unknown := sorted(repairs.keys() - names):
+        raise UsageError(f"there is no repair {unknown[0]!r}; there are {', '.join(sorted(names))}")
+    off = frozenset(name for name, is_on in repairs.items() if not is_on)
+    if always := sorted(off & CARRY_RULES):
+        raise UsageError(
+            f"{always[0]} cannot be switched off: it is how the messages of one provider are written for another"
+        )
+    return off
+
+
+def read_messages(
+    provider: Provider,
+    handlers: Handlers,
+    given: Any,
+    model: str | None,
+    sent: str | None,
+    fingerprint: str,
+    before: Sequence[Message] = (),
+) -> list[Message]:
+    """Read messages of a provider, each call resolved to its tool.
+
+    Args:
+        provider: Whose they are.
+        handlers: The tools.
+        given: The messages.
+        model: The model that they are of.
+        sent: The fingerprint of the tools that the model was sent, where it is known.
+        fingerprint: That of these tools.
+        before: The messages before them.
+
+    Raises:
+        UsageError: The provider has no histories.
+        ResponseError: They are no messages.
+    """
+    origin = Origin(provider=provider.name, model=model, fingerprint=sent)
+    is_ours = sent == fingerprint
+    return [
+        replace(
+            message,
+            origin=origin,
+            parts=tuple(
+                _resolved(part, provider, handlers, is_ours=is_ours) if isinstance(part, ToolCallPart) else part
+                for part in message.parts
+            ),
+        )
+        for message in messages_in(histories_of(provider), given, before)
+    ]
+
+
+def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
+    """A call with the name and the canonical arguments of its tool."""
+    handler = handlers.find(part.wire_name)
+    if handler is None:
+        return replace(part, fault="unknown_tool")
+    call = Call(part.id, handler.name, part.wire_name, part.arguments_raw, provider.name, part.raw, handler)
+    arguments = call.arguments
+    if arguments is None:
+        return replace(part, name=handler.name, fault="malformed_arguments")
+    is_ambiguous = not is_ours and _is_ambiguous(handlers.shapes[part.wire_name], part, arguments)
+    return replace(part, name=handler.name, arguments=arguments, fault="ambiguous_arguments" if is_ambiguous else None)
+
+
+def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
+    """Whether arguments that were read may have been meant otherwise, by schemas that were sent before these."""
+    can_be = any(isinstance(one, Loss) and one.ambiguous for one in shape.differences)
+    return can_be and arguments != arguments_object(part)
+
+
+def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
+    """What a provider would refuse of its messages."""
+    histories = histories_of(provider)
+    _, log = _repaired(histories, _beside_system(histories, messages_in(histories, given)), given, model, None)
+    return log.findings()
+
+
+def repaired_messages(
+    provider: Provider, given: Any, model: str | None, repairs: Mapping[str, bool] | bool | None
+) -> Repaired:
+    """The messages of a provider as it takes them."""
+    histories = histories_of(provider)
+    messages = _beside_system(histories, messages_in(histories, given))
+    found, log = _repaired(histories, messages, given, model, repairs)
+    written = list[Any]()
+    for message in found:
+        written += [message.raw] if message.raw is not None else histories.write(message, provider.encode)
+    made = log.repairs()
+    return Repaired(
+        messages=written, repairs=tuple(invalidated(messages, made) if "signed_prefix" in log.rules else made)
+    )
+
+
+def _beside_system(histories: Histories, messages: list[Message]) -> list[Message]:
+    """The messages without the system prompts that stand beside them."""
+    if histories.system is None:
+        return messages
+    return [one for one in messages if one.role != "system" or isinstance(one.raw, dict)]
+
+
+def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
+    """Whether results may answer calls that stand at the provider: the request goes on from there, or names an item."""
+    if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
+        return True
+    parts = (part for message in messages for part in message.parts)
+    return any(isinstance(part, ProviderPart) and part.kind in histories.continued_by for part in parts)
+
+
+def _repaired(
+    histories: Histories,
+    messages: Sequence[Message],
+    given: Any,
+    model: str | None,
+    repairs: Mapping[str, bool] | bool | None,
+) -> tuple[list[Message], Log]:
+    goes_on = _goes_on(histories, given, messages)
+    off = switched_off(repairs) | (frozenset({"orphan_result"}) if goes_on else frozenset())
+    log = Log(rules_of(histories, model, off))
+    thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
+    return repaired(messages, log, Progress(), is_end=True, thinks=thinks), log
+
+
+def conversion_to(
+    provider: Provider,
+    handlers: Handlers,
+    fingerprint: str,
+    model: str | None,
+    off: frozenset[str],
+) -> Conversion:
+    """What makes requests of a conversation.
+
+    Raises:
+        UsageError: The provider has no histories.
+    """
+    histories = histories_of(provider)
+    writer = CallWriter(provider, handlers)
+    carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
+    return Conversion(rules_of(histories, model, off), carrier, provider.encode)

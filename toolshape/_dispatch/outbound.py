@@ -1,0 +1,140 @@
+"""Calls and results of any provider in; the same in the form that one provider is sent, out."""
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._calls import Call, JsonObject
+from toolshape._dispatch.handler import Handlers
+from toolshape._errors import UsageError
+from toolshape._history.ids import Ids
+from toolshape._results import Result, sendable
+from toolshape._schema.values import copied
+from toolshape._wire.content import arguments_object
+from toolshape._wire.export import repaired as wire_name_of
+from toolshape._wire.histories import Histories, HistoryRuleName
+from toolshape._wire.ids import generated_id, id_seed
+from toolshape._wire.provider import OutboundCall, Provider
+from toolshape.messages import Message, ToolCallPart, ToolResultPart
+
+__all__ = ["CallWriter", "histories_of", "outbound_calls", "result_part_of", "written_results"]
+
+
+def histories_of(provider: Provider) -> Histories:
+    """How a provider's messages are read and written.
+
+    Raises:
+        UsageError: Nobody has said.
+    """
+    if provider.histories is None:
+        raise UsageError(
+            f"{provider.name} has no histories: its Provider says nothing of how messages are read and written"
+        )
+    return provider.histories
+
+
+class CallWriter:
+    """Writes calls in the form that a provider is sent."""
+
+    __slots__ = ("_handlers", "_provider", "_shapes")
+
+    def __init__(self, provider: Provider, handlers: Handlers) -> None:
+        self._provider = provider
+        self._handlers = handlers
+        self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
+
+    def __call__(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
+        """A call in the form that the provider is sent, and what is wrong with it, if anything."""
+        shape = self._shapes.get(part.name or "")
+        if shape is None:
+            name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
+            given = part.arguments if part.arguments is not None else arguments_object(part)
+            return replace(part, wire_name=name, arguments_raw=_sent(given)), "unknown_tool"
+        if part.arguments is None:
+            wrapped = replace(part, wire_name=shape.wire_name, arguments_raw=arguments_object(part))
+            return wrapped, "malformed_arguments"
+        written: Any = part.arguments
+        if shape.out is not None:
+            with contextlib.suppress(
+                ValueError, TypeError, KeyError, AttributeError, IndexError
+            ):  # what no schema admits
+                written = shape.out(part.arguments)
+        handler = self._handlers.find(shape.wire_name)
+        is_valid = handler is not None and handler.received(written) is not None
+        fault = part.fault or (None if is_valid else "invalid_arguments")
+        return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(written)), fault
+
+    def fits(self, part: ToolCallPart) -> bool:
+        """Whether a call as it stands is read with these tools as it was with those that it was made with."""
+        handler = self._handlers.find(part.wire_name)
+        if handler is None or handler.name != part.name:
+            return False
+        call = Call(part.id, handler.name, part.wire_name, part.arguments_raw, self._provider.name, part.raw, handler)
+        return call.arguments == part.arguments
+
+
+def _sent(arguments: Any) -> Any:
+    """A copy of the arguments that a client can send: JSON has no form for a NaN."""
+    return copied(sendable([arguments])[0])
+
+
+def outbound_calls(
+    provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
+) -> list[OutboundCall]:
+    """Calls of any provider, and pairs of names and canonical arguments, in the form that a provider is sent.
+
+    Raises:
+        UsageError: A pair names no tool.
+    """
+    rule = None if provider.histories is None else provider.histories.rule("call_id", None)
+    ids, write = Ids(), CallWriter(provider, handlers)
+    shapes = {one.name: one for one in handlers.shapes.values()}
+    found: list[OutboundCall] = []
+    for position, one in enumerate(calls):
+        if isinstance(one, Call):
+            arguments = None if one.name is None else one.arguments
+            part = ToolCallPart(id=one.id, wire_name=one.wire_name, arguments_raw=one.arguments_raw, name=one.name)
+            written, _ = write(replace(part, arguments=arguments))
+            found.append(OutboundCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
+            continue
+        pair: Any = one
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
+            raise UsageError(f"a call is a Call, or a pair of a tool's name and an object of arguments, not {pair!r}")
+        name, given = pair
+        if name not in shapes:
+            raise UsageError(f"there is no tool {name!r}")
+        shape = shapes[name]
+        said = given if shape.out is None else shape.out(given)
+        found.append(OutboundCall(generated_id(id_seed([name, given]), position), shape.wire_name, copied(said)))
+    return found
+
+
+def result_part_of(result: Result) -> ToolResultPart:
+    """A result as the part of a message, for any provider."""
+    return ToolResultPart(
+        id=result.call.id,
+        wire_name=result.call.wire_name,
+        text=result.text,
+        code=None if result.error is None else result.error.code,
+        is_text=isinstance(result.value, str) if result.is_text is None and result.error is None else result.is_text,
+        parts=result.parts,
+    )
+
+
+def written_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
+    """Results of other providers' calls as this one's messages, with the ids and names that it is sent of the calls."""
+    histories = histories_of(provider)
+    names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
+    ids = Ids()
+    rule = histories.rule("call_id", None)
+    parts = [
+        replace(
+            result_part_of(one),
+            id=ids.sent(one.call.id, rule),
+            wire_name=names.get(one.call.name or "") or wire_name_of(provider, one.call.wire_name or "unknown"),
+            has_id=histories.has_call_ids,
+        )
+        for one in results
+    ]
+    return histories.write(Message(role="tool", parts=tuple(parts)), provider.encode)

@@ -1,0 +1,73 @@
+"""What a tool returned or raised in, the ``Result`` of its call out."""
+
+import json
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from toolshape._calls import Call, Coercion, new_record
+from toolshape._dispatch.handler import Handler
+from toolshape._errors import ToolError, UsageError
+from toolshape._execution.failures import RemoteError, as_call_error, hidden
+from toolshape._mcp_results import Structured, is_mcp_result, mcp_contents, mcp_parts, mcp_structured, mcp_value
+from toolshape._parts import Part, parts_of
+from toolshape._results import Result
+
+__all__ = ["failed", "succeeded"]
+
+_PLAIN = frozenset({str, int, float, bool, type(None), dict})
+
+
+def failed(
+    call: Call, handler: Handler, coercions: tuple[Coercion, ...], error: BaseException, started: float
+) -> Result:
+    """The result of a call whose tool raised.
+
+    Raises:
+        BaseException: An interrupt or a cancellation from outside answers no call.
+    """
+    if isinstance(error, RemoteError):
+        error.text = handler.framed(error.text)
+    answer = as_call_error(error, tool=call.wire_name, timeout=handler.timeout)
+    return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
+
+
+def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float) -> Result:
+    """The result of a call whose tool returned, if what it returned can be sent."""
+    parts: tuple[Part, ...] = ()
+    is_text: bool | None = None
+    try:
+        parts = () if type(value) in _PLAIN else mcp_parts(value) if is_mcp_result(value) else _parts_in(value)
+        if parts:
+            if handler.check_output is not None:
+                _check_structured(handler.check_output, value)
+            is_structured = isinstance(parts, Structured) and not handler.is_framed
+            text, parts = handler.framed_parts(parts)
+            text.encode()  # half a surrogate pair cannot be sent
+            if is_mcp_result(value):
+                value, parts = mcp_value(value), Structured(parts) if is_structured else parts
+        else:
+            text, is_text = handler.write(value)
+            if handler.is_looked_at:
+                text, is_text = handler.looked_at(text, is_text)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a serialiser of the user's types may raise anything
+        returned = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
+        cause = returned if isinstance(value, ToolError) else error
+        answer = hidden("unserialisable_result", cause, tool=call.wire_name)
+        return Result(call, value, answer, coercions, elapsed, str(answer))
+    return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text, None))
+
+
+def _parts_in(value: Any) -> tuple[Part, ...]:
+    """The parts that a tool returned, as ours or as content of MCP; none where it returned a plain value."""
+    return mcp_contents(value) or parts_of(value)
+
+
+def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:
+    """Hold what an MCP client gave against the schema of the results; images and files alone fit none."""
+    structured = mcp_structured(value)
+    if structured is None:
+        raise TypeError("texts, images and files were returned where a schema was sent that describes a value")
+    check(json.dumps(structured), False)

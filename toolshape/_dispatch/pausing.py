@@ -1,0 +1,290 @@
+"""A plan in, JSON that holds it out; and the plan from that, whose calls get what they would have got."""
+
+import base64
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from toolshape._calls import Call, JsonObject
+from toolshape._dispatch.handler import Handler, Handlers
+from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
+from toolshape._dispatch.steps import Steps
+from toolshape._dispatch.stored import restored, stored
+from toolshape._dispatch.token import checked_key, digest, signed
+from toolshape._dispatch.waiting import CLAIMING, Ready
+from toolshape._errors import TokenError, UsageError
+from toolshape._identity import canonical_json
+from toolshape._results import Result, Results, controls_of
+from toolshape._tool import record_of
+
+__all__ = ["VERSION", "Parts", "Pause", "pause", "read_kept", "resumed"]
+
+VERSION = 1
+_BYTES = "toolshape:bytes"
+_NEEDS_LEDGER = "a tool takes secrets, which never stand in a token: pass ledger=, to keep what the model wrote there"
+
+
+class Pause(NamedTuple):
+    """What is given to pause a plan; see ``Plan.pause``. ``scope`` is that of the ledger that it was run under."""
+
+    key: bytes | str
+    audience: str
+    expires: timedelta
+    ledger: LedgerStore | None
+    scope: str | None
+
+
+async def pause(results: Results, given: Pause, steps: Steps) -> str:
+    """The token of the plan of these results, which cannot be run here any more; see ``Plan.pause``.
+
+    Raises:
+        UsageError: It cannot be paused; it is what it was.
+    """
+    secret, ledger = checked_key(given.key), given.ledger
+    _check(given)
+    waiting = _taken_away(results)
+    try:
+        token_id = uuid.uuid4().hex
+        about, kept = _paused(results, waiting, secret)
+        content = {**_about(given, token_id, controls_of(results).unnamed), **about}
+        if not _has_secrets(results, waiting):
+            content["kept"] = kept
+        elif ledger is not None:
+            await steps.blocking(lambda: ledger.keep(token_id, kept))
+            content["in_ledger"] = digest(secret, kept)
+        else:
+            raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - the plan is put back for this as for what else goes wrong
+        return signed(content, secret)
+    except BaseException:
+        with CLAIMING:
+            controls_of(results).held, results.waiting = waiting.held, waiting.free
+        raise
+
+
+def _about(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
+    now = int(time.time())
+    return {
+        "version": VERSION,
+        "id": token_id,
+        "audience": given.audience,
+        "issued": now,
+        "expires": now + max(int(given.expires.total_seconds()), 1),
+        "scope": given.scope,
+        "unnamed": unnamed or f"paused {token_id}",
+    }
+
+
+def _check(given: Pause) -> None:
+    """Check what a plan is to be paused with.
+
+    Raises:
+        UsageError: It cannot be.
+    """
+    expires: Any = given.expires
+    audience: Any = given.audience
+    if given.ledger is not None:
+        checked_ledger(given.ledger, None)
+    if not isinstance(expires, timedelta) or expires <= timedelta():
+        raise UsageError(f"expires= is how long the plan may wait, as timedelta(days=1), not {expires!r}")
+    if not isinstance(audience, str):
+        raise UsageError(f"audience= is a text that says whom the token is for, not {audience!r}")
+
+
+class _Waiting(NamedTuple):
+    """The calls that have not begun: those that wait for approval, and those that may run."""
+
+    held: dict[int, Any]
+    free: list[Any]
+
+
+def _taken_away(results: Results) -> _Waiting:
+    """Leave no more of the calls that have not begun than where they stand: whoever has the token runs them.
+
+    Raises:
+        UsageError: There is none, they were taken away before, or another call is running.
+    """
+    with CLAIMING:
+        controls = controls_of(results)
+        found = _Waiting(controls.held, list(results.waiting))
+        waiting = [*found.free, *found.held.values()]
+        if any(len(one) == 1 for one in waiting):
+            raise UsageError("this plan was paused before, or its results were pickled: who has the token resumes it")
+        if not waiting:
+            raise UsageError("every call is answered: there is nothing to pause")
+        if controls.running:
+            raise UsageError("a call of this plan is running: pause it once that is answered")
+        controls.held, results.waiting = {one[0]: one[:1] for one in waiting}, ()
+    return found
+
+
+def _has_secrets(results: Results, waiting: _Waiting) -> bool:
+    """Whether a tool that is called takes secrets: then they may stand anywhere in what the model wrote.
+
+    A call of a tool that is not there may have been meant for any that is.
+    """
+    called = [call.reader for call in results.calls]
+    if any(isinstance(one, Handler) and one.record.secrets.are_there for one in called):
+        return True
+    handler: Handler = [*waiting.free, *waiting.held.values()][0][2]
+    shapes = () if all(called) else handler.group.shapes.values()
+    return any(record_of(shape.tool).secrets.are_there for shape in shapes)
+
+
+def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
+    """A plan as JSON: what is shown of it, and the text of what was said and done, which goes elsewhere if it is secret.
+
+    Raises:
+        UsageError: A call that was not run cannot be held as JSON, or validates to something else each time.
+    """
+    ready: dict[int, Ready] = {one[0]: one for one in (*waiting.free, *waiting.held.values())}
+    shown: list[JsonObject] = []
+    kept: list[JsonObject] = []
+    for position, (call, result) in enumerate(zip(results.calls, results, strict=True)):
+        made: JsonObject = {"id": call.id, "tool": call.name, "name": call.wire_name, "raw": call.raw}
+        if position not in ready:
+            output = call.reader.record.output if isinstance(call.reader, Handler) else None
+            kept.append({**made, "arguments": call.arguments_raw, "result": stored(result, output)})
+            shown.append({"id": call.id, "tool": call.name, "state": "answered"})
+            continue
+        one = ready[position]
+        kept.append({**made, **_held(one)})
+        shown.append({"id": call.id, "tool": call.name, **_shown(one, key, is_held=position in waiting.held)})
+    first = next(iter(ready.values()))[2]
+    about = {
+        "provider": getattr(results.provider, "name", ""),
+        "strict": first.bound_strict,
+        "finish": results.finish,
+        "finish_raw": None if results.finish_raw is None else str(results.finish_raw),
+        "calls": shown,
+    }
+    return about, _as_text({"assistant": list(results.assistant), "calls": kept})
+
+
+def _shown(ready: Ready, key: bytes, *, is_held: bool) -> JsonObject:
+    """A call that has not begun: whether somebody has to approve of it, has approved, or nobody had to."""
+    _, call, handler, validated, _ = ready
+    return {
+        "state": "pending" if is_held else "approved" if handler.record.must_wait(validated) else "free",
+        "arguments": handler.record.secrets.masked(handler.written(validated)),
+        "sent": _fingerprint(handler),
+        "digest": digest(key, _identity(call, handler, validated)),
+    }
+
+
+def _identity(call: Call, handler: Handler, validated: Any) -> list[Any]:
+    return [call.id, handler.name, handler.record.source.exact(validated)]
+
+
+def _fingerprint(handler: Handler) -> str:
+    return hashlib.sha256(handler.shape.entry).hexdigest()[:16]
+
+
+def _as_text(value: Any) -> str:
+    """JSON text, with the order of every object as it came; bytes have a form of their own in it."""
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray)):
+        return {_BYTES: base64.b64encode(value).decode()}
+    return str(value)
+
+
+def read_kept(text: str) -> JsonObject:
+    """What was said and done, from its text."""
+
+    def revived(node: JsonObject) -> Any:
+        return base64.b64decode(node[_BYTES]) if node.keys() == {_BYTES} else node
+
+    kept: JsonObject = json.loads(text, object_hook=revived)
+    return kept
+
+
+def _held(ready: Ready) -> JsonObject:
+    """What a call is validated from again: the arguments as they came, or as the function gets them.
+
+    Raises:
+        UsageError: Neither gives the same once more.
+    """
+    _, call, handler, validated, _ = ready
+    try:
+        wanted = canonical_json(handler.record.source.exact(validated))
+        for came, way in ((call.arguments_raw, handler), (handler.record.source.sparse(validated), handler.canonical)):
+            given = read_kept(_as_text({"given": came}))["given"]
+            if _exact(way, given) == wanted:
+                return {"arguments": given, "is_canonical": way.back is None}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _cannot_pause(handler, str(error)) from error
+    raise _cannot_pause(handler, "its arguments are others once they are validated again")
+
+
+def _exact(handler: Handler, given: Any) -> str:
+    try:
+        return canonical_json(handler.record.source.exact(handler.validate(given)[0]))
+    except Exception:  # a user validator may raise anything
+        return ""
+
+
+def _cannot_pause(handler: Handler, why: str) -> UsageError:
+    return UsageError(f"a call of {handler.name} cannot be paused: {why}")
+
+
+class Parts(NamedTuple):
+    """What a plan is made of again."""
+
+    calls: list[Call]
+    answers: list[Result | None]
+    waiting: list[Ready]
+    held: dict[int, Ready]
+    assistant: Sequence[JsonObject]
+
+
+def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
+    """The parts of a plan that was paused.
+
+    Raises:
+        TokenError: A tool is sent otherwise than it was, or would get other arguments than were shown.
+    """
+    parts = Parts([], [], [], {}, kept["assistant"])
+    for position, (about, given) in enumerate(zip(shown["calls"], kept["calls"], strict=True)):
+        handler = handlers.find(given["name"]) if about["tool"] is not None else None
+        reader = handler if handler is None or not given.get("is_canonical") else handler.canonical
+        call = Call(
+            given["id"], about["tool"], given["name"], given["arguments"], shown["provider"], given["raw"], reader
+        )
+        parts.calls.append(call)
+        if "result" in given:
+            parts.answers.append(restored(call, given["result"], replayed=True))
+            continue
+        ready = _ready(position, call, about, reader, key)
+        parts.answers.append(None)
+        if about["state"] == "pending" or (about["state"] == "free" and ready[2].record.must_wait(ready[3])):
+            parts.held[position] = ready
+        else:
+            parts.waiting.append(ready)
+    return parts
+
+
+def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes) -> Ready:
+    """A call that may run.
+
+    Raises:
+        TokenError: Its tool is not what it was.
+    """
+    if handler is None or handler.name != about["tool"] or _fingerprint(handler) != about["sent"]:
+        raise TokenError("tools_changed", f"{about['tool']} is not the tool that it was when the plan was paused")
+    validated: Any = None
+    made = ""
+    try:
+        validated, coercions = handler.validate(call.arguments_raw)
+        made = digest(key, _identity(call, handler, validated))
+    except Exception:  # a user validator may raise anything
+        coercions = ()
+    if made != about["digest"]:
+        message = f"{about['tool']} would get other arguments than when the plan was paused: it validates otherwise now"
+        raise TokenError("arguments_changed", message)
+    return position, call, handler, validated, coercions

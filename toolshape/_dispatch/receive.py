@@ -1,0 +1,78 @@
+"""A response or an event of a stream in; its calls, or a ``ResponseError`` and no other exception, out."""
+
+from collections.abc import Collection
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._errors import ResponseError
+from toolshape._families import family_of, recognised
+from toolshape._wire.bodies import parsed_body
+from toolshape._wire.provider import Completed, Provider, Read
+
+__all__ = ["folded", "reading_of", "sendable_name"]
+
+
+def reading_of(provider: Provider, response: Any) -> Read:
+    """Read the calls of a response; items of its lists that are not objects are skipped.
+
+    Raises:
+        ResponseError: It is not a response of this provider's family, or it is malformed.
+    """
+    body = response if type(response) is dict else parsed_body(response)
+    try:
+        reading = provider.read(body)
+    except ResponseError:
+        raise
+    except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
+        reading = _read_oddity(provider, body, response, error)
+    if reading is None:
+        family = family_of(body).family
+        message = f"a response of {family}, " + (
+            f"not of {provider.family}" if family != provider.family else "not read"
+        )
+        raise ResponseError(message, body=response)
+    return reading
+
+
+def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
+    if not recognised(provider, body):
+        return None
+    try:
+        if isinstance(body, dict) and (reading := provider.read(_without_strays(body))):
+            return reading
+    except ResponseError:
+        raise
+    except Exception as other:  # as broken as before
+        error = other
+    message = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
+    raise ResponseError(message, body=response) from error
+
+
+def _without_strays(node: Any) -> Any:
+    """JSON whose lists of objects hold objects alone."""
+    if isinstance(node, dict):
+        return {key: _without_strays(value) for key, value in node.items()}
+    if not isinstance(node, list):
+        return node
+    objects = [_without_strays(one) for one in node if isinstance(one, dict)]
+    return objects or node
+
+
+def sendable_name(given: Any) -> str:
+    """A name as a text that can be sent; whatever stands there is in ``raw``."""
+    return given.encode(errors="replace").decode() if isinstance(given, str) else ""
+
+
+def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
+    """Put an event of a stream into the response that it adds up to; the calls that are complete with it.
+
+    Raises:
+        ResponseError: It is no event of this provider's.
+    """
+    try:
+        return tuple(provider.fold(body, event))
+    except ResponseError:
+        raise
+    except Exception as error:
+        message = f"an event of {provider.family} that cannot be read ({type(error).__name__})"
+        raise ResponseError(message, body=event) from error

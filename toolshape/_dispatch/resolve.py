@@ -1,0 +1,84 @@
+"""A call on the wire in; the call resolved to its tool, or the error that answers it, out."""
+
+import json
+from typing import Any, NamedTuple
+
+from toolshape._calls import Call, Coercion, JsonObject, WireCall
+from toolshape._dispatch.handler import Handler, Handlers
+from toolshape._dispatch.receive import sendable_name
+from toolshape._errors import CallError, Problem
+from toolshape._execution.failures import validation_error
+from toolshape._results import Result
+from toolshape._validation.settings import Validate
+from toolshape._wire.ids import generated_id, id_seed, sendable_id
+
+__all__ = ["Received", "call_of", "error_result", "received_by", "refuse_cut", "unknown"]
+
+
+class Received(NamedTuple):
+    """What a function would get of a call, as JSON that ``is_same_value`` compares, and the coercions; or why it is refused."""
+
+    arguments: JsonObject | None
+    coercions: tuple[Coercion, ...]
+    error: CallError | None
+
+
+def received_by(
+    handler: Handler, arguments: Any, validate: Validate | None = None, *, reveals: bool = False
+) -> Received:
+    """Validate arguments, and write what the function would get of them; nothing is run.
+
+    Args:
+        handler: The handler of the tool.
+        arguments: They, as they came.
+        validate: Validates them, where that is not the handler's own way.
+        reveals: Whether secrets are written as they are.
+    """
+    try:
+        validated, coercions = (validate or handler.validate)(arguments)
+        return Received(handler.record.source.comparable(validated, reveals=reveals), coercions, None)
+    except BaseException as error:  # a user validator may raise anything
+        return Received(None, (), validation_error(error, tool=handler.wire_name))
+
+
+def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+    """A call of a response, resolved to its tool, by its position among the calls; ``Plan.of`` makes the same."""
+    given_id, wire_name, arguments, raw = wire
+    call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
+    handler = handlers.find(wire_name)
+    if handler is None:
+        return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
+    return Call(call_id, handler.name, wire_name, arguments, provider, raw, handler)
+
+
+def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
+    """Refuse arguments that the response ended in the middle of.
+
+    Raises:
+        CallError: They are not complete.
+    """
+    if is_cut and not _is_whole(arguments):
+        problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")
+        raise CallError("truncated_arguments", tool=name, problems=[problem])
+
+
+def _is_whole(arguments: Any) -> bool:
+    """Whether arguments of a response that was cut off are complete: an object may have lost some of its fields."""
+    if not isinstance(arguments, (str, bytes)):
+        return False
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
+    """The answer to a call of a tool that is not there."""
+    names, index = handlers.index
+    near = (index.nearest(call.wire_name) or "") if has_hint else ""
+    return error_result(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
+
+
+def error_result(call: Call, error: CallError) -> Result:
+    """The answer to a call that was refused."""
+    return Result(call, error=error, text=str(error))

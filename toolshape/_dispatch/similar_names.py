@@ -1,0 +1,24 @@
+"""Finds the known name that an unknown one was probably meant to be, at a cost that does not grow with their number."""
+
+from collections.abc import Iterable
+
+from toolshape._errors import nearest
+
+__all__ = ["NameIndex"]
+
+
+class NameIndex:
+    """Names, of which those that share pieces with another are compared with it.
+
+    Args:
+        names: The names; looked at when the first is asked for.
+    """
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def nearest(self, word: str) -> str | None:
+        """The name that is surely meant, if one is near."""
+        return nearest(word, self._names)

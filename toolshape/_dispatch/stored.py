@@ -1,0 +1,89 @@
+"""A ``Result`` in, JSON that can be kept out; and the result of a call from it."""
+
+import base64
+import json
+from typing import Any
+
+from toolshape._calls import Call, JsonObject
+from toolshape._errors import CallError, Problem
+from toolshape._function.output import Output
+from toolshape._parts import File, Image, Part, Text
+from toolshape._results import Result
+
+__all__ = ["restored", "stored"]
+
+_ERROR = ("code", "tool", "text", "names", "retryable", "reference")
+
+
+def stored(result: Result, output: Output | None) -> JsonObject:
+    """The outcome of a call as JSON: what the model reads, and the value as far as that can be JSON.
+
+    Args:
+        result: The result.
+        output: Writes the tool's values; ``None`` where there is no such tool.
+    """
+    error = result.error
+    made: JsonObject = {
+        "text": result.text,
+        "is_text": result.is_text,
+        "elapsed": round(float(result.elapsed), 6),
+        "parts": [_stored_part(one) for one in result.parts],
+    }
+    if error is None:
+        made["value"] = _value(result, output)
+    else:
+        made["error"] = {name: getattr(error, name) for name in _ERROR}
+        made["error"]["problems"] = [list(one) for one in error.problems]
+    return made
+
+
+def _value(result: Result, output: Output | None) -> Any:
+    if result.is_text or result.value is None or result.parts or output is None:
+        return result.text if result.is_text else None
+    try:
+        text, is_text = output.write(result.value)
+        return text if is_text else json.loads(text)
+    except Exception:  # a serialiser of the user's types may raise anything
+        return None
+
+
+def _stored_part(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"text": part.text}
+    made = {"media_type": part.media_type, "url": part.url, "data": base64.b64encode(part.data).decode()}
+    return {**made, "name": part.name} if isinstance(part, File) else made
+
+
+def _restored_part(given: JsonObject) -> Part:
+    if "text" in given:
+        return Text(given["text"])
+    data = base64.b64decode(given["data"])
+    if "name" in given:
+        return File(data, given["media_type"], given["name"], given["url"])
+    return Image(data, given["media_type"], given["url"])
+
+
+def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
+    """The result of a call from what was kept of it."""
+    error = given.get("error")
+    failure = None
+    if error is not None:
+        failure = CallError(
+            error["code"],
+            tool=error["tool"],
+            problems=[Problem(*one) for one in error["problems"]],
+            text=error["text"],
+            names=error["names"],
+            retryable=error["retryable"],
+            reference=error["reference"],
+        )
+    return Result(
+        call,
+        value=given.get("value"),
+        error=failure,
+        elapsed=given["elapsed"],
+        text=given["text"],
+        replayed=replayed,
+        parts=tuple(map(_restored_part, given["parts"])),
+        is_text=given["is_text"],
+    )

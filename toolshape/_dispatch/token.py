@@ -1,0 +1,79 @@
+"""JSON and a key in; signed JSON out: and the same the other way round, once every check of it has passed."""
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._errors import TokenError, UsageError
+from toolshape._identity import canonical_json
+
+__all__ = ["checked_key", "digest", "opened", "signed"]
+
+_SHORTEST_KEY = 16  # bytes
+_LEEWAY = 60.0  # seconds by which clocks of two machines may differ
+_SIGNATURE, _ARGUMENTS = b"toolshape token 1\n", b"toolshape arguments 1\n"
+
+
+def checked_key(key: Any) -> bytes:
+    """The key as bytes.
+
+    Raises:
+        UsageError: It is no secret that nobody can guess.
+    """
+    given = _utf8(key) if isinstance(key, str) else key
+    if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
+        raise UsageError(f"a key is a secret text or bytes, of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
+    return bytes(given)
+
+
+def _utf8(text: str) -> bytes:
+    """The bytes of a text, half surrogate pairs included: JSON may hold them, and UTF-8 does not."""
+    return text.encode(errors="surrogatepass")
+
+
+def _mac(key: bytes, purpose: bytes, value: Any) -> str:
+    return hmac.new(key, purpose + canonical_json(value).encode(), hashlib.sha256).hexdigest()
+
+
+def digest(key: bytes, value: Any) -> str:
+    """What nobody without the key can make of a value, or make the value of."""
+    return _mac(key, _ARGUMENTS, value)
+
+
+def signed(content: JsonObject, key: bytes) -> str:
+    """The token: the content as canonical JSON, with a signature among its members."""
+    return canonical_json({**content, "signature": _mac(key, _SIGNATURE, content)})
+
+
+def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
+    """The content of a token, once it is certain that we signed it, for this audience, and that it is in time.
+
+    Raises:
+        TokenError: It is not.
+    """
+    content = _read(token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token)
+    if content is None:
+        raise TokenError("malformed", "this is no token of a paused plan, or not as it was given out")
+    signature = content.pop("signature", None)
+    expected = _mac(key, _SIGNATURE, content)
+    is_ours = isinstance(signature, str) and hmac.compare_digest(_utf8(signature), expected.encode())
+    if not is_ours:
+        raise TokenError("signature", "the token was changed, or signed with another key")
+    if content["audience"] != audience:
+        raise TokenError("audience", "the token was given out for another audience")
+    if now >= content["expires"]:
+        raise TokenError("expired", "the time of the token is over")
+    if now < content["issued"] - _LEEWAY:
+        raise TokenError("not_yet", "the token was given out later than now: is the clock right?")
+    return content
+
+
+def _read(text: Any) -> JsonObject | None:
+    """The object that a text is the one way to write of: each key once, in order, and nothing between."""
+    try:
+        content: Any = json.loads(text)
+        return content if isinstance(content, dict) and canonical_json(content) == text else None
+    except (TypeError, ValueError, RecursionError):
+        return None

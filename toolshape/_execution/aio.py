@@ -1,0 +1,264 @@
+"""Runs tools in an event loop or a thread, with deadlines. Loaded at first use: asyncio is slow to import."""
+
+import asyncio
+import contextlib
+import contextvars
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from toolshape._execution.failures import OwnCancellationError, TimedOutError
+from toolshape._execution.returned import collected, is_async, is_asynchronous
+from toolshape._function.invoke import Invoke
+from toolshape._function.signature import Kind
+
+__all__ = [
+    "all_of",
+    "alone",
+    "awaited_value",
+    "finished",
+    "in_thread",
+    "is_running",
+    "run",
+    "run_async",
+    "sleep",
+    "start_task",
+    "thread_limit",
+    "to_the_end",
+    "wait_until_done",
+]
+
+_MOST_THREADS = 32
+T = TypeVar("T")
+
+
+def is_running() -> bool:
+    """Whether a loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a loop of its own."""
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()
+
+
+async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
+    """Run it in a task of its own, as parallel calls are, so that its context and cancellations stay its own.
+
+    Args:
+        work: The work.
+        given_up: Called before the task is cancelled because we were.
+
+    Raises:
+        OwnCancellationError: It cancelled itself.
+        CancelledError: The caller was cancelled, and so was the task.
+    """
+    task = start_task(_captured_async(work))
+    if not task.done():
+        await wait_until_done(task, given_up)
+    if task.cancelled():
+        raise OwnCancellationError
+    return _released(task.result())
+
+
+async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] | None = None) -> None:
+    """Wait until a task is done; cancel it if the caller is cancelled, once ``given_up`` was called.
+
+    Raises:
+        CancelledError: The caller was cancelled.
+    """
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        if given_up is not None:
+            given_up()
+        task.cancel()
+        await asyncio.wait({task})
+        raise
+
+
+def thread_limit() -> asyncio.Semaphore:
+    """The limit on threads for tools with a deadline: one that misses it keeps its thread until it ends."""
+    return asyncio.Semaphore(_MOST_THREADS)
+
+
+def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Start a task for the work; from Python 3.12 on it runs at once, up to its first wait."""
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
+
+
+async def all_of(works: Sequence[Awaitable[Any]]) -> None:
+    """Wait for all of them; one that was cancelled by itself disturbs nobody."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # our own bugs are not swallowed
+        if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+            raise outcome
+
+
+async def run_async(
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    timeout: float | None,
+    thread_limit: asyncio.Semaphore | None = None,
+    given_up: Callable[[], None] | None = None,
+) -> Any:
+    """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
+
+    Raises:
+        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
+            cancelled but not waited for; a thread cannot be stopped and runs on unobserved.
+    """
+    if timeout is None:
+        return await _work(kind, invoke, model, inject)
+    if is_async(kind):
+        return await _within(timeout, _work(kind, invoke, model, inject), given_up)
+    turns = thread_limit or asyncio.Semaphore(1)
+    try:
+        await asyncio.wait_for(turns.acquire(), timeout)
+    except asyncio.TimeoutError:
+        raise TimedOutError from None
+    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release), given_up)
+
+
+async def _work(
+    kind: Kind,
+    invoke: Invoke,
+    model: BaseModel,
+    inject: Mapping[str, Any],
+    *,
+    left: Callable[[], None] | None = None,
+) -> Any:
+    def call() -> Any:
+        value = invoke(model, inject)
+        return value if is_asynchronous(value) else collected(value)
+
+    value = call() if is_async(kind) else await _in_thread(call, left)
+    return await awaited_value(value) if is_asynchronous(value) else value
+
+
+async def finished(value: Any) -> Any:
+    """The final value of what a function returned in the loop, where that is not a coroutine."""
+    return await awaited_value(value) if is_asynchronous(value) else collected(value)
+
+
+async def awaited_value(value: Any) -> Any:
+    """The value that something asynchronous gives in the end."""
+    if not isinstance(value, AsyncIterator):
+        return collected(await value)
+    return [item async for item in value]
+
+
+async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
+    """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
+    task = asyncio.ensure_future(_captured_async(work))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        if given_up is not None:
+            given_up()
+        task.cancel()
+        raise TimedOutError
+    return _released(task.result())
+
+
+async def in_thread(work: Callable[[], Any]) -> Any:
+    """Run it in a thread of its own, with our context variables; whatever it raises is raised here."""
+    return await _in_thread(work, lambda: None)
+
+
+async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+    """Run it in a thread of the executor, to its end: where we are cancelled meanwhile, it is undone first.
+
+    Raises:
+        CancelledError: We were cancelled, once or several times.
+    """
+    task = asyncio.ensure_future(_in_thread(work, None))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _over(task)
+        if undo is not None and not task.cancelled() and task.exception() is None:
+            done = task.result()
+            await _over(asyncio.ensure_future(_in_thread(lambda: undo(done), None)))
+        raise
+
+
+async def _over(task: asyncio.Future[Any]) -> None:
+    """Wait until it is done, however often we are cancelled meanwhile."""
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # it is looked at, and asyncio does not complain
+
+
+async def sleep(seconds: float) -> None:
+    """Wait, and let others run."""
+    await asyncio.sleep(seconds)
+
+
+async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
+    """Run it in a thread of the executor; or, given ``left``, in a thread of its own, which calls it at the end."""
+    if left is None:
+        return _released(await asyncio.to_thread(_captured, work))
+    # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Outcome] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(outcome: _Outcome) -> None:
+        left()
+        if not future.done():
+            future.set_result(outcome)
+
+    def body() -> None:
+        outcome = context.run(_captured, work)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, outcome)
+
+    threading.Thread(target=body, name="toolshape", daemon=True).start()
+    return _released(await future)
+
+
+# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit takes the loop down.
+_Outcome: TypeAlias = tuple[Any, BaseException | None]
+
+
+def _captured(work: Callable[[], Any]) -> _Outcome:
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
+
+
+async def _captured_async(work: Awaitable[Any]) -> _Outcome:
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def _released(outcome: _Outcome) -> Any:
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value

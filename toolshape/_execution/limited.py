@@ -1,0 +1,96 @@
+"""Runs tools in an event loop, so many at once. Loaded at first use: asyncio is slow to import."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from toolshape._execution.aio import all_of, finished
+from toolshape._execution.concurrency import Limit, Slot
+from toolshape._execution.failures import TimedOutError
+from toolshape._execution.returned import collected, is_async, is_asynchronous
+from toolshape._function.invoke import Invoke
+from toolshape._function.signature import Kind
+
+__all__ = ["in_turn", "within"]
+
+T = TypeVar("T")
+
+
+async def in_turn(limit: Limit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]) -> Any:
+    """Run a tool once it is the call's turn; work that was left behind keeps its turn until it ends.
+
+    Args:
+        limit: The limit of the tool.
+        kind: What calling the tool gives.
+        invoke: Calls the tool.
+        run: Runs what it is given in place of ``invoke``, as ``aio.run_async`` does.
+    """
+    await _turn(limit)
+    slot = Slot(limit.release)
+
+    def in_slot(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+        if not slot.begin():
+            raise TimedOutError
+        try:
+            value = invoke(model, inject)
+            return value if is_asynchronous(value) else collected(value)
+        finally:
+            slot.end()
+
+    async def in_slot_async(value: Any) -> Any:
+        if not slot.begin():
+            raise TimedOutError
+        try:
+            return await finished(value)
+        finally:  # the task may outlive its deadline: it is cancelled, and not waited for
+            slot.end()
+
+    def begin_async(model: BaseModel, inject: Mapping[str, Any]) -> Any:
+        return in_slot_async(invoke(model, inject))
+
+    try:
+        return await run(begin_async if is_async(kind) else in_slot)
+    finally:
+        slot.give_up()
+
+
+async def _turn(limit: Limit) -> None:
+    """Wait for one's turn; whoever is cancelled meanwhile has none."""
+    future = limit.ask()
+    if future.done():
+        return
+    loop = asyncio.get_running_loop()
+    turn: asyncio.Future[None] = loop.create_future()
+
+    def begin() -> None:
+        if not turn.done():
+            turn.set_result(None)
+
+    def wake(_: Any) -> None:
+        if future.cancelled():
+            return
+        try:
+            loop.call_soon_threadsafe(begin)
+        except RuntimeError:  # the loop is closed, and nobody waits: the next has the turn
+            limit.release()
+
+    future.add_done_callback(wake)
+    try:
+        await turn
+    except asyncio.CancelledError:
+        if not future.cancel():  # it had come
+            limit.release()
+        raise
+
+
+async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
+    """Do the work for each item, for so many at once; see ``all_of``."""
+    turns = asyncio.Semaphore(most)
+
+    async def in_its_turn(item: T) -> None:
+        async with turns:
+            await work(item)
+
+    await all_of([in_its_turn(item) for item in items])

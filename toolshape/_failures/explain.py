@@ -1,0 +1,353 @@
+"""``explain``: an error of any SDK in; a ``Failure`` that says whose it is, where, and whether to try again, out."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from toolshape._bound import Bound
+from toolshape._errors import CallError, ExportError, HistoryError
+from toolshape._failures.facts import ErrorFacts, facts_of
+from toolshape._failures.places import Place, place_in, without_names
+from toolshape._failures.waits import wait_in
+
+__all__ = ["Failure", "FailureKind", "explain"]
+
+FailureKind: TypeAlias = Literal[
+    "schema",
+    "history",
+    "model",
+    "tool",
+    "request",
+    "limits",
+    "rate",
+    "quota",
+    "auth",
+    "overloaded",
+    "network",
+    "unknown",
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """What went wrong, and where.
+
+    ``kind``: ``schema``, a tool's definition was refused; ``history``, the messages were; ``model``, what the model wrote
+    was, and the same request may pass; ``tool``, a tool of yours failed; ``request``, anything else in the request;
+    ``limits``, it is too large; ``rate``, too many requests; ``quota``, nothing is left to pay with; ``auth``, the key;
+    ``overloaded``, the provider's own fault; ``network``, nothing or not all of an answer came; or ``unknown``.
+
+    ``retryable`` says whether the same request may pass later, ``retry_after`` in how many seconds, if the provider said.
+    ``tool`` is the name of the tool, ``path`` the place in its arguments, or in the messages. ``rule`` is the provider's
+    word for what was broken, or the keyword of JSON Schema. ``error`` is what was explained.
+    """
+
+    kind: FailureKind
+    retryable: bool
+    message: str
+    retry_after: float | None = None
+    tool: str | None = None
+    path: str = ""
+    rule: str = ""
+    status: int | None = None
+    request_id: str | None = None
+    error: Any = field(default=None, repr=False, compare=False)
+
+
+class _Sign(NamedTuple):
+    kind: FailureKind
+    retryable: bool
+    words: re.Pattern[str] | None
+    codes: re.Pattern[str] | None
+    statuses: tuple[int, ...]
+    never: tuple[int, ...]
+
+
+_SERVER = tuple(range(501, 600))
+_NOT_ABOUT_CONTENT = (401, 403, 429)
+
+
+def _sign(
+    kind: FailureKind,
+    words: str = "",
+    codes: str = "",
+    *,
+    retryable: bool = False,
+    statuses: tuple[int, ...] = (),
+    never: tuple[int, ...] = (),
+) -> _Sign:
+    """A sign of a kind of failure: what is said in words, or what stands where the providers write their codes.
+
+    A code is no sign among words: there it may be the name of a tool or of a parameter.
+    """
+    compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
+    return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
+
+
+# In this order: what is said of a history also says "tool", what is said of a tool also says "schema". Gemini says of a
+# limit per minute what OpenAI says of an empty account (aider#3694, 2025): there the details decide; of a limit of 0 it
+# says when to try again (google-gemini/gemini-cli#22486, 2026).
+_SIGNS = (
+    _sign(
+        "quota",
+        r"credit balance is too low|insufficient (?:credits|balance|funds)|payment required|"
+        r"Quota exceeded for metric.{0,200}\blimit: 0\b|exceeded your current quota(?!.{0,4000}RESOURCE_EXHAUSTED)",
+        r"insufficient_quota|credit_balance|billing_|spend_limit|usage_limit_exceeded|payment.required|quota_exceeded|"
+        r"ServiceQuotaExceeded|QUOTA_EXHAUSTED|PerDay",
+        statuses=(400, 402, 403, 429),
+    ),
+    _sign(
+        "model",
+        r"did not match schema: errors|did not call a tool|see .failed_generation|not in request\.tools|MALFORMED_FUNCTION_CALL",
+        r"tool_use_failed|failed_generation|MALFORMED_FUNCTION_CALL|ModelErrorException|ModelStreamError|json_validate_failed",
+        retryable=True,
+    ),
+    _sign(
+        "limits",
+        r"maximum context length|prompt is too long|input is too long|input token count .{0,40}exceeds|"
+        r"\bexceed(?:s|ed)?\b.{0,12}context.(?:size|limit|window|length)|too complex for compilation|"
+        r"Too many strict tools|too many (?:optional )?parameters|array too long|failed to parse grammar",
+        r"context_length|request_too_large|array_above_max_length|available_tools_limit",
+        never=_SERVER,
+    ),
+    _sign("history", r"messages\[0\]", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
+    _sign("schema", r"tools\[0\]|Invalid schema for function", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
+    _sign("request", r"response_format|text\.format|output_format|budget_tokens|generation_config", never=_SERVER),
+    _sign(
+        "history",
+        r"reasoning_content|thought_?signature|tool_use. ids were found|unexpected .tool_use_id|tool_result. blocks|"
+        r"must be followed by tool messages|role .tool. must be a response|No tool (?:call|output) found|"
+        r"number of function (?:response|call)|function call turn|Expected toolResult|using (?:the )?toolUse and toolResult|"
+        r"Unexpected role|last role User|Not the same number of function|Unexpected tool call id|Tool call id was|"
+        r"arguments to a tool_call|message\[\d+\]|at message index|function_response\.|"
+        r"thinking.{0,30}block|must alternate|must (?:start|end) with a user message|last message.{0,60}must be a user message|non-empty content|must be non-empty|"
+        # openai/openai-agents-python#2503 and continuedev/continue#11466, 2026: reasoning items.
+        r"provided without its required|Items are not persisted|encrypted content .{0,200}could not be verified|"
+        # XiaomiMiMo/MiMo-Code#1703 and tailcallhq/forgecode#1872, 2025 and 2026: the end of the conversation.
+        r"assistant\b.{0,30}\bprefill\b|\bprefill(?:ing)?\b.{0,30}(?:support|incompatible)|cannot end with trailing whitespace|empty text parameter",
+        r"invalid_request_message_order|invalid_encrypted_content",
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
+    ),
+    _sign(
+        "schema",
+        r"tool names must be unique|Duplicate function|function_?declarations?|function name\b|length of the tool name|"
+        r"Function name was|'strict' is not a valid field|input_schema|inputSchema|JSON.?schema|tool schema|"
+        r"properties|\$ref|schema",
+        r"tool_name_conflict|invalid_function_parameters",
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
+    ),
+    _sign(
+        "request",
+        r"tool_choice|toolChoice|does not support tools|requires --jinja|--enable-auto-tool-choice|tool choice",
+        never=_SERVER,
+    ),
+    _sign("overloaded", r"overloaded", r"overloaded|ModelNotReady|slow_down", retryable=True),
+    _sign("rate", r"\brate[ -]limit", r"rate_limit|Throttling|TooManyRequests|RESOURCE_EXHAUSTED", retryable=True),
+    _sign(
+        "auth",
+        r"\bauthentication\b|\bunauthorized\b|\bapi[ -]?keys?\b|\bpermissions?\b|access denied|"
+        r"api_key client option|setting (?:the )?\w{1,40}_API_KEY",
+        r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|TokenRetrieval",
+    ),
+    _sign("network", codes=r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
+    _sign("overloaded", codes=r"api_error|InternalServer|ServiceUnavailable|server_error", retryable=True),
+)
+_BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
+    (
+        "quota",
+        False,
+        re.compile(r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|quota_exceeded"),
+    ),
+    ("model", True, re.compile(r"tool_use_failed|ModelErrorException|ModelStreamErrorException")),
+    (
+        "limits",
+        False,
+        re.compile(r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"),
+    ),
+    ("schema", False, re.compile(r"invalid_function_parameters")),
+    ("history", False, re.compile(r"invalid_request_message_order|3230")),
+    ("auth", False, re.compile(r"invalid_api_key|authentication_error|permission_error|AccessDeniedException")),
+    ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
+    ("overloaded", True, re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException")),
+)
+"""Codes that mean one thing, whatever words stand beside them."""
+_BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
+    401: ("auth", False),
+    402: ("quota", False),
+    403: ("auth", False),
+    404: ("request", False),
+    408: ("network", True),
+    409: ("overloaded", True),
+    413: ("limits", False),
+    424: ("model", True),
+    429: ("rate", True),
+    499: ("network", True),
+    504: ("network", True),
+}
+_OF_CALL: dict[str, FailureKind] = {
+    "unknown_tool": "model",
+    "malformed_arguments": "model",
+    "truncated_arguments": "model",
+    "invalid_arguments": "model",
+}
+
+
+def explain(error: Any, bound: Bound | None = None) -> Failure:
+    """Say of a failure whose it is, where, and whether to try again.
+
+    Codes that mean one thing decide, else what the provider says in words; where that says nothing, the status does.
+
+    Args:
+        error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
+            stream), or a ``CallError``.
+        bound: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error holds it.
+
+    Returns:
+        The failure; one that is not understood has the kind ``unknown``, and all that was found.
+    """
+    try:
+        return _explained(error, bound)
+    except Exception as problem:  # somebody's object, which raises where it is asked
+        return Failure(
+            kind="unknown", retryable=False, message=f"not understood: {type(problem).__name__}", error=error
+        )
+
+
+def _explained(error: Any, bound: Bound | None) -> Failure:
+    if isinstance(error, CallError):
+        return _of_call(error)
+    if isinstance(error, (ExportError, HistoryError)) and error.problems:
+        kind: FailureKind = "history" if isinstance(error, HistoryError) else "schema"
+        first = error.problems[0]
+        name = error.tool if isinstance(error, ExportError) else None
+        return Failure(
+            kind=kind, retryable=False, message=str(error), tool=name, path=first.path, rule=first.rule, error=error
+        )
+    facts = facts_of(error)
+    kind, retryable = _kind(facts)
+    said = facts.headers.get("x-should-retry")
+    if said in ("true", "false") and not _is_beyond_limit(facts.message):
+        retryable = said == "true"
+    place = place_in(f"{facts.param} {facts.message}".strip())
+    is_placed = kind in ("schema", "history", "model", "request", "limits")
+    is_waiting = kind in ("rate", "overloaded", "network", "quota")
+    wait = wait_in(facts.headers, facts.details, facts.message, now=time.time(), is_limited=kind == "rate")
+    return Failure(
+        kind=kind,
+        retryable=retryable,
+        message=facts.message,
+        retry_after=wait if is_waiting and retryable else None,
+        tool=_tool_name(place, facts, bound) if is_placed else None,
+        path=(place.message if kind == "history" else place.path) if is_placed else "",
+        rule=(place.keyword if kind == "schema" and place.keyword else next(iter(facts.codes), "")),
+        status=facts.status,
+        request_id=facts.request_id,
+        error=error,
+    )
+
+
+def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
+    if facts.is_provider and not (facts.is_transport and facts.status is None) and (said := _said(facts)):
+        return said
+    if facts.status in _BY_STATUS:
+        return _BY_STATUS[facts.status]
+    if facts.is_transport or facts.is_timeout:
+        return "network", True
+    if facts.status is not None and facts.status >= 500:  # noqa: PLR2004 - HTTP's errors of servers
+        return "overloaded", True
+    if facts.status is not None and facts.status >= 400:  # noqa: PLR2004 - and of clients
+        return "request", False
+    return "unknown", False
+
+
+# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is that of a rate, and no
+# waiting helps. What was used counts beside it where the request alone would pass.
+_LIMIT = re.compile(r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b", re.IGNORECASE | re.DOTALL)
+_TOO_LARGE = re.compile(r"^[^.]{0,40}\brequest(?: body)? too large for\b", re.IGNORECASE)
+_IN_DETAILS = re.compile(r'"(?:reason|quotaId|quotaMetric|@type)": "([^"]{1,256})"')
+_BY_PARAM: dict[str, FailureKind] = {
+    "tools": "schema",
+    "messages": "history",
+    "input": "history",
+    "contents": "history",
+}
+
+
+def _is_beyond_limit(message: str) -> bool:
+    """Whether a request is larger than all that a limit allows at once."""
+    if numbers := _LIMIT.search(message):
+        limit, requested = (int(number.replace(",", "") or 0) for number in numbers.groups())
+        return requested > limit
+    return _TOO_LARGE.search(message) is not None
+
+
+_CODES = re.compile(
+    r"^\s*([A-Z]\w{0,100}(?:Exception|Error))\b|error occurred \((\w{1,100})\)|"
+    r"\b(?:code|type|status|reason)['\"]?[:=]\s*['\"]?([A-Za-z]\w{0,100})"
+)
+
+
+def _codes_in(message: str) -> list[str]:
+    """The codes in a text, by where they stand: the class of an exception, or what a body says was its code."""
+    return [code for found in _CODES.findall(message) for code in found if code]
+
+
+def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
+    """What the provider's codes mean, or else its words, or else the part of the request that it names."""
+    if _is_beyond_limit(facts.message):
+        return "limits", False
+    for kind, retryable, pattern in _BY_CODE:
+        if any(pattern.fullmatch(code) for code in facts.codes):
+            return kind, retryable
+    codes = " ".join((*_IN_DETAILS.findall(facts.details), *_codes_in(facts.message), *facts.codes))
+    words = " ".join((without_names(facts.param), without_names(facts.message), codes))
+    for sign in _SIGNS:
+        is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
+        is_found = (sign.words and sign.words.search(words)) or (sign.codes and sign.codes.search(codes))
+        if is_found and is_possible and facts.status not in sign.never:
+            return sign.kind, sign.retryable
+    named = _BY_PARAM.get(facts.param)
+    return None if named is None or facts.status not in (None, 400, 422) else (named, False)
+
+
+def _of_call(error: CallError) -> Failure:
+    """What became of one call."""
+    first = error.problems[0] if error.problems else None
+    return Failure(
+        kind=_OF_CALL.get(error.code, "tool"),
+        retryable=error.retryable,
+        message=str(error),
+        tool=error.tool,
+        path="" if first is None else first.path,
+        rule=error.code if first is None else first.rule,
+        error=error,
+    )
+
+
+def _tool_name(place: Place, facts: ErrorFacts, bound: Bound | None) -> str | None:
+    """The tool's own name: by the name that was sent, or by its number among those that were."""
+    sent = {} if bound is None else bound.names_by_wire_name()
+    if place.tool_name is not None:
+        return sent.get(place.tool_name, place.tool_name)
+    if place.tool_number is None:
+        return None
+    names = list(sent.values()) if sent else _names_in(facts.request)
+    return names[place.tool_number] if place.tool_number < len(names) else None
+
+
+def _names_in(request: Any) -> Sequence[str]:
+    """The names of the tools in a request."""
+    if not isinstance(request, dict):
+        return ()
+    held: Any = request.get("tools") or (request.get("toolConfig") or {}).get("tools") or ()
+    found: list[str] = []
+    for one in held if isinstance(held, list) else ():
+        if not isinstance(one, dict):
+            continue
+        declared = one.get("functionDeclarations", one.get("function_declarations"))
+        for entry in declared if isinstance(declared, list) else [one]:
+            inner = entry.get("function") or entry.get("toolSpec") or entry
+            found.append(str(inner.get("name", "")) if isinstance(inner, dict) else "")
+    return found

@@ -1,0 +1,170 @@
+"""Finds a provider by name or by response. Each file holds providers of one wire family; some families have several."""
+
+import copyreg
+import functools
+import importlib
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from toolshape._errors import ExportError, Problem, ResponseError, nearest
+from toolshape._wire.provider import AnyProvider, Provider
+
+__all__ = ["available", "families", "family_of", "get", "recognised"]
+
+ENTRY_POINTS = "toolshape.providers"
+_MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
+
+
+def get(provider: AnyProvider) -> Provider:
+    """Find a provider by name.
+
+    Raises:
+        ExportError: There is none of this name.
+    """
+    if isinstance(provider, Provider):
+        return provider
+    found = _built_in().get(provider)
+    if found is None:
+        for entry in _entry_points():
+            if entry.name != provider:
+                continue
+            return _loaded(entry)
+        raise _no_such_provider(provider)
+    return found
+
+
+def _loaded(entry: Any) -> Provider:
+    """The provider of an installed package.
+
+    Raises:
+        ExportError: The package cannot be loaded, or gives something else.
+    """
+    try:
+        loaded = entry.load()
+    except Exception as error:  # a package may raise anything where it is imported
+        message = f"the provider {entry.name!r} of {entry.value} cannot be loaded: {type(error).__name__}: {error}"
+        problem = Problem(path="", rule="provider", message=message)
+        raise ExportError(provider=entry.name, tool=None, problems=[problem]) from error
+    if not isinstance(loaded, Provider):
+        message = f"the provider {entry.name!r} is {entry.value}, of type {type(loaded).__name__}, and no Provider"
+        problem = Problem(path="", rule="provider", message=message)
+        raise ExportError(provider=entry.name, tool=None, problems=[problem])
+    return loaded
+
+
+def _no_such_provider(name: Any) -> ExportError:
+    """The error for a name that no provider has: what was probably meant, else the names without their options."""
+    if not isinstance(name, str):
+        message = f"a provider is a name or a Provider, not {type(name).__name__}"
+    elif meant := _OTHER_NAMES.get(name.lower()):
+        message = f"there is no provider {name!r}: write {meant}"
+    elif meant := nearest(name, available()):
+        message = f"there is no provider {name!r}: did you mean {meant!r}?"
+    else:
+        message = f"there is no provider {name!r}; there are {', '.join(one for one in available() if ':' not in one)}"
+    return ExportError(provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)])
+
+
+_OTHER_NAMES: Mapping[str, str] = {
+    "google": '"gemini"',
+    "google-genai": '"gemini"',
+    "genai": '"gemini"',
+    "vertexai": '"vertex"',
+    "claude": '"anthropic"',
+    "aws": '"bedrock"',
+    "amazon": '"bedrock"',
+    "converse": '"bedrock"',
+    "gpt": '"openai" or "openai-responses"',
+    "chatgpt": '"openai" or "openai-responses"',
+    "responses": '"openai-responses"',
+    "azure-openai": '"azure"',
+    "grok": '"xai"',
+    "hf": '"huggingface"',
+    "llamacpp": '"llama-cpp"',
+    "kimi": '"moonshot"',
+}
+"""Names that people write for a provider: the error says ours, they are not taken for it."""
+
+
+def available() -> tuple[str, ...]:
+    """The names of all providers: those in this package, and those of installed packages' entry points."""
+    return tuple(sorted({*_built_in(), *(entry.name for entry in _entry_points())}))
+
+
+def _entry_points() -> Iterable[Any]:
+    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing us, for what few ask
+
+    return importlib.metadata.entry_points(group=ENTRY_POINTS)
+
+
+@functools.cache
+def _built_in() -> Mapping[str, Provider]:
+    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
+
+    found = sorted(pkgutil.iter_modules(__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))
+    names = [f"{__name__}.{file.name}" for file in found]
+    files = [importlib.import_module(name) for name in names]
+    return {provider.name: provider for file in files for provider in file.PROVIDERS}
+
+
+def families() -> tuple[Provider, ...]:
+    """The default provider of each wire family of this package."""
+    return tuple(one for name, one in _built_in().items() if one.family == name)
+
+
+def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
+    """Find whose response this is, by its form.
+
+    Args:
+        response: A dict, list or SDK object.
+        bound: Providers to ask besides those of this package.
+
+    Returns:
+        The default provider of the family, or the one that recognised it where that does not.
+
+    Raises:
+        ResponseError: It has the form of no family.
+    """
+    for provider in (*bound, *_built_in().values()):
+        if recognised(provider, response):
+            default = _built_in().get(provider.family, provider)
+            return default if recognised(default, response) else provider
+    raise ResponseError(_not_a_response(response), body=response)
+
+
+def _not_a_response(response: Any) -> str:
+    """What is wrong with something that has the form of no family's response, and what to do."""
+    kind = type(response).__name__
+    if isinstance(response, Awaitable):
+        return f"not a response, but {kind}: did you forget to await the call of the client?"
+    if isinstance(response, (Iterator, AsyncIterator)) or "Stream" in kind:
+        return f"not a response, but a stream ({kind}): feed it to bind(...).collector()"
+    if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
+        return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
+    if isinstance(response, (list, tuple)) and response:
+        return f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
+    known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
+    form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
+    return f"not a response of a known family ({known}): {form}"
+
+
+def recognised(provider: Provider, response: Any) -> bool:
+    """Whether a response has the provider's form; one that raises an error when examined does not."""
+    try:
+        return provider.recognises(response)
+    except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
+        return False
+
+
+def _pickled(provider: Provider) -> tuple[Any, ...]:
+    """A provider as its name, where that finds it again."""
+    try:
+        is_found = get(provider.name) is provider
+    except ExportError:
+        is_found = False
+    if not is_found:
+        raise TypeError(f"the provider {provider.name!r} cannot be pickled: no entry point of a package has its name")
+    return get, (provider.name,)
+
+
+copyreg.pickle(Provider, _pickled)

@@ -1,0 +1,3 @@
+from toolshape._families.anthropic.responses import PROVIDERS
+
+__all__ = ["PROVIDERS"]

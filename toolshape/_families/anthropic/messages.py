@@ -1,0 +1,254 @@
+"""Messages of Anthropic's API; types read in anthropic 2.12.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    is_taken,
+    kind_of,
+    named,
+    named_by_url,
+)
+from toolshape._wire.content import (
+    arguments_object,
+    bytes_of,
+    content_list,
+    encoded_results,
+    found_text,
+    given_id,
+    result_part,
+    result_pieces,
+    text_of,
+)
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES", "piece", "system_texts"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
+        raise ValueError(
+            f"the role {item.get('role')!r}, or calls beside the content: these are another provider's messages"
+        )
+    content = item.get("content")
+    if isinstance(content, str):
+        parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
+    else:
+        parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
+    role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    # A response says more of a message than a request takes.
+    raw = {"role": item["role"], "content": content} if item.get("type") == "message" else item
+    return Message(role=role, parts=tuple(parts), raw=raw, path=path)
+
+
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if not isinstance(block, dict):
+        return TextPart(text=str(block), path=path)
+    kind = str(block.get("type", ""))
+    if kind == "text":
+        return TextPart(text=str(block.get("text", "")), raw=block, path=path)
+    if kind in ("thinking", "redacted_thinking"):
+        return ReasoningPart(text=str(block.get("thinking", "")), raw=block, path=path)
+    if kind == "tool_use":
+        call_id, name = given_id(block.get("id")), str(block.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
+    if kind == "tool_result":
+        return _result(block, path)
+    if said := _said(block, kind):
+        return TextPart(text=said, raw=block, path=path)
+    media = _media(block)
+    return (
+        ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
+    )
+
+
+def _said(block: JsonObject, kind: str) -> str:
+    """Return the text of what a search found, or of a document that was given as blocks."""
+    if kind == "search_result":
+        return found_text(block)
+    source = block.get("source")
+    if kind != "document" or not isinstance(source, dict) or source.get("type") != "content":
+        return ""
+    content = source.get("content")
+    if isinstance(content, list):
+        content = as_text(result_pieces(_block(one, "") for one in content))
+    return found_text({"title": block.get("title"), "context": block.get("context"), "content": content})
+
+
+def _media(block: JsonObject) -> Image | File | None:
+    """An image or a document, where its source is one that others can read."""
+    source = block.get("source")
+    if block.get("type") not in ("image", "document") or not isinstance(source, dict):
+        return None
+    media_type, name = str(source.get("media_type") or "image/png"), str(block.get("title") or "file")
+    is_image, url = block["type"] == "image", source.get("url")
+    if isinstance(url, str):
+        return (
+            Image(url=url) if is_image else File(url=url, name=str(block.get("title") or named_by_url(url) or "file"))
+        )
+    try:
+        data = str(source["data"]).encode() if source.get("type") == "text" else bytes_of(source["data"])
+    except (KeyError, ValueError):
+        return None
+    return Image(data, media_type) if is_image else File(data, media_type, name)
+
+
+def _result(block: JsonObject, path: str) -> ToolResultPart:
+    content = block.get("content")
+    parts: tuple[Part, ...] = ()
+    if isinstance(content, list) and any(isinstance(one, dict) and one.get("type") != "text" for one in content):
+        parts = result_pieces(_block(one, "") for one in content)
+        content = as_text(parts)
+    code = "tool_error" if block.get("is_error") else None
+    return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"type": "tool_use", "id": call.id, "name": call.wire_name, "input": arguments_object(call)}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One message; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    blocks = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    role = "assistant" if message.role == "assistant" else "user"
+    if not results and len(others) == 1 and isinstance(others[0], TextPart) and others[0].raw is None:
+        return [{"role": role, "content": others[0].text}]
+    blocks += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": role, "content": blocks}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    blocks: list[JsonObject] = message["content"]
+    return blocks
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return piece(part.media)
+    return {"type": "text", "text": getattr(part, "text", "")}
+
+
+_MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"})
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a block."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    part = by_media_type(part)
+    if kind_of(part) not in ("image", "file") or not is_taken(part, _MEDIA_TYPES):
+        return {"type": "text", "text": named(part)}
+    source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
+    if part.url:
+        source = {"type": "url", "url": part.url}
+    if isinstance(part, Image):
+        return {"type": "image", "source": source}
+    if part.media_type.startswith("text/") and part.data:  # a document of text is said as text
+        source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
+    return {"type": "document", "source": source, "title": part.name}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system prompt beside the messages: a text or blocks."""
+    return system_texts(request.get("system"), "system")
+
+
+def system_texts(given: Any, path: str) -> list[Message]:
+    """A system prompt that is a text, or a list of objects with one."""
+    if isinstance(given, str):
+        return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
+    if not isinstance(given, list):
+        return []
+    parts: list[MessagePart] = []
+    for at, one in enumerate(given):
+        text = one.get("text") if isinstance(one, dict) else one
+        if isinstance(text, str):
+            parts.append(TextPart(text=text, raw=one, path=f"[{at}]"))
+        else:
+            kind = next((str(key) for key in one), "") if isinstance(one, dict) else type(one).__name__
+            parts.append(ProviderPart(kind=kind, raw=one, path=f"[{at}]"))
+    return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    if all(isinstance(one, TextPart) and not isinstance(one.raw, dict) for one in parts):
+        return {"system": "\n\n".join(one.text for one in parts if isinstance(one, TextPart))}
+    return {"system": [one.raw if isinstance(one.raw, dict) else _written(one) for one in parts]}
+
+
+_IDS = r"[a-zA-Z0-9_-]+"
+HISTORIES = Histories(
+    key="messages",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    opaque_keys=frozenset({"signature"}),
+    continued_by=frozenset({"thread"}),  # anthropic 2.12.0, beta
+    media_types=_MEDIA_TYPES,
+    rules=(
+        *history_rules(
+            "aaif-goose/goose#1624, 2025-03; anthropics/claude-code#2697, 2025-06",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "late_result",
+            "split_results",
+        ),
+        *history_rules(
+            "QwenLM/qwen-code#8164, 2026-07: the id of a call matches [a-zA-Z0-9_-]+", "call_id", pattern=_IDS
+        ),
+        *history_rules("BerriAI/litellm#23510, 2026-03", "duplicate_id", "duplicate_result"),
+        *history_rules("earendil-works/pi#4071, 2026-05", "text_after_call"),
+        *history_rules(
+            "anthropics/claude-code#23369, 2026-02, and #59812, 2026-05: text must be more than white space",
+            "blank_text",
+            "empty_message",
+        ),
+        *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
+        *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; what ended with pause_turn is sent back as it is",
+            "last_is_assistant",
+            models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
+            pattern=r"(server|mcp)_tool_use|\w+_tool_result",
+        ),
+        *history_rules("zed-industries/zed#33643, 2025-06; langchain-ai/langchain#35071, 2026-02", "trailing_space"),
+        *history_rules(
+            "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
+            "signed_prefix",
+        ),
+    ),
+)
+"""Rules of histories, with the evidence for each."""

@@ -1,0 +1,181 @@
+"""Anthropic's Messages as their server reads and writes them. Types of anthropic 2.12.0, 2026-11-22; recorded errors."""
+
+import json
+from collections.abc import Iterator
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._families.openai.server import mode_of
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, texts
+
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
+
+_FINISHES: dict[Finish, str] = {
+    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
+    "other": "end_turn",
+}  # fmt: skip
+
+
+ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": KEY})
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request; a tool without a schema of its own is the provider's."""
+    given = listed(body.get("tools"))
+    tools = [
+        SentTool(
+            path=f"tools[{at}]",
+            number=at,
+            name=one.get("name"),
+            description=str(one.get("description") or ""),
+            schema_path=f"tools[{at}].input_schema",
+            schema=one.get("input_schema", {}),
+            is_strict=one.get("strict") is True,
+            entry=one,
+        )
+        for at, one in enumerate(given)
+        if isinstance(one, dict) and one.get("type") in (None, "custom")
+    ]
+    choice = mapping(body.get("tool_choice"))
+    names = texts([choice.get("name")]) if choice.get("type") == "tool" else ()
+    parallel = choice.get("disable_parallel_tool_use")
+    return RequestRead(
+        body=body,
+        tools=tuple(tools),
+        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        native=len(given) - len(tools),
+        mode=mode_of(choice.get("type")),
+        names=names,
+        parallel=not parallel if isinstance(parallel, bool) else None,
+        is_strict=any(one.is_strict for one in tools),
+    )
+
+
+def respond(said: Completion) -> JsonObject:
+    """A message. Where the model wrote no object, a stream has its text, and a whole message an object of nothing."""
+    content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
+    for one in said.calls:
+        given = one.arguments if said.is_streamed or isinstance(one.arguments, dict) else {}
+        content.append({"type": "tool_use", "id": one.id, "name": one.wire_name, "input": given})
+    read, written = said.usage or (1, 1)
+    return {
+        "id": f"msg_{said.id}",
+        "type": "message",
+        "role": "assistant",
+        "model": said.model,
+        "content": content,
+        "stop_reason": _FINISHES[said.finish],
+        "stop_sequence": None,
+        "usage": {"input_tokens": read, "output_tokens": written},
+    }
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A message as its events: each block begins, comes in pieces, and stops."""
+    usage = {**body.get("usage", {}), "output_tokens": 1}
+    yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None, "usage": usage}}
+    yield {"type": "ping"}
+    for index, block in enumerate(body["content"]):
+        begun = {**block, **{key: empty for key, empty in _STREAMED.get(block["type"], {}).items() if key in block}}
+        yield {"type": "content_block_start", "index": index, "content_block": begun}
+        for delta in _deltas(block):
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {"stop_reason": body["stop_reason"], "stop_sequence": body.get("stop_sequence")}
+    written = body.get("usage", {}).get("output_tokens", 1)
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": written}}
+    yield {"type": "message_stop"}
+
+
+_STREAMED: dict[str, JsonObject] = {
+    "text": {"text": ""},
+    "thinking": {"thinking": "", "signature": ""},
+    "tool_use": {"input": {}},
+    "server_tool_use": {"input": {}},
+}
+"""What comes in pieces, by the type of a block; a block of another type comes whole."""
+
+
+def _deltas(block: JsonObject) -> Iterator[JsonObject]:
+    if block["type"] in ("text", "thinking"):
+        for piece in pieces(block[block["type"]]):
+            yield {"type": f"{block['type']}_delta", block["type"]: piece}
+        if block.get("signature"):
+            yield {"type": "signature_delta", "signature": block["signature"]}
+    if block["type"] not in ("tool_use", "server_tool_use"):
+        return
+    given = block["input"]
+    yield {"type": "input_json_delta", "partial_json": ""}
+    for piece in pieces(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)):
+        yield {"type": "input_json_delta", "partial_json": piece}
+
+
+_TYPES = {
+    401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+    413: "request_too_large", 429: "rate_limit_error", 504: "timeout_error", 529: "overloaded_error",
+}  # fmt: skip
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """An error's body."""
+    kind = "api_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - HTTP's
+    said = {"type": refusal.code or _TYPES.get(refusal.status, kind), "message": refusal.message}
+    own = request_id(refusal.message)
+    return {"request-id": own}, {"type": "error", "error": said, "request_id": own}
+
+
+# anthropic 2.12.0 MessageCreateParams, 2026-11-22, and what recorded requests held besides.
+REQUEST_FIELDS = frozenset(
+    {
+        "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",
+        "messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream",
+        "system", "temperature", "thread", "thinking", "tool_choice", "tools", "top_k", "top_p", "user_profile_id", "workspace_id",
+    }
+)  # fmt: skip
+
+WORDINGS: dict[str, Wording] = {
+    "root_is_object": Wording("tools.{number}.custom.input_schema.type: Input should be 'object'"),
+    "root_is_object:missing": Wording("tools.{number}.custom.input_schema.type: Field required"),
+    "root_without_combinators": Wording(
+        "tools.{number}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+    ),
+    "property_keys": Wording(
+        "tools.{number}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
+    ),
+    "no_recursion": Wording(
+        "tools.{number}.custom: Invalid schema: Circular reference detected in schema definitions: {subject} -> {subject}. "
+        "Self-referencing or mutually-referencing definitions are not supported."
+    ),
+    "grammar": Wording(
+        "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool schemas."
+    ),
+    "schema": Wording("tools.{number}.custom.input_schema: Input does not match the expected shape."),
+    "unique_names": Wording("tools: Tool names must be unique."),
+    "name": Wording("tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"),
+    "strict_tools": Wording(
+        "Too many strict tools ({given}). The maximum number of strict tools supported is {most}. Try reducing the number "
+        "of tools marked as strict."
+    ),
+    "strict_optional": Wording(
+        "Schemas contains too many optional parameters ({given}), which would make grammar compilation inefficient. Reduce "
+        "the number of optional parameters in your tool schemas (limit: {most})."
+    ),
+    "strict_unions": Wording(
+        "Schemas contains too many parameters with union types ({given} parameters with type arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: {most} parameters "
+        "with unions)."
+    ),
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording(
+            "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately after: {subject}. Each `tool_use` block "
+            "must have a corresponding `tool_result` block in the next message."
+        ),
+    ),
+    "orphan_result": Wording(
+        "{message_path}: unexpected `tool_use_id` found in `tool_result` blocks: {subject}. Each `tool_result` block must have a "
+        "corresponding `tool_use` block in the previous message."
+    ),
+    "required_fields": Wording("{subject}: Field required"),
+    "unknown_field": Wording("{subject}: Extra inputs are not permitted"),
+}

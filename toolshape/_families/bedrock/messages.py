@@ -1,0 +1,251 @@
+"""Messages of AWS Bedrock's Converse; read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-22."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.anthropic.messages import system_texts
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
+from toolshape._wire.content import (
+    arguments_object,
+    bytes_of,
+    content_list,
+    encoded_results,
+    found_text,
+    given_id,
+    result_part,
+    result_pieces,
+)
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES", "piece"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    if item.get("role") not in ("user", "assistant", "system"):
+        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
+    parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(item.get("content")))]
+    role: Any = "assistant" if item.get("role") == "assistant" else "user"
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if isinstance(block, dict) and block.get("type") is not None:
+        raise ValueError(f"a block of type {block['type']!r}: these are another provider's messages")
+    if not isinstance(block, dict) or not block:
+        return ProviderPart(kind="", raw=block, path=path)
+    if isinstance(block.get("text"), str):
+        return TextPart(text=block["text"], raw=block, path=path)
+    if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
+        call_id, name = given_id(use.get("toolUseId")), str(use.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=use.get("input"), raw=block, path=path)
+    if isinstance(result := block.get("toolResult"), dict):
+        return _result(result, block, path)
+    if isinstance(thought := block.get("reasoningContent"), dict):
+        text = thought.get("reasoningText", {})
+        return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
+    if said := _said(block):
+        return TextPart(text=said, raw=block, path=path)
+    media = _media(block)
+    if media is not None:
+        return MediaPart(media=media, raw=block, path=path)
+    return ProviderPart(kind=next(iter(block)), raw=block, path=path)
+
+
+def _said(block: JsonObject) -> str:
+    """Return the text of a block with citations, of one for a guard, of what a search found, or of a document of text."""
+    found = {key: value for key, value in block.items() if isinstance(value, dict)}
+    if "citationsContent" in found:
+        content = content_list(found["citationsContent"].get("content"))
+        return "".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
+    if "guardContent" in found:
+        text = found["guardContent"].get("text")
+        return str(text.get("text", "")) if isinstance(text, dict) else ""
+    if "searchResult" in found:
+        return found_text(found["searchResult"])
+    document = found.get("document", {})
+    source = document.get("source")
+    if not isinstance(source, dict) or not source.keys() & {"text", "content"}:
+        return ""
+    return found_text({**document, "source": None, "content": source.get("text", source.get("content"))})
+
+
+_IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_FILES = {
+    "txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv", "pdf": "application/pdf",
+    "doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document", "xls": "application/vnd.ms-excel",
+    "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+}  # fmt: skip
+_VIDEOS = {
+    "mkv": "video/x-matroska", "mov": "video/quicktime", "mp4": "video/mp4", "webm": "video/webm", "flv": "video/x-flv",
+    "mpeg": "video/mpeg", "mpg": "video/mpeg", "wmv": "video/x-ms-wmv", "three_gp": "video/3gpp",
+}  # fmt: skip
+_SOUNDS = {
+    "mp3": "audio/mpeg", "opus": "audio/opus", "wav": "audio/wav", "aac": "audio/aac", "flac": "audio/flac",
+    "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
+    "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
+}  # fmt: skip
+"""ImageFormat, DocumentFormat, VideoFormat and AudioFormat of botocore 1.44.5, with their media types elsewhere."""
+_KINDS = {"image": _IMAGES, "document": _FILES, "video": _VIDEOS, "audio": _SOUNDS}
+_FORMATS: dict[str, tuple[str, str]] = {}
+for _kind, _forms in _KINDS.items():
+    for _form, _media_type in _forms.items():
+        _FORMATS.setdefault(_media_type, (_kind, _form))
+"""The kind of block and the format that a media type is sent as: the first that is listed."""
+
+
+def _media(block: JsonObject) -> Image | File | None:
+    """An image, a document, a video or a sound whose bytes are here."""
+    guarded = block.get("guardContent")
+    block = guarded if isinstance(guarded, dict) else block
+    for kind, forms in _KINDS.items():
+        given = block.get(kind)
+        if not isinstance(given, dict):
+            continue
+        try:
+            data = bytes_of(given["source"]["bytes"])
+        except (KeyError, TypeError, ValueError):
+            return None
+        form = str(given.get("format") or "")
+        media_type = forms.get(form, f"{'application' if kind == 'document' else kind}/{form}")
+        if kind == "image":
+            return Image(data, media_type)
+        name = given.get("name") or ("file" if kind == "document" else f"{kind}.{form}")
+        return File(data, media_type, str(name))
+    return None
+
+
+def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
+    content = [one for one in result.get("content") or () if isinstance(one, dict)]
+    texts = [
+        one["text"] if "text" in one else json.dumps(one["json"], ensure_ascii=False)
+        for one in content
+        if one.keys() & {"text", "json"}
+    ]
+    parts: tuple[Part, ...] = ()
+    if any(not one.keys() & {"text", "json"} for one in content):
+        parts = result_pieces(_block(one, "") for one in content)
+        texts = [as_text(parts)]
+    code = "tool_error" if result.get("status") == "error" else None
+    is_text = None if len(content) != 1 else "text" in content[0]
+    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
+    return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **more)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"toolUse": {"toolUseId": call.id, "name": call.wire_name, "input": arguments_object(call)}}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One message; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    blocks = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    blocks += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": "assistant" if message.role == "assistant" else "user", "content": blocks}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    blocks: list[JsonObject] = message["content"]
+    return blocks
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return _piece(part.media)
+    return {"text": getattr(part, "text", "")}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a block of a result, which has no place for a sound."""
+    if not isinstance(part, Text) and kind_of(part) == "audio":
+        return {"text": named(part)}
+    return _piece(part)
+
+
+def _piece(part: Part) -> JsonObject:
+    """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
+    if isinstance(part, Text):
+        return {"text": part.text}
+    part = by_media_type(part)
+    if not part.data or part.media_type not in _FORMATS:
+        return {"text": named(part)}
+    kind, form = _FORMATS[part.media_type]
+    block: JsonObject = {"format": form, "source": {"bytes": part.data}}
+    if kind == "document" and isinstance(part, File):
+        # The characters that DocumentBlock.name takes; it takes 1 to 200 of them.
+        block["name"] = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)[:200] or "file"
+    return {kind: block}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system prompt beside the messages: blocks of text, and cache points."""
+    return system_texts(request.get("system"), "system")
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    return {"system": [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]}
+
+
+HISTORIES = Histories(
+    key="messages",
+    model_key="modelId",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    input_kinds=frozenset({"image", "file", "video", "audio"}),
+    media_types=frozenset(_FORMATS),
+    rules=(
+        *history_rules(
+            "botocore 1.44.5 ToolUseId: 1 to 64 of a-z A-Z 0-9 _ . : -, 2026-11-22",
+            "call_id",
+            pattern=r"[a-zA-Z0-9_.:-]{1,64}",
+        ),
+        *history_rules("botocore 1.44.5 ToolName, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules(
+            "agno-agi/agno#6698, 2026-02; zeroclaw-labs/zeroclaw#1476, 2026-02: the next message has a result for each call",
+            "unanswered_call",
+            "open_turn",
+            "late_result",
+            "split_results",
+        ),
+        *history_rules("langgenius/dify-official-plugins#765, 2025-04: no more results than calls", "orphan_result"),
+        *history_rules("BerriAI/litellm#20049, 2026-01", "duplicate_result", "duplicate_id"),
+        *history_rules("aws-samples/bedrock-access-gateway#239, 2026-04", "tools_missing"),
+        *history_rules("NousResearch/hermes-agent#63983, 2026-07", "blank_text", "empty_message"),
+        *history_rules("evalstate/fast-agent#668, 2026-02", "text_after_call"),
+        *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
+        *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
+        *history_rules(
+            "langchain-ai/langchain#35071, 2026-02, of Claude: taken to hold here", "trailing_space", models=r"claude"
+        ),
+        *history_rules(
+            "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
+        ),
+        *history_rules("botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22", "malformed_arguments"),
+    ),
+)

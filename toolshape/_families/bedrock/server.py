@@ -1,0 +1,146 @@
+"""Converse as its server reads and writes it. Shapes read in botocore 1.44.5 on 2026-11-22; errors as recorded."""
+
+import json
+from collections.abc import Iterator
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, sent_calls, texts
+
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
+
+_FINISHES: dict[Finish, str] = {
+    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
+    "error": "malformed_model_output", "other": "end_turn",
+}  # fmt: skip
+
+
+ENDPOINT = Endpoint(
+    r"/model/(?P<model>[^/]+)/(?P<verb>converse|converse-stream)",
+    "event-stream",
+    streaming_verb="converse-stream",
+    variables={
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "{url}",
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": KEY,
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    },
+)
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request."""
+    config = mapping(body.get("toolConfig"))
+    tools: list[SentTool] = []
+    native = 0
+    for at, one in enumerate(listed(config.get("tools"))):
+        spec = mapping(one).get("toolSpec")
+        native += "systemTool" in mapping(one)
+        if not isinstance(spec, dict):
+            continue
+        path = f"toolConfig.tools.{at}.toolSpec"
+        tool = SentTool(
+            path=path,
+            number=at,
+            name=spec.get("name"),
+            description=str(spec.get("description") or ""),
+            schema_path=f"{path}.inputSchema.json",
+            schema=mapping(spec.get("inputSchema")).get("json"),
+            is_strict=spec.get("strict") is True,
+            entry=one,
+        )
+        tools.append(tool)
+    choice = mapping(config.get("toolChoice"))
+    names = texts([mapping(choice.get("tool")).get("name")])
+    return RequestRead(
+        body=body,
+        tools=tuple(tools),
+        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        native=native,
+        mode=None if names else "required" if "any" in choice else "auto" if "auto" in choice else None,
+        names=names,
+        is_strict=any(one.is_strict for one in tools),
+    )
+
+
+def respond(said: Completion) -> JsonObject:
+    """A response. Arguments that are no object are no call."""
+    calls, is_malformed = sent_calls(said)
+    content: list[JsonObject] = [{"text": said.text}] if said.text else []
+    content += [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
+    read, written = said.usage or (1, 1)
+    return {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "malformed_tool_use" if is_malformed else _FINISHES[said.finish],
+        "usage": {"inputTokens": read, "outputTokens": written, "totalTokens": read + written},
+        "metrics": {"latencyMs": 1},
+    }
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A response as the events of its stream, each under its name."""
+    message = body["output"]["message"]
+    yield {"messageStart": {"role": message["role"]}}
+    for index, block in enumerate(message["content"]):
+        place = {"contentBlockIndex": index}
+        if use := block.get("toolUse"):
+            start = {"toolUse": {key: value for key, value in use.items() if key != "input"}}
+            yield {"contentBlockStart": {**place, "start": start}}
+        for delta in _deltas(block):
+            yield {"contentBlockDelta": {**place, "delta": delta}}
+        yield {"contentBlockStop": place}
+    yield {"messageStop": {"stopReason": body["stopReason"]}}
+    yield {"metadata": {key: body[key] for key in ("usage", "metrics") if key in body}}
+
+
+def _deltas(block: JsonObject) -> Iterator[JsonObject]:
+    if "text" in block:
+        for piece in pieces(block["text"]):
+            yield {"text": piece}
+    elif "toolUse" in block:
+        given = block["toolUse"]["input"]
+        for piece in pieces(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)):
+            yield {"toolUse": {"input": piece}}
+    elif "reasoningContent" in block:
+        thought = block["reasoningContent"]
+        for key, value in thought.get("reasoningText", {}).items():
+            yield {"reasoningContent": {key: value}}
+        if "redactedContent" in thought:
+            yield {"reasoningContent": {"redactedContent": thought["redactedContent"]}}
+
+
+_TYPES = {
+    400: "ValidationException", 401: "UnrecognizedClientException", 403: "AccessDeniedException",
+    404: "ResourceNotFoundException", 408: "ModelTimeoutException", 424: "ModelErrorException",
+    429: "ThrottlingException", 503: "ServiceUnavailableException", 529: "ServiceUnavailableException",
+}  # fmt: skip
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """An error's body; its kind stands in a header."""
+    kind = refusal.code or _TYPES.get(refusal.status, "InternalServerException")
+    return {"x-amzn-errortype": kind, "x-amzn-requestid": request_id(refusal.message)}, {"message": refusal.message}
+
+
+# botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` stands in the address.
+REQUEST_FIELDS = frozenset(
+    {
+        "additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig", "inferenceConfig",
+        "messages", "modelId", "outputConfig", "performanceConfig", "promptVariables", "requestMetadata", "serviceTier",
+        "system", "toolConfig",
+    }
+)  # fmt: skip
+
+WORDINGS: dict[str, Wording] = {
+    "root_is_object": Wording("The value at {path}.type must be one of the following: object."),
+    "schema": Wording(
+        "The format of the value at {path} is invalid. Provide a json object for the field and try again."
+    ),
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording("Expected toolResult blocks at {message_path} for the following Ids: {subject}"),
+    ),
+    "tools_missing": Wording("The toolConfig field must be defined when using toolUse and toolResult content blocks."),
+}

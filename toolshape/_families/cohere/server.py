@@ -1,0 +1,79 @@
+"""Cohere's v2 chat as its server reads and writes it. Types read in cohere 7.3.1 on 2026-11-22; errors as recorded."""
+
+from collections.abc import Iterator
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Wording
+from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
+
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "respond", "unfold"]
+
+_FINISHES: dict[Finish, str] = {
+    "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR", "error": "ERROR",
+    "other": "COMPLETE",
+}  # fmt: skip
+
+
+ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "CO_API_KEY": KEY}, http="httpx")
+
+
+def respond(said: Completion) -> JsonObject:
+    """A response; what is said beside calls is their plan."""
+    message: JsonObject = {"role": "assistant"}
+    if said.calls:
+        if said.text:
+            message["tool_plan"] = said.text
+        message["tool_calls"] = [
+            {"id": one.id, "type": "function", "function": {"name": one.wire_name, "arguments": arguments_text(one)}}
+            for one in said.calls
+        ]
+    else:
+        message["content"] = [{"type": "text", "text": said.text}]
+    read, written = said.usage or (1, 1)
+    counts = {"input_tokens": read, "output_tokens": written}
+    cost = {"billed_units": counts, "tokens": counts}
+    return {"id": said.id, "finish_reason": _FINISHES[said.finish], "message": message, "usage": cost}
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A response as its events: the plan, each call, or the text, in pieces."""
+    message = body["message"]
+    yield {"type": "message-start", "id": body.get("id"), "delta": {"message": {"role": "assistant"}}}
+    for piece in pieces(message.get("tool_plan") or ""):
+        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        begun = {**call, "function": {**call["function"], "arguments": ""}}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": begun}}}
+        for piece in pieces(call["function"]["arguments"]):
+            more = {"function": {"arguments": piece}}
+            yield {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": more}}}
+        yield {"type": "tool-call-end", "index": index}
+    for index, block in enumerate(message.get("content") or ()):
+        kind = block["type"]
+        yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**block, kind: ""}}}}
+        for piece in pieces(block[kind]):
+            yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {kind: piece}}}}
+        yield {"type": "content-end", "index": index}
+    end = {"finish_reason": body["finish_reason"], "usage": body.get("usage")}
+    yield {"type": "message-end", "id": body.get("id"), "delta": end}
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """An error's body."""
+    own = request_id(refusal.message)
+    return {"x-debug-trace-id": own}, {"id": own, "message": refusal.message}
+
+
+# cohere 7.3.1 V2Client.chat, 2026-11-22.
+REQUEST_FIELDS = frozenset(
+    {
+        "citation_options", "documents", "frequency_penalty", "k", "logprobs", "max_tokens", "messages", "model", "p",
+        "presence_penalty", "priority", "raw_prompting", "reasoning_effort", "response_format", "safety_mode", "seed",
+        "stop_sequences", "stream", "strict_tools", "temperature", "thinking", "tool_choice", "tools",
+    }
+)  # fmt: skip
+
+WORDINGS: dict[str, Wording] = {
+    "entry_keys": Wording("unknown field: parameter '{subject}' is not a valid field.", status=422),
+    "unknown_field": Wording("unknown field: parameter '{subject}' is not a valid field.", status=422),
+}

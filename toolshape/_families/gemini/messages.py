@@ -1,0 +1,217 @@
+"""Contents of Gemini's generateContent; types read in google-genai 3.4.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.anthropic.messages import system_texts
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, named_by_url
+from toolshape._schema.values import write_json
+from toolshape._wire.bodies import plain
+from toolshape._wire.content import arguments_object, bytes_of, content_list, encoded_results, given_id, result_part
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES", "VERTEX_HISTORIES", "piece"]
+
+_SIGNATURES = ("thoughtSignature", "thought_signature")
+_SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+"""``skip_thought_signature_validator`` as base64, which Gemini 3 takes in place of a signature."""
+
+
+def _either(node: JsonObject, camel: str, snake: str) -> Any:
+    """The SDK takes both spellings of a key."""
+    return node.get(camel, node.get(snake))
+
+
+def read(item: JsonObject, path: str) -> Message:
+    given = item.get("parts")
+    if given is None and item.get("content") is not None:
+        raise ValueError("a content has parts, and no content")
+    pieces = [given] if isinstance(given, (dict, str)) else content_list(given, "parts")
+    parts = [_part(one, f"parts[{at}]") for at, one in enumerate(pieces)]
+    role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
+    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+    if not isinstance(part, dict):
+        return TextPart(text=str(part), raw=part, path=path)
+    call = _either(part, "functionCall", "function_call")
+    if isinstance(call, dict):
+        call_id, name = given_id(call.get("id")), str(call.get("name") or "")
+        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=call.get("args"), raw=part, path=path)
+    response = _either(part, "functionResponse", "function_response")
+    if isinstance(response, dict):
+        return _result(response, part, path)
+    if isinstance(part.get("text"), str):
+        kind = ReasoningPart if part.get("thought") else TextPart
+        return kind(text=part["text"], raw=part, path=path)
+    media = _media(part)
+    if media is not None:
+        return MediaPart(media=media, raw=part, path=path)
+    kind_of = [key for key in part if key not in _SIGNATURES]
+    if not kind_of:
+        return ReasoningPart(text="", raw=part, path=path)
+    return ProviderPart(kind=kind_of[0], raw=part, path=path)
+
+
+def _media(part: JsonObject) -> Image | File | None:
+    data, file = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
+    found = data if isinstance(data, dict) else file
+    if not isinstance(found, dict):
+        return None
+    media_type = str(_either(found, "mimeType", "mime_type") or "application/octet-stream")
+    url = _either(found, "fileUri", "file_uri")
+    given = _either(found, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    is_image, name = media_type.startswith("image/"), str(given or "file")
+    if isinstance(url, str):
+        return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
+    try:
+        content = bytes_of(found["data"])
+    except (KeyError, ValueError):
+        return None
+    return Image(content, media_type) if is_image else File(content, media_type, name)
+
+
+def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
+    """``output`` and ``error`` are documented keys; any other object is the result itself."""
+    given = response.get("response")
+    value, code = given, None
+    if isinstance(given, dict) and given.keys() in ({"output"}, {"error"}, {"result"}):
+        [(key, value)] = given.items()
+        code = "tool_error" if key == "error" else None
+    is_text = isinstance(value, str)
+    text = value if isinstance(value, str) else "" if value is None else write_json(value)
+    pieces = [_part(one, "") for one in response.get("parts") or ()]
+    media: list[Part] = [one.media for one in pieces if isinstance(one, MediaPart)]
+    parts = (*([Text(text)] if text else []), *media) if media else ()
+    text = as_text(parts) if parts else text
+    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
+    return result_part(response.get("id"), response.get("name"), text, **more)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    own: JsonObject = {"id": call.id} if call.id and call.has_id else {}
+    return {"functionCall": {**own, "name": call.wire_name, "args": arguments_object(call)}}
+
+
+def _write_unsigned(call: ToolCallPart) -> JsonObject:
+    made: JsonObject = call.raw if isinstance(call.raw, dict) else _write_call(call)
+    return {**made, "thoughtSignature": _SKIPPED_SIGNATURE}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """One content; in a user's, the results come first."""
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    made = iter(_encoded([one for one in results if one.raw is None], encode))
+    pieces = [next(made) if one.raw is None else one.raw for one in results]
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    pieces += [_written(one) if one.raw is None else one.raw for one in others]
+    return [{"role": "model" if message.role == "assistant" else "user", "parts": pieces}]
+
+
+def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
+    if not results:
+        return []
+    [message] = encoded_results(results, _write_call, encode)
+    parts: list[JsonObject] = message["parts"]
+    return parts
+
+
+def _written(part: MessagePart) -> JsonObject:
+    if isinstance(part, ToolCallPart):
+        return _write_call(part)
+    if isinstance(part, MediaPart):
+        return piece(part.media)
+    return {"text": getattr(part, "text", "")}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a part."""
+    if isinstance(part, Text):
+        return {"text": part.text}
+    part = by_media_type(part)
+    if part.url:
+        return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
+    return {"inlineData": {"mimeType": part.media_type, "data": encoded(part)}}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
+    config = plain(request.get("config"))
+    for place in (request, config if isinstance(config, dict) else {}):
+        given = _either(place, "systemInstruction", "system_instruction")
+        if isinstance(given, dict):
+            given = given.get("parts", [given] if "text" in given else [])
+        if given:
+            return system_texts(given if isinstance(given, (str, list)) else [given], "systemInstruction")
+    return []
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    parts = [one for message in messages for one in message.parts]
+    texts = [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]
+    return {"config": {"systemInstruction": {"parts": texts}}}
+
+
+HISTORIES = Histories(
+    key="contents",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    joins=True,
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
+    # "Unsupported MIME type" of an office document: googleapis/python-genai#829, 2025-05.
+    media_types=frozenset({"image/*", "audio/*", "video/*", "text/*", "application/pdf"}),
+    opaque_keys=frozenset(_SIGNATURES),
+    write_unsigned=_write_unsigned,
+    rules=(
+        *history_rules(
+            "microsoft/vscode#299295, 2026-03: as many responses as calls",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+            "split_results",
+        ),
+        *history_rules("continuedev/continue#11047, 2026-03", "call_placement"),
+        *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
+        *history_rules("maximhq/bifrost#4202, 2026-06: from Gemini 3 on", "media_in_result", models="gemini-[12]"),
+        *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; microsoft/vscode-copilot-release#7693, "
+            "2025-04: an empty text parameter",
+            "blank_text",
+            pattern=r"(?s).+",
+        ),
+        *history_rules("QuantumNous/new-api#1260, 2025-06: at least one part", "empty_message"),
+        *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
+    ),
+)
+VERTEX_HISTORIES = replace(
+    HISTORIES,
+    has_call_ids=False,
+    rules=(
+        *HISTORIES.rules,
+        *history_rules(
+            "BerriAI/litellm#28324, 2026-05; gemini-3 took them in 2026-02", "call_without_id", models="gemini-[12]"
+        ),
+    ),
+)

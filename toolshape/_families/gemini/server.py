@@ -1,0 +1,194 @@
+"""generateContent as its server reads and writes it. Types read in google-genai 3.4.0 on 2026-11-22; errors as recorded."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.server_json import KEY, listed, mapping, pieces, seconds_text, sent_calls, texts
+
+__all__ = [
+    "ENDPOINT",
+    "REQUEST_FIELDS",
+    "STATUSES",
+    "VARIABLES",
+    "VERTEX_VARIABLES",
+    "WORDINGS",
+    "error",
+    "read_request",
+    "respond",
+    "unfold",
+]
+
+_MODES: dict[Any, Literal["auto", "none", "required"]] = {
+    "AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required",
+}  # fmt: skip
+_FINISHES: dict[Finish, str] = {
+    "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
+    "other": "OTHER",
+}  # fmt: skip
+
+
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and asks Vertex AI where it is told to.
+VARIABLES = {
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GEMINI_API_KEY": KEY,
+    "GOOGLE_API_KEY": KEY,
+    "GOOGLE_GENAI_USE_VERTEXAI": "false",
+}
+# Where the client is not told vertexai=True, it reads Gemini's address before it looks whether it asks Vertex AI.
+VERTEX_VARIABLES = {
+    "GOOGLE_VERTEX_BASE_URL": "{url}",
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GOOGLE_API_KEY": KEY,
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+}
+ENDPOINT = Endpoint(
+    r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)",
+    "sse",
+    streaming_verb="streamGenerateContent",
+    sse_query="alt=sse",
+    variables=VARIABLES,
+)
+
+
+def _either(node: JsonObject, camel: str, snake: str) -> Any:
+    """The server takes both spellings of a key."""
+    return node.get(camel, node.get(snake))
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The declarations and the calling mode of a request. Parameters as OpenAPI's and as JSON Schema have rules apart."""
+    tools: list[SentTool] = []
+    native = 0
+    for at, one in enumerate(listed(body.get("tools"))):
+        held = mapping(one)
+        declared = _either(held, "functionDeclarations", "function_declarations")
+        native += declared is None
+        for number, declaration in enumerate(listed(declared)):
+            path = f"tools[{at}].function_declarations[{number}]"
+            tools.append(_declared(mapping(declaration), path, number))
+    config = mapping(_either(body, "toolConfig", "tool_config"))
+    calling = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
+    mode = _MODES.get(str(calling.get("mode", "")).upper())
+    names = texts(listed(_either(calling, "allowedFunctionNames", "allowed_function_names")))
+    return RequestRead(
+        body=body,
+        tools=tuple(tools),
+        messages=tuple(one for one in listed(body.get("contents")) if isinstance(one, dict)),
+        native=native,
+        mode=None if names and mode == "required" else mode,
+        names=names if mode == "required" else (),
+        is_strict=calling.get("mode") == "VALIDATED",
+    )
+
+
+def _declared(declaration: JsonObject, path: str, number: int) -> SentTool:
+    schema = _either(declaration, "parametersJsonSchema", "parameters_json_schema")
+    is_json_schema = schema is not None
+    return SentTool(
+        path=path,
+        number=number,
+        name=declaration.get("name"),
+        description=str(declaration.get("description") or ""),
+        schema_path=f"{path}.parameters{'_json_schema' if is_json_schema else ''}",
+        schema=schema if is_json_schema else declaration.get("parameters"),
+        is_strict=False,
+        entry=declaration,
+        dialect="gemini" if is_json_schema else "gemini-openapi",
+    )
+
+
+def respond(said: Completion) -> JsonObject:
+    """A response of one candidate, its first call signed. Arguments that are no object are no call."""
+    calls, is_malformed = sent_calls(said)
+    parts: list[JsonObject] = [{"text": said.text}] if said.text else []
+    for at, one in enumerate(calls):
+        part: JsonObject = {"functionCall": {"id": one.id, "name": one.wire_name, "args": one.arguments}}
+        parts.append(part | {"thoughtSignature": _signature(one.id)} if at == 0 else part)
+    finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
+    candidate: JsonObject = {"content": {"parts": parts, "role": "model"}, "finishReason": finish, "index": 0}
+    read, written = said.usage or (1, 1)
+    counts = {"promptTokenCount": read, "candidatesTokenCount": written, "totalTokenCount": read + written}
+    return {
+        "candidates": [candidate],
+        "usageMetadata": counts,
+        "modelVersion": said.model,
+        "responseId": said.id,
+    }
+
+
+def _signature(text: str) -> str:
+    return base64.b64encode(f"signature of {text}".encode()).decode()
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A response as its chunks: texts in pieces, each call whole; the last says why it ended.
+
+    No chunk is without parts: Google's own chat stores each as a content, and an empty one is refused.
+    """
+    base = {key: value for key, value in body.items() if key != "candidates"}
+    if not body.get("candidates"):
+        yield body
+        return
+    candidate = body["candidates"][0]
+    shown: list[JsonObject] = []
+    for part in mapping(candidate.get("content")).get("parts") or ():
+        shown += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
+    for part in shown[:-1]:
+        yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
+    end = {**candidate, "content": {"parts": shown[-1:], "role": "model"}}
+    yield {**base, "candidates": [end if shown else candidate]}
+
+
+STATUSES = {
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+}  # fmt: skip
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """Google's error body; how long to wait stands in its details."""
+    said: JsonObject = {"code": refusal.status, "message": refusal.message}
+    said["status"] = refusal.code or STATUSES.get(refusal.status, "UNKNOWN")
+    if refusal.retry_after is not None:
+        kind = "type.googleapis.com/google.rpc.RetryInfo"
+        said["details"] = [{"@type": kind, "retryDelay": f"{seconds_text(refusal.retry_after)}s"}]
+    return {}, {"error": said}
+
+
+# google-genai 3.4.0, what it sends of GenerateContentConfig, 2026-11-22; ``model`` stands in the address.
+REQUEST_FIELDS = frozenset(
+    {
+        "cachedContent", "contents", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
+        "serviceTier", "systemInstruction", "toolConfig", "tools",
+    }
+)  # fmt: skip
+
+_PLACE = "* GenerateContentRequest.{path}{properties}"
+WORDINGS: dict[str, Wording] = {
+    "name": Wording(
+        "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
+        "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
+    ),
+    "keywords": Wording(
+        "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}{properties}': Cannot find field."
+    ),
+    "required_is_defined": Wording(_PLACE + ".required: property is not defined"),
+    "arrays_have_items": Wording(_PLACE + ".items: missing field."),
+    "string_enums": Wording(_PLACE + ".enum: only allowed for STRING type"),
+    "formats": Wording(_PLACE + ".format: only 'enum' and 'date-time' are supported for STRING type"),
+    "typed": Wording(_PLACE + ".type: must be specified when not using one_of, any_of or all_of fields"),
+    "references_alone": Wording(
+        "$ref was set alongside unsupported fields. If a schema node has $ref set, then only description and default can be "
+        "set alongside it"
+    ),
+    "unanswered_call": Wording(
+        "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+        "function call turn."
+    ),
+    "orphan_result": Wording("Please ensure that function response turn comes immediately after a function call turn."),
+    "missing_signature": Wording("Function call is missing a thought_signature in functionCall parts."),
+    "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
+}

@@ -1,0 +1,175 @@
+"""Steps of Gemini's Interactions; types read in google-genai 3.4.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.anthropic.messages import system_texts
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
+from toolshape._schema.values import write_json
+from toolshape._wire.content import (
+    arguments_object,
+    bytes_of,
+    encoded_results,
+    given_id,
+    joined_text,
+    result_part,
+    result_pieces,
+)
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES", "piece"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """Each step is a message; a content that stands alone is the user's."""
+    kind = str(item.get("type", ""))
+    role: Any = "assistant"
+    if kind in ("user_input", "model_output"):
+        content = item.get("content")
+        pieces = content if isinstance(content, list) else [] if content is None else [content]
+        parts = tuple(_piece(one, f"content[{at}]") for at, one in enumerate(pieces))
+        return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
+    if kind == "function_call":
+        call_id, name = given_id(item.get("id")), str(item.get("name") or "")
+        part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get("arguments"), raw=item)
+    elif kind == "function_result":
+        role, part = "tool", _result(item)
+    elif kind == "thought":
+        summary = item.get("summary") or ()
+        text = "\n".join(str(one.get("text", "")) for one in summary if isinstance(one, dict))
+        part = ReasoningPart(text=text, raw=item)
+    elif kind in _CONTENTS:
+        role, part = "user", _piece(item, "")
+    else:
+        part = ProviderPart(kind=kind, raw=item)
+    return Message(role=role, parts=(part,), raw=item, path=path)
+
+
+_CONTENTS = {
+    "text": "text/plain",
+    "image": "image/png",
+    "document": "application/pdf",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+}
+"""The kinds of contents, each with its media type where none is given."""
+
+
+def _piece(piece: Any, path: str) -> MessagePart:
+    if not isinstance(piece, dict):
+        return TextPart(text=str(piece), path=path)
+    kind = str(piece.get("type", ""))
+    if kind == "text":
+        return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
+    media_type = str(piece.get("mime_type") or _CONTENTS.get(kind))
+    url = str(piece.get("uri") or "")
+    if kind in _CONTENTS and (url or piece.get("data")):
+        try:
+            data = b"" if url else bytes_of(piece["data"])
+        except ValueError:
+            return ProviderPart(kind=kind, raw=piece, path=path)
+        media = (
+            Image(data, media_type, url)
+            if kind == "image"
+            else File(data, media_type, named_by_url(url) or "file", url)
+        )
+        return MediaPart(media=media, raw=piece, path=path)
+    return ProviderPart(kind=kind, raw=piece, path=path)
+
+
+def _result(item: JsonObject) -> ToolResultPart:
+    given = item.get("result")
+    parts: tuple[Part, ...] = ()
+    is_text = isinstance(given, str)
+    text = given if isinstance(given, str) else "" if given is None else write_json(given)
+    if isinstance(given, list):
+        inner = [_piece(one, "") for one in given]
+        is_text = len(inner) == 1 and isinstance(inner[0], TextPart)
+        parts = () if is_text else result_pieces(inner)
+        text = joined_text(inner, "tool") if is_text else as_text(parts)
+    code = "tool_error" if item.get("is_error") else None
+    return result_part(
+        item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item
+    )
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"type": "function_call", "id": call.id, "name": call.wire_name, "arguments": arguments_object(call)}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """Steps in the order of the parts; neighbouring contents share one."""
+    found: list[WireMessage] = []
+    contents: list[JsonObject] = []
+    kind = "model_output" if message.role == "assistant" else "user_input"
+    for one in message.parts:
+        if isinstance(one, (TextPart, MediaPart)) or (isinstance(one, ProviderPart) and one.path.startswith("content")):
+            contents.append(one.raw if one.raw is not None else _written(one))
+            continue
+        found += [{"type": kind, "content": contents}] if contents else []
+        contents = []
+        if one.raw is not None:
+            found.append(one.raw)
+        elif isinstance(one, ToolCallPart):
+            found.append(_write_call(one))
+        elif isinstance(one, ToolResultPart):
+            found += encoded_results([one], _write_call, encode)
+    return found + ([{"type": kind, "content": contents}] if contents else [])
+
+
+def _written(part: MessagePart) -> JsonObject:
+    return piece(part.media) if isinstance(part, MediaPart) else {"type": "text", "text": getattr(part, "text", "")}
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file as a content."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    part = by_media_type(part)
+    kind = kind_of(part)
+    where = {"uri": part.url} if part.url else {"data": encoded(part)}
+    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **where}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The system instruction of a request."""
+    return system_texts(request.get("system_instruction"), "system_instruction")
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    return {"system_instruction": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
+
+
+HISTORIES = Histories(
+    key="input",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    is_items=True,
+    input_kinds=frozenset(
+        {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
+    ),
+    opaque_keys=frozenset({"signature"}),
+    continued_by=frozenset({"previous_interaction_id"}),
+    rules=(
+        *history_rules(
+            "microsoft/vscode#299295, 2026-03, of generateContent: taken to hold here",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+        ),
+    ),
+)

@@ -1,0 +1,105 @@
+"""Gemini's Interactions as their server reads and writes them. Types read in google-genai 3.4.0 on 2026-11-22."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._families.gemini.server import VARIABLES
+from toolshape._families.openai.server import mode_of, sent_function
+from toolshape._wire.server import Completion, Endpoint, RequestRead
+from toolshape._wire.server_json import listed, mapping, pieces, sent_calls, texts
+
+__all__ = ["ENDPOINT", "read_request", "respond", "unfold"]
+
+ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=VARIABLES)
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request."""
+    given = listed(body.get("tools"))
+    tools = tuple(
+        sent_function(one, f"tools[{at}]", at, one)
+        for at, one in enumerate(given)
+        if isinstance(one, dict) and one.get("type") == "function"
+    )
+    choice = mapping(body.get("generation_config")).get("tool_choice")
+    allowed = mapping(mapping(choice).get("allowed_tools"))
+    mode = mode_of(allowed.get("mode") if allowed else choice)
+    names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
+    steps = body.get("input")
+    given_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
+    if isinstance(steps, str):
+        given_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
+    return RequestRead(
+        body=body,
+        tools=tools,
+        messages=tuple(one for one in given_steps if isinstance(one, dict)),
+        native=len(given) - len(tools),
+        mode=None if names else mode,
+        names=names,
+        is_strict=choice == "validated",
+    )
+
+
+def respond(said: Completion) -> JsonObject:
+    """An interaction: a thought with its signature, then text and calls as steps."""
+    calls, is_malformed = sent_calls(said)
+    seed = said.id
+    steps: list[JsonObject] = []
+    if calls:
+        steps.append({"type": "thought", "signature": base64.b64encode(seed.encode()).decode()})
+    if said.text:
+        steps.append({"type": "model_output", "content": [{"type": "text", "text": said.text}]})
+    steps += [
+        {"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls
+    ]
+    status = "requires_action" if calls else "completed"
+    if is_malformed or said.finish == "error":
+        status = "failed"
+    elif said.finish == "length":
+        status = "incomplete"
+    read, written = said.usage or (1, 1)
+    return {
+        "id": f"v1_{seed}",
+        "object": "interaction",
+        "created": "2026-01-01T00:00:00Z",
+        "updated": "2026-01-01T00:00:00Z",
+        "model": said.model,
+        "status": status,
+        "steps": steps,
+        "usage": {"total_input_tokens": read, "total_output_tokens": written, "total_tokens": read + written},
+    }
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """An interaction as its events: each step begins, comes in pieces where it can, and stops."""
+    begun = {**body, "steps": [], "status": "in_progress"}
+    yield {"event_type": "interaction.created", "interaction": begun}
+    steps: list[JsonObject] = body.get("steps") or []
+    for index, step in enumerate(steps):
+        deltas: list[JsonObject] = list(_deltas(step))
+        bare: JsonObject = {key: value for key, value in step.items() if key not in _IN_PIECES or not deltas}
+        empty: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
+        yield {"event_type": "step.start", "index": index, "step": {**bare, **empty}}
+        for delta in deltas:
+            yield {"event_type": "step.delta", "index": index, "delta": delta}
+        yield {"event_type": "step.stop", "index": index}
+    yield {"event_type": "interaction.completed", "interaction": {**body, "steps": []}}
+
+
+_IN_PIECES = ("arguments", "content", "signature")
+
+
+def _deltas(step: JsonObject) -> Iterator[JsonObject]:
+    """A step in pieces: arguments, a signature, or the one text that it is."""
+    content = listed(step.get("content"))
+    if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
+        for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):
+            yield {"type": "arguments_delta", "arguments": piece}
+    elif step.get("type") == "thought" and step.get("signature"):
+        yield {"type": "thought_signature", "signature": step["signature"]}
+    elif len(content) == 1 and mapping(content[0]).keys() == {"type", "text"}:
+        for piece in pieces(content[0]["text"]):
+            yield {"type": "text", "text": piece}

@@ -1,0 +1,126 @@
+"""Hugging Face chat templates. Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._calls import JsonObject, Spec, WireMessage
+from toolshape._families.openai import messages
+from toolshape._families.openai import responses as openai
+from toolshape._families.openai.server import ENDPOINT, VARIABLES
+from toolshape._results import Result
+from toolshape._schema import rewrites
+from toolshape._schema.values import as_json, copied
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.bodies import member, plain
+from toolshape._wire.ids import with_call_ids
+from toolshape._wire.provider import Choice, Facts, NameRule, OutboundCall, Read, unsupported
+from toolshape._wire.server_json import KEY
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
+    """As ``get_json_schema`` writes it, the result's schema too."""
+    tool = openai.envelope(spec, strict=False)
+    if spec.output is not None:
+        tool["function"]["return"] = spec.output
+    return tool
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """What ``apply_chat_template`` takes: a template can be given tools or none."""
+    if choice.parallel is False:
+        raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
+    if choice.mode == "required" or choice.names:
+        raise unsupported(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
+    return {} if choice.mode == "none" else {"tools": tools}
+
+
+def recognises(body: Any) -> bool:
+    """A response of the hosted router, or the message that a tokenizer has parsed."""
+    return openai.recognises(body)
+
+
+def read(body: Any) -> Read | None:
+    """The router gets its message back as it came; a template, which fails on text, with arguments as objects."""
+    reading = openai.read(body)
+    response = openai.whole(body)
+    if reading is None:
+        return None
+    if response is body:  # of the router, which links results by their ids
+        [sent], calls, finish, cut, ends_in_call = reading
+        again_sent = member(sent, "tool_calls") or ()
+        again = [openai.call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
+        return [sent], again, finish, cut, ends_in_call
+    message = _with_objects(response["choices"][0]["message"])
+    own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
+    if own:
+        message["tool_calls"], own = with_call_ids(
+            message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True
+        )
+    _, _, finish, cut, ends_in_call = reading
+    return [message], own, finish, cut, ends_in_call
+
+
+def _with_objects(message: WireMessage) -> WireMessage:
+    message = copied(plain(message))
+    for call in message.get("tool_calls") or ():
+        function = call.get("function", {})
+        if isinstance(function.get("arguments"), str):
+            function["arguments"] = as_json(function["arguments"] or "{}")
+    return message
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """Templates pair by name or by order; some take an id."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> WireMessage:
+    message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
+    has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if has_own else message
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    """Arguments are an object; templates put no id anywhere."""
+    tool_calls = [
+        {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}
+        for one in calls
+    ]
+    return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
+
+
+HUGGINGFACE = replace(
+    openai.OPENAI,
+    name="huggingface",
+    form="huggingface",
+    names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; transformers 5.23.0"),
+    lenient=(
+        *openai.OPENAI.lenient,
+        inlined(rewrites.recursion_as_json_text),
+        everywhere(rewrites.null_as_nullable),
+    ),
+    strict=None,
+    most_tools=None,
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    say=say,
+    carries=frozenset(),
+    encode=encode,
+    histories=messages.OBJECT_ARGUMENTS,
+    endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
+    refuses_request=(),
+    request_fields=frozenset(),
+    wordings={},
+    facts=Facts(
+        arguments="an object; JSON text from the hosted router",
+        malformed="text: what the tokenizer cannot parse is no call",
+        declined="no `tool_calls`",
+        strict="none; nothing is enforced",
+        needs="a chat template that knows tools",
+    ),
+)
+
+PROVIDERS = (HUGGINGFACE,)

@@ -1,0 +1,273 @@
+"""MCP tools, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from toolshape._calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape._mcp_results import Structured
+from toolshape._parts import File, Image, Part, Text, encoded
+from toolshape._results import Result
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema.checks import cited
+from toolshape._schema.references import resolver
+from toolshape._schema.union_branches import are_disjoint
+from toolshape._schema.walk import compose, inlined_but_recursion
+from toolshape._wire.bodies import member, result_json
+from toolshape._wire.provider import (
+    Choice,
+    Facts,
+    NameRule,
+    OutboundCall,
+    Provider,
+    Reading,
+    never_streamed,
+    unsupported,
+)
+
+# References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
+# keeps one.
+INLINED = (inlined_but_recursion,)
+_RESULT = "result"
+"""Holds a value that is no object, in the output schema and in structured content."""
+_NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
+_NULL = {"type": "null"}
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """An entry that clients of every revision read.
+
+    Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly, and a client refuses the
+    whole list where one does not (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22): a value that is no object
+    stands in ``result``.
+    """
+    tool = envelope_of_any_output(spec, strict)
+    if "outputSchema" in tool:
+        tool["outputSchema"] = _object_output(tool["outputSchema"])
+    return tool
+
+
+def _object_output(schema: JsonSchema) -> JsonSchema:
+    """A schema whose root is an object: the same for values that are, a field ``result`` for those that are not."""
+    resolve = resolver(schema)
+    if are_disjoint(schema, _NO_OBJECT, resolve):
+        return schema if "type" in schema else {"type": "object", **schema}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    value = {key: inner for key, inner in schema.items() if key != "$defs"}
+    field = {"properties": {_RESULT: value}, "required": [_RESULT]}
+    if are_disjoint(schema, {"type": "object"}, resolve):
+        return {"type": "object", **field, **definitions}
+    return {
+        "type": "object",
+        "anyOf": [{**value, "type": "object"} if "type" in value else value, field],
+        **definitions,
+    }
+
+
+def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
+    """2026-07-28: an output schema may be any schema; but a value that may be null stands in ``result``, null or not.
+
+    The official SDK 2.3.0 leaves structured content that is null out, and refuses a result without it (2026-11-23).
+    """
+    tool = envelope_of_any_output(spec, strict)
+    schema = tool.get("outputSchema")
+    if schema is None or are_disjoint(schema, _NULL, resolver(schema)):
+        return tool
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    value = {key: inner for key, inner in schema.items() if key != "$defs"}
+    wrapped = {"type": "object", "properties": {_RESULT: value}, "required": [_RESULT], **definitions}
+    return {**tool, "outputSchema": wrapped}
+
+
+def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
+    """The output schema as it is."""
+    tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
+    if spec.title:
+        tool["title"] = spec.title
+    if spec.description:
+        tool["description"] = spec.description
+    if spec.output is not None:
+        tool["outputSchema"] = compose(INLINED)(spec.output).schema
+    if hints := _annotations(spec.effects):
+        tool["annotations"] = hints
+    return tool
+
+
+def _annotations(effects: frozenset[Effect]) -> JsonObject:
+    """Hints for clients (ToolAnnotations, all revisions since 2025-03-26); of what is not said, the default holds."""
+    hints: JsonObject = {}
+    if effects & {"read", "write", "destructive"}:
+        hints["readOnlyHint"] = not effects & {"write", "destructive"}
+    if effects & {"write", "destructive"}:
+        hints["destructiveHint"] = "destructive" in effects
+    if "idempotent" in effects:
+        hints["idempotentHint"] = True
+    if effects & {"open_world", "closed_world"}:
+        hints["openWorldHint"] = "open_world" in effects
+    return hints
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
+        raise unsupported(choice, "choice", "a server cannot choose for its client: leave it out")
+    return {"tools": tools}
+
+
+def recognises(body: Any) -> bool:
+    """A request, or the parameters of one as the SDK gives them to a handler."""
+    return _is_params(body) or (member(body, "method") == "tools/call" and member(body, "params") is not None)
+
+
+def _is_params(body: Any) -> bool:
+    return type(body).__name__ == "CallToolRequestParams"
+
+
+def _is_plain_params(body: Any) -> bool:
+    """The parameters of a request as a dict: other families have calls of this form, so only who asks us takes it."""
+    return isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
+
+
+_PARAMS = frozenset(
+    {"name", "arguments", "_meta", "meta", "task", "input_responses", "request_state", "inputResponses", "requestState"}
+)
+"""CallToolRequestParams of the official SDK 2.3.0 and of the specification until 2026-07-28."""
+
+
+def read(body: Any) -> Reading | None:
+    params = body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
+    if type(params) is dict:  # as a server makes it for each call
+        return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
+    is_plain = params is None and _is_plain_params(body)
+    if params is None and not (is_plain or recognises(body)):
+        return None
+    params = body if is_plain or _is_params(body) else member(body, "params")
+    return _reading(member(body, "id"), member(params, "name"), member(params, "arguments"), body)
+
+
+def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
+    return Reading([], [WireCall("" if number is None else str(number), name, arguments, body)], None)
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    """A request for each."""
+    return [
+        {
+            "jsonrpc": "2.0",
+            "id": one.id,
+            "method": "tools/call",
+            "params": {"name": one.wire_name, "arguments": one.arguments},
+        }
+        for one in calls
+    ]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """A CallToolResult for each, as clients of every revision read it.
+
+    ``resultType`` is required from 2026-07-28 on, and a result may hold more fields in all revisions before.
+    """
+    return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
+
+
+def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
+    """Structured content is an object, and ``resultType`` is not known."""
+    return [_result(result, is_wrapped=True) for result in results]
+
+
+def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
+    """2026-07-28: structured content is any value but null; one that may be null stands in ``result``, null or not."""
+    return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
+
+
+def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
+    """The text, and the value itself as structured content, which a client checks against the output schema.
+
+    Errors are results, too (SEP-1303).
+    """
+    message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
+    if result.parts:
+        message["content"] = [_piece(one) for one in result.parts]
+        if isinstance(result.parts, Structured) and result.error is None and _may_be(result.value, is_wrapped):
+            message["structuredContent"] = result.value
+        return message
+    is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
+    if result.error is None and is_told:
+        value = result_json(result)
+        is_bare = isinstance(value, dict) if is_wrapped else not _may_be_null(result, value)
+        message["structuredContent"] = value if is_bare else {_RESULT: value}
+    return message
+
+
+def _may_be_null(result: Result, value: Any) -> bool:
+    reader = result.call.reader
+    return value is None or (reader is not None and reader.may_return_null)
+
+
+def _may_be(structured: Any, is_wrapped: bool) -> bool:
+    """Whether a client takes this as structured content: until 2026-07-28 an object alone."""
+    return not is_wrapped or isinstance(structured, dict)
+
+
+def _piece(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if part.url:
+        name = part.name if isinstance(part, File) else "image"
+        return {"type": "resource_link", "uri": part.url, "name": name, "mimeType": part.media_type}
+    if isinstance(part, Image):
+        return {"type": "image", "data": encoded(part), "mimeType": part.media_type}
+    if part.media_type.startswith("audio/"):  # AudioContent, all revisions since 2025-03-26
+        return {"type": "audio", "data": encoded(part), "mimeType": part.media_type}
+    resource = {"uri": f"file:///{quote(part.name)}", "blob": encoded(part), "mimeType": part.media_type}
+    return {"type": "resource", "resource": resource}
+
+
+MCP = Provider(
+    name="mcp",
+    family="mcp",
+    form="mcp",
+    names=NameRule(
+        pattern=r"[A-Za-z0-9_.-]+",
+        longest=128,
+        evidence="1 to 128 of A-Z a-z 0-9 _ . -; specification 2025-11-25 (SHOULD)",
+    ),
+    refuses=cited("schema of every revision", rules.root_is_object),
+    lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
+    strict=None,
+    examples="schema",
+    lacks=frozenset({"execution"}),
+    advertises_output=True,
+    envelope=envelope,
+    request=request,
+    recognises=recognises,
+    read=read,
+    finishes={},
+    fold=never_streamed,
+    carries=frozenset({"image", "file", "audio", "video"}),
+    say=say,
+    encode=encode,
+    facts=Facts(
+        arguments="an object, or nothing",
+        malformed="nothing: a JSON-RPC error answers it",
+        declined="no `tools/call`",
+        strict="none",
+        needs="`ttlMs` and `cacheScope` around the list of tools (2026-07-28)",
+    ),
+)
+MCP_2025_11_25 = replace(MCP, name="mcp:2025-11-25", lacks=frozenset(), encode=encode_until_2025_11_25)
+
+PROVIDERS = (
+    MCP,
+    replace(
+        MCP,
+        name="mcp:2026-07-28",
+        lenient=INLINED,
+        envelope=envelope_of_any_value,
+        encode=encode_any_value,
+    ),
+    MCP_2025_11_25,
+    replace(MCP_2025_11_25, name="mcp:2025-06-18", lacks=frozenset({"execution", "icons"})),
+    replace(MCP, name="mcp:refs", lenient=(structure.wrapped_root,)),
+)

@@ -1,0 +1,3 @@
+from toolshape._families.mistral.responses import PROVIDERS
+
+__all__ = ["PROVIDERS"]

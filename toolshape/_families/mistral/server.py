@@ -1,0 +1,42 @@
+"""Mistral's chat completions where its server differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
+
+from toolshape._wire.server import ErrorReply, Refusal, Wording
+from toolshape._wire.server_json import request_id
+
+__all__ = ["REQUEST_FIELDS", "WORDINGS", "error"]
+
+_UNPROCESSABLE = 422
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """An error's body; one of validation lists its places."""
+    headers = {"mistral-correlation-id": request_id(refusal.message)}
+    if refusal.status == _UNPROCESSABLE:
+        place = ["body", *(refusal.param or "").split(".")]
+        return headers, {"detail": [{"type": refusal.code or "value_error", "loc": place, "msg": refusal.message}]}
+    kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP's
+    said = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
+    return headers, said
+
+
+# mistralai 3.7.0 ChatCompletionRequest, 2026-11-22.
+REQUEST_FIELDS = frozenset(
+    {
+        "frequency_penalty", "guardrails", "logprobs", "max_tokens", "messages", "metadata", "min_tokens", "model", "n",
+        "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_logprobs", "prompt_mode",
+        "random_seed", "reasoning_effort", "repetition_penalty", "response_format", "safe_prompt", "service_tier", "stop",
+        "stream", "temperature", "tool_choice", "tools", "top_k", "top_logprobs", "top_p", "top_prompt_logprobs",
+    }
+)  # fmt: skip
+
+WORDINGS: dict[str, Wording] = {
+    "name": Wording(
+        "Function name was {subject} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of "
+        "64."
+    ),
+    "call_id": Wording("Tool call id was {subject} but must be a-z, A-Z, 0-9, with a length of 9."),
+    "entry_keys": Wording("Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"),
+    "unknown_field": Wording("Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"),
+    "unanswered_call": Wording("Not the same number of function calls and responses", code="3230"),
+    "user_after_result": Wording("Unexpected role 'user' after role 'tool'", code="3230"),
+}

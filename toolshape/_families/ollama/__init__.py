@@ -1,0 +1,3 @@
+from toolshape._families.ollama.responses import PROVIDERS
+
+__all__ = ["PROVIDERS"]

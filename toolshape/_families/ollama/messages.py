@@ -1,0 +1,122 @@
+"""Messages of Ollama's ``/api/chat``; read in ollama 0.6.3 and the server's source of 2026-08-21 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.openai import messages as openai
+from toolshape._parts import Image, Text, encoded
+from toolshape._wire.content import arguments_object, bytes_of, encoded_results, joined_text, text_of
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES"]
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """As of Chat Completions, with ``images`` beside the text."""
+    images = item.get("images")
+    message = openai.read({key: value for key, value in item.items() if key != "images"}, path)
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        if isinstance(part, ToolResultPart):
+            texts = text_of(item.get("content"))
+            media = [one.media for one in _images(images) if isinstance(one, MediaPart)]
+            more = (Text(texts), *media) if media else ()
+            part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
+                id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=more, raw=item
+            )
+        parts.append(part)
+    if message.role != "tool":
+        parts += _images(images)
+    return Message(role=message.role, parts=tuple(parts), raw=item, path=path)
+
+
+def _images(images: Any) -> list[MessagePart]:
+    """Each is base64; a path, which only the client can read, stays as it is."""
+    found: list[MessagePart] = []
+    given: list[Any] = images if isinstance(images, list) else []
+    for at, one in enumerate(given):
+        data = one.get("value") if isinstance(one, dict) else one
+        try:
+            content = bytes_of(data)
+            media = Image(content, _image_type(content))
+            found.append(MediaPart(media=media, raw={"images": [one]}, path=f"images[{at}]"))
+        except ValueError:
+            found.append(ProviderPart(kind="images", raw={"images": [one]}, path=f"images[{at}]"))
+    return found
+
+
+_BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
+
+
+def _image_type(content: bytes) -> str:
+    """The media type of an image, by its first bytes: Ollama's messages do not say it."""
+    return next((media_type for begins, media_type in _BEGINNINGS if content.startswith(begins)), "image/png")
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    own: JsonObject = {"id": call.id} if call.id and call.has_id else {}
+    return {**own, "function": {"name": call.wire_name, "arguments": arguments_object(call)}}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """The results, each a message of its own, then the rest in one."""
+    found: list[WireMessage] = []
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    for one in results:
+        found += [one.raw] if one.raw is not None else encoded_results([one], _write_call, encode)
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    if others or not results:
+        found.append(_written(message.role, others))
+    return found
+
+
+def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
+    message: WireMessage = {"role": role, "content": joined_text(parts, role)}
+    images: list[Any] = []
+    calls: list[JsonObject] = []
+    for one in parts:
+        if isinstance(one, ToolCallPart):
+            calls.append(_write_call(one) if one.raw is None else one.raw)
+        elif isinstance(one, MediaPart):
+            images += [encoded(one.media)] if one.raw is None else one.raw["images"]
+        elif isinstance(one, (ReasoningPart, ProviderPart)) and isinstance(one.raw, dict):
+            images += one.raw.get("images", ())
+            message.update({key: value for key, value in one.raw.items() if key != "images"})
+    if images:
+        message["images"] = images
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+HISTORIES = Histories(
+    key="messages",
+    read=read,
+    write=write,
+    input_kinds=frozenset({"image"}),
+    rules=(
+        *history_rules(
+            "ollama/ollama#12395, 2025-09: models in the cloud",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+            models=r"[:-]cloud$",
+        ),
+        *history_rules(
+            "can1357/oh-my-pi#1000, 2026-05: models in the cloud", "refused_reasoning", models=r"[:-]cloud$"
+        ),
+        *history_rules("ollama 0.6.3 Message.ToolCall: the arguments are an object, 2026-11-22", "malformed_arguments"),
+    ),
+)

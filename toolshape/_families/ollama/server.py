@@ -1,0 +1,57 @@
+"""Ollama's ``/api/chat`` as its server reads and writes it. Read in ollama 0.6.3 and the server's source of 2026-08-21."""
+
+from collections.abc import Iterator
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal
+from toolshape._wire.server_json import arguments_text, pieces, sent_calls
+
+__all__ = ["ENDPOINT", "error", "respond", "unfold"]
+
+_FINISHES: dict[Finish, str] = {"length": "length"}
+
+
+ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_HOST": "{url}"}, http="httpx")
+
+
+def respond(said: Completion) -> JsonObject:
+    """A response. Arguments that are no object are no call: what the model wrote comes as text."""
+    calls, _ = sent_calls(said)
+    written_out = [arguments_text(one) for one in said.calls if not isinstance(one.arguments, dict)]
+    message: JsonObject = {"role": "assistant", "content": "".join([said.text, *written_out])}
+    if calls:
+        message["tool_calls"] = [
+            {"id": one.id, "function": {"index": at, "name": one.wire_name, "arguments": one.arguments}}
+            for at, one in enumerate(calls)
+        ]
+    read, written = said.usage or (1, 1)
+    return {
+        "model": said.model,
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": message,
+        "done": True,
+        "done_reason": _FINISHES.get(said.finish, "stop"),
+        "total_duration": 1,
+        "load_duration": 1,
+        "prompt_eval_count": read,
+        "prompt_eval_duration": 1,
+        "eval_count": written,
+        "eval_duration": 1,
+    }
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A response as its lines: text in pieces, each call whole, and at last why it ended and what it cost."""
+    base: JsonObject = {key: body[key] for key in ("model", "created_at") if key in body}
+    message = body["message"]
+    for key in ("thinking", "content"):
+        for piece in pieces(message.get(key) or ""):
+            yield {**base, "message": {"role": "assistant", "content": "", key: piece}, "done": False}
+    for call in message.get("tool_calls") or ():
+        yield {**base, "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": False}
+    yield {**body, "message": {"role": "assistant", "content": ""}}
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """An error's body."""
+    return {}, {"error": refusal.message}

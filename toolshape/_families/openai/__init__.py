@@ -1,0 +1,3 @@
+from toolshape._families.openai import responses, vendors
+
+PROVIDERS = (*responses.PROVIDERS, *vendors.PROVIDERS)

@@ -1,0 +1,348 @@
+"""Messages of Chat Completions, and of the vendors that speak it; types read in openai 3.54.0 on 2026-11-22."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._parts import File, Image, Part, as_text, by_media_type, data_url, encoded, kind_of
+from toolshape._wire.content import (
+    arguments_object,
+    arguments_text,
+    bytes_of,
+    content_list,
+    encoded_results,
+    given_id,
+    is_nothing,
+    joined_text,
+    marked_error,
+    media_of,
+    result_part,
+    result_pieces,
+    sound_format,
+    sound_of,
+    text_of,
+    unmarked,
+)
+from toolshape._wire.histories import NULL, Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = [
+    "HISTORIES",
+    "OBJECT_ARGUMENTS",
+    "VENDOR_HISTORIES",
+    "WITH_VIDEO",
+    "call_part",
+    "media_in",
+    "media_piece",
+    "read",
+    "write",
+]
+
+_ROLES: Mapping[str, Role] = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
+}  # fmt: skip
+_READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
+"""Where vendors put what the model thought: DeepSeek and kin, Groq and OpenRouter, OpenRouter, Cohere, Ollama."""
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """A message as a record."""
+    role = _ROLES.get(str(item.get("role")))
+    if role is None:
+        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
+    if role == "tool":
+        return Message(role="tool", parts=(_result(item),), raw=item, path=path)
+    parts = [*_reasoning(item), *_content(item.get("content")), *_others(item), *_calls(item)]
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _others(item: JsonObject) -> list[MessagePart]:
+    """What else stands in a message; some gateways send every key there is, without a value."""
+    others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
+    return [_other(key, item[key]) for key in others]
+
+
+def _other(key: str, value: Any) -> MessagePart:
+    """A refusal is the assistant's text, and so are the words of what it spoke."""
+    said = (
+        value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
+    )
+    if isinstance(said, str) and said:
+        return TextPart(text=said, raw={key: value}, path=key)
+    return ProviderPart(kind=key, raw={key: value}, path=key)
+
+
+def _calls(item: JsonObject) -> list[MessagePart]:
+    """The calls of a message, but for a gateway's that has neither a name nor an id."""
+    calls = item.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        found = [call_part(one, f"tool_calls[{at}]") for at, one in enumerate(calls) if isinstance(one, dict)]
+        return [
+            one if one.id or one.wire_name else ProviderPart(kind="tool_calls", raw={}, path=one.path) for one in found
+        ]
+    legacy = item.get("function_call")
+    if not isinstance(legacy, dict) or not legacy.get("name"):
+        return []
+    name, arguments = str(legacy["name"]), legacy.get("arguments")
+    return [ToolCallPart(id="", wire_name=name, arguments_raw=arguments, raw=legacy, path="function_call")]
+
+
+def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
+    """The reasoning of a message, all of its keys as one part."""
+    found = {key: item[key] for key in _REASONING if item.get(key)}
+    if not found:
+        return ()
+    texts = [value if isinstance(value, str) else text_of(value) for value in found.values()]
+    return [ReasoningPart(text=texts[0], raw=found, path=next(iter(found)))]
+
+
+def _content(content: Any) -> list[MessagePart]:
+    if isinstance(content, str):
+        return [TextPart(text=content, path="content")] if content else []
+    return [_piece(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
+
+
+def _piece(piece: Any, path: str) -> MessagePart:
+    if not isinstance(piece, dict):
+        return TextPart(text=str(piece), raw=piece, path=path)
+    kind = piece.get("type", "text" if "text" in piece else "")
+    if kind in ("tool_use", "tool_result"):
+        raise ValueError(f"a block of type {kind!r}: these are another provider's messages")
+    if kind == "text" and isinstance(piece.get("text"), str):
+        return TextPart(text=piece["text"], raw=piece, path=path)
+    if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
+        return TextPart(text=piece["refusal"], raw=piece, path=path)
+    if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a text
+        return ReasoningPart(text=text_of(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
+    media = media_in(piece)
+    if media is not None:
+        return MediaPart(media=media, raw=piece, path=path)
+    return ProviderPart(kind=str(kind), raw=piece, path=path)
+
+
+def media_in(piece: JsonObject) -> Image | File | None:
+    """The image, sound, video or file in a part of a content; ``None`` where there is none, or none that can be read."""
+    try:
+        return _media(piece.get("type"), piece)
+    except (ValueError, TypeError, AttributeError, LookupError):
+        return None
+
+
+_URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
+"""The parts that hold a URL, with the media types that it has where it says none; sounds and videos are vendors'."""
+
+
+def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one for each kind
+    if kind in _URLS:
+        given, (family, media_type) = piece.get(kind), _URLS[kind]
+        return media_of(str(given["url"] if isinstance(given, dict) else given), kind=family, media_type=media_type)
+    if kind == "input_audio":
+        given = piece["input_audio"]
+        if isinstance(given, dict):
+            return sound_of(given["data"], str(given.get("format") or "wav"))
+        is_url = str(given).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
+        return media_of(given, kind="file", media_type="audio/mpeg") if is_url else sound_of(given, "mp3")
+    if kind == "file" and isinstance(piece.get("file"), dict):
+        file = piece["file"]
+        if not isinstance(file.get("file_data"), str):
+            return None
+        name = str(file.get("filename") or "file")
+        if not file["file_data"].startswith("data:"):
+            return File(bytes_of(file["file_data"]), name=name)
+        return media_of(file["file_data"], name=name, kind="file")
+    if kind == "document_url" and isinstance(piece.get("document_url"), str):  # Mistral
+        return media_of(piece["document_url"], name=str(piece.get("document_name") or ""), kind="file")
+    return None
+
+
+def call_part(call: JsonObject, path: str) -> ToolCallPart:
+    """A call of a message."""
+    function = call.get("function") or call.get("custom") or {}
+    arguments = function.get("arguments", function.get("input"))
+    return ToolCallPart(
+        id=_own_id(call.get("id")),
+        wire_name=str(function.get("name") or ""),
+        arguments_raw=arguments,
+        raw=call,
+        path=path,
+    )
+
+
+def _own_id(given: Any) -> str:
+    """The id of a call or result; Mistral's SDK writes a missing one as the text "null"."""
+    return "" if given == "null" else given_id(given)
+
+
+def _result(item: JsonObject) -> ToolResultPart:
+    content = item.get("content")
+    media: list[Part] = []
+    if isinstance(content, list):
+        pieces = [_piece(one, "") for one in content]
+        is_document = any(isinstance(one, ProviderPart) and one.kind == "document" for one in pieces)
+        if not is_document and any(not isinstance(one, TextPart) for one in pieces):
+            media = list(result_pieces(pieces))
+    text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
+    name = item.get("name") or item.get("tool_name")
+    return result_part(
+        _own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
+    )
+
+
+def _result_text(content: Any) -> str:
+    """The texts of a result; Cohere's may be documents."""
+    if not isinstance(content, list):
+        return text_of(content)
+    documents = [one.get("document", {}) for one in content if isinstance(one, dict) and one.get("type") == "document"]
+    if not documents:
+        return text_of([one for one in content if not isinstance(one, dict) or "text" in one])
+    data = [one.get("data") if isinstance(one, dict) else one for one in documents]
+    return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in data)
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """The results of a message before the rest of it, each a message of its own."""
+    return write_with(message, encode, is_text=True)
+
+
+def write_with(message: Message, encode: Encode, *, is_text: bool) -> list[WireMessage]:
+    """The same, the arguments as JSON text or as an object."""
+
+    def write_call(call: ToolCallPart) -> JsonObject:
+        arguments = arguments_text(call) if is_text else arguments_object(call)
+        own: JsonObject = {"id": call.id} if call.id else {}
+        return {**own, "type": "function", "function": {"name": call.wire_name, "arguments": arguments}}
+
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    found = _results(results, write_call, encode)
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    if others or not results:
+        found.append(_written(message.role, others, write_call, none="" if not is_text else None))
+    return found
+
+
+def _results(results: list[ToolResultPart], write_call: Any, encode: Encode) -> list[WireMessage]:
+    """Results in their order, and after them what their images became."""
+    found: list[WireMessage] = []
+    after: list[WireMessage] = []
+    for one in results:
+        if one.raw is not None:
+            found.append(one.raw)
+            continue
+        answer, *shown = encoded_results([one], write_call, encode)
+        found.append(answer)
+        after = [
+            {**message, "content": [*(after[0]["content"] if after else []), *message["content"]]} for message in shown
+        ] or after
+    return [*found, *after]
+
+
+def _written(role: str, parts: Sequence[MessagePart], write_call: Any, none: Any) -> WireMessage:
+    message: WireMessage = {"role": role, "content": none}
+    calls: list[JsonObject] = []
+    for one in parts:
+        if isinstance(one, ToolCallPart):
+            if one.path == "function_call" and one.raw is not None:
+                message["function_call"] = one.raw
+            else:
+                calls.append(write_call(one) if one.raw is None else one.raw)
+        elif not _is_content(one) and isinstance(one.raw, dict) and "type" not in one.raw:
+            message.update(one.raw)
+    pieces = [one for one in parts if _is_content(one)]
+    if pieces:
+        message["content"] = _content_of(pieces, role)
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+_SAID_BESIDE = ("refusal", "audio")
+"""The keys of a message that hold text beside its content."""
+
+
+def _is_content(part: MessagePart) -> bool:
+    if isinstance(part, (TextPart, MediaPart)):
+        return part.path not in _SAID_BESIDE or part.raw is None
+    return isinstance(part, (ReasoningPart, ProviderPart)) and isinstance(part.raw, dict) and "type" in part.raw
+
+
+def _content_of(pieces: list[MessagePart], role: str) -> Any:
+    """One text is a string; several texts of an assistant are joined, which every vendor takes."""
+    if all(isinstance(one, TextPart) and one.raw is None for one in pieces) and (
+        len(pieces) == 1 or role == "assistant"
+    ):
+        return joined_text(pieces, role)
+    return [media_piece(one) if one.raw is None else one.raw for one in pieces]
+
+
+def media_piece(part: MessagePart) -> JsonObject:
+    """A text, image or file in a user's message."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    if not isinstance(part, MediaPart):
+        return {"type": "text", "text": ""}
+    media = by_media_type(part.media)
+    kind = kind_of(media)
+    if isinstance(media, Image):
+        return {"type": "image_url", "image_url": {"url": data_url(media)}}
+    if kind == "audio" and media.data:
+        return {"type": "input_audio", "input_audio": {"data": encoded(media), "format": sound_format(media)}}
+    if kind == "video":
+        return {"type": "video_url", "video_url": {"url": data_url(media)}}
+    return {"type": "file", "file": {"filename": media.name, "file_data": data_url(media)}}
+
+
+PAIRING = (
+    *history_rules("openai/openai-agents-python#1061, 2025-08", "unanswered_call", "open_turn", "late_result"),
+    *history_rules(
+        "openai/openai-agents-python#1061, 2025-08: a result answers a call", "orphan_result", "duplicate_result"
+    ),
+)
+_NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}")
+_FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
+HISTORIES = Histories(
+    key="messages",
+    read=read,
+    write=write,
+    input_kinds=frozenset({"image", "image_url", "file", "audio"}),
+    # openai 3.54.0 InputAudio: wav or mp3. Of files, all kinds of documents since 2026-02-24: pydantic/pydantic-ai#4445.
+    media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},
+    rules=(
+        *PAIRING,
+        *history_rules("anomalyco/opencode#12653, 2026-02: at most 40 characters", "call_id", pattern=r"(?s).{1,40}"),
+        *history_rules(
+            "run-llama/llama_index#17555, 2025-01; vercel/ai#13744, 2026-04: null, and no calls",
+            "empty_message",
+            pattern=NULL,
+        ),
+        *history_rules("OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"),
+        *_NAMES,
+    ),
+)
+_HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
+VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
+"""What all vendors refuse. Limits of ids and images in results are OpenAI's: others have taken both in 2026."""
+WITH_VIDEO = replace(
+    VENDOR_HISTORIES,
+    input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
+    media_types=_FILES | {"image/*", "video/*"},
+)
+"""Those of vendors that take ``video_url``."""
+OBJECT_ARGUMENTS = Histories(
+    key="messages",
+    read=read,
+    write=lambda message, encode: write_with(message, encode, is_text=False),
+    rules=PAIRING,
+)

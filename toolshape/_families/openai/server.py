@@ -1,0 +1,245 @@
+"""Chat Completions as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from toolshape._calls import Finish, JsonObject
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, pieces, request_id, texts
+
+__all__ = [
+    "ENDPOINT",
+    "FINISHES",
+    "REQUEST_FIELDS",
+    "VARIABLES",
+    "WORDINGS",
+    "error",
+    "mode_of",
+    "read_counted_request",
+    "read_request",
+    "respond",
+    "sent_function",
+    "unfold",
+    "unfold_whole_calls",
+    "usage",
+]
+
+FINISHES: dict[Finish, str] = {
+    "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
+    "other": "stop",
+}  # fmt: skip
+_MODES: dict[str, Literal["auto", "none", "required"]] = {
+    "auto": "auto", "none": "none", "required": "required", "any": "required", "REQUIRED": "required", "NONE": "none",
+    "validated": "auto",
+}  # fmt: skip
+"""Of OpenAI and its kin, Mistral, Cohere, Anthropic and Gemini's Interactions."""
+
+
+VARIABLES = {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": KEY}
+ENDPOINT = Endpoint(
+    r"(?:.*/deployments/(?P<model>[^/]+)|.*)/chat/completions", "sse", is_done=True, variables=VARIABLES
+)
+
+
+def mode_of(word: Any) -> Literal["auto", "none", "required"] | None:
+    """A choice in a provider's word; ``None`` where it says none."""
+    return _MODES.get(word) if isinstance(word, str) else None
+
+
+def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
+    """A function as OpenAI and its kin hold it."""
+    return SentTool(
+        path=path,
+        number=number,
+        name=function.get("name"),
+        description=str(function.get("description") or ""),
+        schema_path=f"{path}.parameters",
+        schema=function.get("parameters"),
+        is_strict=function.get("strict") is True,
+        entry=entry,
+    )
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request; custom tools are the provider's own."""
+    given = listed(body.get("tools"))
+    tools = [
+        sent_function(one["function"], f"tools[{at}].function", at, one)
+        for at, one in enumerate(given)
+        if isinstance(one, dict) and isinstance(one.get("function"), dict)
+    ]
+    choice, names = body.get("tool_choice"), tuple[str, ...]()
+    mode = mode_of(choice)
+    if isinstance(choice, dict):
+        allowed = mapping(choice.get("allowed_tools"))
+        mode = mode_of(allowed.get("mode"))
+        chosen = listed(allowed.get("tools")) if allowed else [choice]
+        named = texts(mapping(mapping(one).get("function")).get("name") for one in chosen)
+        names = named if mode != "auto" else ()
+    parallel = body.get("parallel_tool_calls")
+    return RequestRead(
+        body=body,
+        tools=tuple(tools),
+        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        native=len(given) - len(tools),
+        mode=None if names else mode,
+        names=names,
+        parallel=parallel if isinstance(parallel, bool) else None,
+        is_strict=any(one.is_strict for one in tools) or body.get("strict_tools") is True,
+        wants_usage=mapping(body.get("stream_options")).get("include_usage") is True,
+    )
+
+
+def read_counted_request(body: JsonObject) -> RequestRead:
+    """The same for servers whose streams always say what they cost."""
+    return read_request(body)._replace(wants_usage=True)
+
+
+def usage(said: Completion) -> JsonObject:
+    """What a response cost, if that is told."""
+    if said.usage is None:
+        return {}
+    prompt, completion = said.usage
+    return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}}
+
+
+def respond(said: Completion) -> JsonObject:
+    """A completion."""
+    message: JsonObject = {"role": "assistant", "content": said.text or (None if said.calls else "")}
+    if said.reasoning:
+        message["reasoning_content"] = said.reasoning
+    if said.calls:
+        message["tool_calls"] = [
+            {"id": one.id, "type": "function", "function": {"name": one.wire_name, "arguments": arguments_text(one)}}
+            for one in said.calls
+        ]
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISHES[said.finish]}
+    base = {"id": f"chatcmpl-{said.id}", "object": "chat.completion", "created": 1, "model": said.model}
+    return {**base, "choices": [choice], **usage(said)}
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A completion as its chunks: first the role, then texts and arguments in pieces, then why it ended."""
+    return _chunks(body, is_whole=False)
+
+
+def unfold_whole_calls(body: JsonObject) -> Iterator[JsonObject]:
+    """The same, for those that send each call in one chunk."""
+    return _chunks(body, is_whole=True)
+
+
+_STREAMED = ("reasoning_content", "reasoning", "content", "refusal")
+
+
+def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
+    base = {key: value for key, value in body.items() if key not in ("choices", "usage")}
+    base["object"] = "chat.completion.chunk"
+    choice = body["choices"][0]
+    message = choice["message"]
+
+    def chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
+        return {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
+
+    streamed = [key for key in _STREAMED if isinstance(message.get(key), str)]
+    whole = {key: value for key, value in message.items() if key not in (*streamed, "tool_calls")}
+    yield chunk({**whole, **dict.fromkeys(streamed, "")})
+    for key in streamed:
+        for piece in pieces(message[key]):
+            yield chunk({key: piece})
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        if is_whole:
+            yield chunk({"tool_calls": [{**call, "index": index}]})
+            continue
+        arguments: Any = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else ""
+        begun = {**call, "index": index, "function": {**function, **({"arguments": ""} if text else {})}}
+        yield chunk({"tool_calls": [begun]})
+        for piece in pieces(text):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+    yield chunk({}, choice.get("finish_reason"))
+    if "usage" in body:
+        yield {**base, "choices": [], "usage": body["usage"]}
+
+
+_TYPES = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    402: ("insufficient_quota", "insufficient_quota"),
+    429: ("requests", "rate_limit_exceeded"),
+}
+
+
+def error(refusal: Refusal) -> ErrorReply:
+    """The error body of OpenAI and its kin."""
+    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - HTTP's
+    kind, code = _TYPES.get(refusal.status, (kind, None))
+    body = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code or code}
+    return {"x-request-id": request_id(refusal.message)}, {"error": body}
+
+
+# openai 3.54.0 CompletionCreateParams, 2026-11-22.
+REQUEST_FIELDS = frozenset(
+    {
+        "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens",
+        "max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction",
+        "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_effort",
+        "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream", "stream_options",
+        "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+    }
+)  # fmt: skip
+
+_SCHEMA = "Invalid schema for function '{tool}': "
+_IN = _SCHEMA + "In context={context}, "
+_CODE = "invalid_function_parameters"
+
+
+def _of_schema(message: str) -> Wording:
+    return Wording(message, code=_CODE, param="{param}")
+
+
+WORDINGS: dict[str, Wording] = {
+    "closed": _of_schema(_IN + "'additionalProperties' is required to be supplied and to be false."),
+    "all_required": _of_schema(
+        _IN + "'required' is required to be supplied and to be an array including every key in properties. "
+        "Missing '{subject}'."
+    ),
+    "root_has_properties": _of_schema(_IN + "object schema missing properties."),
+    "arrays_have_items": _of_schema(_IN + "array schema missing items."),
+    "keywords": _of_schema(_IN + "'{subject}' is not permitted."),
+    "formats": _of_schema(_IN + "'{subject}' is not a valid format."),
+    "typed": _of_schema(_IN + "schema must have a 'type' key."),
+    "root_is_object": _of_schema(_SCHEMA + "schema must be a JSON Schema of 'type: \"object\"', got 'type: {given}'."),
+    "root_without_combinators": _of_schema(
+        _SCHEMA + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+    ),
+    "name": Wording(
+        "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+        code="invalid_value",
+        param="{path}",
+    ),
+    "description": Wording(
+        "Invalid '{path}': string too long. Expected a string with maximum length {most}, but got a string with length "
+        "{given} instead.",
+        code="string_above_max_length",
+        param="{path}",
+    ),
+    "most_tools": Wording(
+        "Invalid 'tools': array too long. Expected an array with maximum length {most}, but got an array with length "
+        "{given} instead.",
+        code="array_above_max_length",
+        param="tools",
+    ),
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"),
+        Wording(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+            "following tool_call_ids did not have response messages: {subject}",
+            param="messages",
+        ),
+    ),
+    "orphan_result": Wording(
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        param="messages",
+    ),
+    "unique_names": Wording("Tool names must be unique."),
+}

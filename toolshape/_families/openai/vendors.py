@@ -1,0 +1,232 @@
+"""Vendors that speak OpenAI's Chat Completions, where they deviate. Read on 2026-11-20; the evidence stands at each."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from toolshape._calls import JsonObject
+from toolshape._families.openai import messages
+from toolshape._families.openai import responses as openai
+from toolshape._families.openai.server import ENDPOINT, VARIABLES, WORDINGS
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.checks import cited
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.histories import Histories, HistoryRule, history_rules
+from toolshape._wire.provider import Budget, Choice, Limit, unsupported
+from toolshape._wire.request_checks import required_fields, unique_names
+from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
+from toolshape._wire.server_json import KEY, mapping
+
+_FACTS = openai.OPENAI.facts
+
+
+def _asked_by_openai(**variables: str) -> Endpoint:
+    """Where a vendor is asked by OpenAI's SDK, its own key beside."""
+    return ENDPOINT._replace(variables={**VARIABLES, **variables})
+
+
+def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
+    """Where a vendor is asked by an SDK of its own, which is on httpx."""
+    return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
+
+
+# Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
+# unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
+VENDOR = replace(
+    openai.OPENAI,
+    request=openai.request_without_subsets,
+    refuses_strict=(),
+    is_strict_by_auto=False,
+    most_tools=None,
+    histories=messages.VENDOR_HISTORIES,
+    refuses_request=(),
+    request_fields=frozenset(),
+    wordings={},
+)
+
+
+def _histories(*rules: HistoryRule) -> Histories:
+    return replace(messages.VENDOR_HISTORIES, rules=(*messages.VENDOR_HISTORIES.rules, *rules))
+
+
+_NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
+
+
+def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
+    if choice.is_strict and choice.parallel is True:
+        message = "Azure does not support parallel strict calls: use strict=False"
+        raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
+    return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
+
+
+AZURE = replace(
+    openai.OLDER,
+    name="azure",
+    endpoint=ENDPOINT._replace(
+        variables={
+            "AZURE_OPENAI_ENDPOINT": "{url}",
+            "AZURE_OPENAI_API_KEY": KEY,
+            "OPENAI_API_VERSION": "2024-10-21",
+        }
+    ),
+    request=azure_request,
+    refuses_request=request_rules("the model stands in the address of Azure", required_fields("messages")),
+    facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
+)
+
+# Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. $defs is spelt
+# differently there, so references are inlined.
+DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
+DEEPSEEK_KEYWORDS = tuple(key for key in openai.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems"))
+_DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
+
+
+def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
+    """A model that thinks cannot be made to call a tool."""
+    thinks = _DEEPSEEK_THINKS.match(str(request.body.get("model")))
+    is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
+    if thinks and not is_off and (request.names or request.mode == "required"):
+        yield RequestFault("tool_choice", "forced_while_thinking", "a tool is forced in thinking mode")
+
+
+DEEPSEEK = replace(
+    VENDOR,
+    name="deepseek",
+    endpoint=_asked_by_openai(DEEPSEEK_API_KEY=KEY),
+    refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
+    refuses_strict=cited(
+        "DeepSeek's function calling guide, 2026",
+        rules.closed,
+        rules.all_required,
+        rules.typed,
+        rules.known_keywords(*DEEPSEEK_KEYWORDS, "default", "title"),
+        rules.known_formats(*DEEPSEEK_FORMATS),
+    ),
+    strict=(
+        structure.wrapped_root,
+        inlined(rewrites.recursion_as_json_text),
+        *openai.OBJECTS,
+        everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
+        everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
+    ),
+    # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
+    strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
+    budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
+    refuses_request=(
+        *request_rules("a recorded 400: tool names must be unique", unique_names),
+        *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
+    ),
+    wordings={
+        "root_is_object": WORDINGS["root_is_object"],
+        "unique_names": WORDINGS["unique_names"],
+        "forced_while_thinking": Wording(
+            "Thinking mode does not support this tool_choice", code="invalid_request_error"
+        ),
+    },
+    histories=_histories(
+        *history_rules(
+            "DeepSeek's thinking mode guide, 2026; earendil-works/pi#3636, 2026-04",
+            "missing_reasoning",
+            models=r"reasoner|v4",
+            pattern="reasoning_content",
+        )
+    ),
+    facts=_FACTS._replace(
+        strict="`function.strict` of every tool, on the beta base URL",
+        needs="`reasoning_content` is replayed; in thinking mode no tool can be forced",
+    ),
+)
+
+GROQ = replace(
+    VENDOR,
+    name="groq",
+    endpoint=_asked_by_its_own("GROQ"),
+    most_tools=Limit(128, "types of groq 1.7.0"),
+    histories=_histories(
+        *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
+    ),
+    facts=_FACTS._replace(
+        malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
+        strict="`function.strict`, its dialect undocumented",
+    ),
+)
+XAI = replace(
+    VENDOR,
+    name="xai",
+    endpoint=_asked_by_openai(XAI_API_KEY=KEY),
+    most_tools=Limit(128, "xai-sdk 1.21.0"),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
+)
+# The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).
+OPENROUTER = replace(
+    VENDOR,
+    name="openrouter",
+    # "Video Inputs" of its documentation, read 2026-11-23.
+    histories=messages.WITH_VIDEO,
+    endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY),
+    facts=_FACTS._replace(
+        strict="`function.strict`, if the model behind it has it",
+        needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
+    ),
+)
+TOGETHER = replace(_NO_STRICT, name="together", endpoint=_asked_by_its_own("TOGETHER", "/v1"))
+FIREWORKS = replace(
+    VENDOR,
+    name="fireworks",
+    endpoint=_asked_by_its_own("FIREWORKS", "/v1"),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
+)
+CEREBRAS = replace(
+    VENDOR,
+    name="cerebras",
+    endpoint=_asked_by_its_own("CEREBRAS"),
+    histories=_histories(
+        *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
+    ),
+    facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
+)
+VLLM = replace(
+    VENDOR,
+    name="vllm",
+    # "Multimodal Inputs" of its documentation, read 2026-11-23.
+    histories=messages.WITH_VIDEO,
+    facts=_FACTS._replace(
+        malformed="the text as the model wrote it: only forced and strict tools are constrained",
+        strict="`function.strict`; forced tools are always constrained",
+        needs="`--enable-auto-tool-choice --tool-call-parser ...` on the server",
+    ),
+)
+LLAMA_CPP = replace(
+    _NO_STRICT,
+    name="llama-cpp",
+    facts=_NO_STRICT.facts._replace(
+        needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
+    ),
+)
+# "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
+MOONSHOT = replace(
+    _NO_STRICT,
+    name="moonshot",
+    endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY),
+    histories=replace(
+        _histories(
+            *history_rules(
+                "continuedev/continue#11600, 2026-03",
+                "missing_reasoning",
+                models=r"thinking|k2\.[5-9]",
+                pattern="reasoning_content",
+            )
+        ),
+        # Sounds and files are refused, videos are taken: @ai-sdk/moonshotai 3.0.32, 2026-08.
+        input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
+        media_types=frozenset({"image/*", "video/*"}),
+    ),
+    carries=frozenset({"image"}),
+    refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
+    lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),
+)
+
+PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)

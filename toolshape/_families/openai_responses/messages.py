@@ -1,0 +1,209 @@
+"""Items of OpenAI's Responses; types read in openai 3.54.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.anthropic.messages import system_texts
+from toolshape._families.openai import messages as openai
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
+from toolshape._wire.content import (
+    arguments_text,
+    bytes_of,
+    encoded_results,
+    given_id,
+    joined_text,
+    marked_error,
+    media_of,
+    result_part,
+    result_pieces,
+    text_of,
+    unmarked,
+)
+from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES", "piece"]
+
+_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """Each item is a message of one kind of part, but for messages proper, whose content may have several."""
+    kind = item.get("type", "message" if "role" in item else "")
+    if item.get("tool_calls") is not None or item.get("role") == "tool":
+        raise ValueError("a message with calls, or with a result, and no item: these are another provider's messages")
+    if kind == "message":
+        return _message(item, path)
+    role: Any = "assistant"
+    if kind in _ARGUMENTS:
+        call_id, name = given_id(item.get("call_id")), str(item.get("name") or "")
+        part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get(_ARGUMENTS[kind]), raw=item)
+    elif kind in _RESULTS:
+        role, part = "tool", _result(item)
+    elif kind == "reasoning":
+        part = ReasoningPart(text=text_of(item.get("summary") or item.get("content") or ""), raw=item)
+    else:
+        part = ProviderPart(kind=str(kind), raw=item)
+    return Message(role=role, parts=(part,), raw=item, path=path)
+
+
+def _message(item: JsonObject, path: str) -> Message:
+    content = item.get("content")
+    parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
+    if isinstance(content, list):
+        parts = [_piece(one, f"content[{at}]") for at, one in enumerate(content)]
+    given = item.get("role")
+    role: Any = "system" if given == "developer" else given if given in ("system", "assistant") else "user"
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _piece(piece: Any, path: str) -> MessagePart:
+    if not isinstance(piece, dict):
+        return TextPart(text=str(piece), raw=piece, path=path)
+    kind = str(piece.get("type", ""))
+    if kind in ("input_text", "output_text", "text"):
+        return TextPart(text=str(piece.get("text", "")), raw=piece, path=path)
+    if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
+        return TextPart(text=piece["refusal"], raw=piece, path=path)
+    media: Image | File | None = None
+    if kind == "input_image" and isinstance(piece.get("image_url"), str):
+        media = media_of(piece["image_url"])
+    elif kind == "input_file":
+        media = _file(piece)
+    elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
+        media = openai.media_in(piece)
+    return (
+        ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
+    )
+
+
+def _file(piece: JsonObject) -> Image | File | None:
+    name, data = str(piece.get("filename") or "file"), piece.get("file_data")
+    if isinstance(piece.get("file_url"), str):
+        url = piece["file_url"]
+        return File(url=url, name=piece.get("filename") or named_by_url(url) or "file")
+    try:
+        if isinstance(data, str):
+            return (
+                media_of(data, name=name, kind="file") if data.startswith("data:") else File(bytes_of(data), name=name)
+            )
+    except ValueError:
+        pass
+    return None
+
+
+def _result(item: JsonObject) -> ToolResultPart:
+    output = item.get("output")
+    parts: tuple[Part, ...] = ()
+    if isinstance(output, list):
+        inner = [_piece(one, "") for one in output]
+        parts = () if all(isinstance(one, TextPart) for one in inner) else result_pieces(inner)
+    text, code = marked_error(as_text(parts) if parts else text_of(output))
+    return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    return {"type": "function_call", "call_id": call.id, "name": call.wire_name, "arguments": arguments_text(call)}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """Items in the order of the parts; neighbouring contents share one."""
+    found: list[WireMessage] = []
+    contents: list[MessagePart] = []
+    for one in message.parts:
+        is_content = isinstance(one, (TextPart, MediaPart)) or (
+            isinstance(one, ProviderPart) and one.path.startswith("content")
+        )
+        if is_content:
+            contents.append(one)
+            continue
+        found += _contents(message.role, contents)
+        contents = []
+        if one.raw is not None:
+            found.append(one.raw)
+        elif isinstance(one, ToolCallPart):
+            found.append(_write_call(one))
+        elif isinstance(one, ToolResultPart):
+            found += encoded_results([one], _write_call, encode)
+    return found + _contents(message.role, contents)
+
+
+def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
+    if not parts:
+        return []
+    role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
+    if all(isinstance(one, TextPart) and one.raw is None for one in parts) and (len(parts) == 1 or role == "assistant"):
+        return [{"role": role, "content": joined_text(parts, role)}]
+    return [{"role": role, "content": [one.raw if one.raw is not None else _written(one) for one in parts]}]
+
+
+def _written(part: MessagePart) -> JsonObject:
+    return piece(part.media) if isinstance(part, MediaPart) else piece(Text(getattr(part, "text", "")))
+
+
+def piece(part: Part) -> JsonObject:
+    """A text, image or file in an item."""
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    part = by_media_type(part)
+    if kind_of(part) in ("audio", "video"):
+        return {"type": "input_text", "text": named(part)}
+    if isinstance(part, Image):
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if part.data:
+        return {"type": "input_file", "filename": part.name, "file_data": data_url(part)}
+    return {"type": "input_file", "file_url": part.url}
+
+
+def read_system(request: JsonObject) -> list[Message]:
+    """The instructions of a request."""
+    return system_texts(request.get("instructions"), "instructions")
+
+
+def _system(messages: Sequence[Message]) -> JsonObject:
+    return {"instructions": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
+
+
+HISTORIES = Histories(
+    key="input",
+    read=read,
+    read_system=read_system,
+    write=write,
+    system=_system,
+    is_system_first=True,
+    is_items=True,
+    input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
+    # openai 3.54.0 ResponseInputContentParam: there is no sound. Of files, all kinds of documents since 2026-02-24.
+    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}),
+    opaque_keys=frozenset({"encrypted_content"}),
+    item_ids={"function_call": "fc", "reasoning": "rs"},
+    continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),
+    rules=(
+        *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
+        *history_rules("continuedev/continue#9542, 2026-01", "orphan_result", "duplicate_result"),
+        *history_rules("RooCodeInc/Roo-Code#10763, 2026-01: at most 64 characters", "call_id", pattern=r"(?s).{1,64}"),
+        *history_rules(
+            "nodetool-ai/nodetool#4252, 2026-07; editor-code-assistant/eca#465, 2026-05",
+            "item_id",
+        ),
+        *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
+        *history_rules(
+            "VRSEN/agency-swarm#367, 2025-09; continuedev/continue#10880, 2026-02, and #11994, 2026-04; cline/cline#12242, "
+            "2026-07: of models that reason",
+            "item_without_reasoning",
+            models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",
+        ),
+        *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+    ),
+)

@@ -1,0 +1,189 @@
+"""Responses as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._families.openai import server as openai
+from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording
+from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
+
+__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "deferral_and_search", "read_request", "respond", "unfold"]
+
+
+ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request. Where ``strict`` is left out the server decides: only ``true`` is strict."""
+    given = listed(body.get("tools"))
+    tools = list(_functions(given, "tools"))
+    items = body.get("input")
+    messages = [{"role": "user", "content": items}] if isinstance(items, str) else listed(items)
+    chat = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
+    return chat._replace(
+        body=body,
+        tools=tuple(tools),
+        messages=tuple(one for one in messages if isinstance(one, dict)),
+        native=sum(mapping(one).get("type") not in ("function", "namespace") for one in given),
+        is_strict=any(one.is_strict for one in tools),
+        wants_usage=True,
+    )
+
+
+def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
+    """The functions among tools, and in the groups of them."""
+    for at, one in enumerate(given):
+        if isinstance(one, dict) and one.get("type") == "function":
+            yield openai.sent_function(one, f"{path}[{at}]", at, one)
+        elif isinstance(one, dict) and one.get("type") == "namespace":
+            yield from _functions(listed(one.get("tools")), f"{path}[{at}].tools")
+
+
+def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
+    """Deferred tools and the search that finds them are sent together."""
+    has_search = any(mapping(one).get("type") == "tool_search" for one in listed(request.body.get("tools")))
+    deferred = [one for one in request.tools if one.entry.get("defer_loading") is True]
+    if deferred and not has_search:
+        message = "a deferred tool needs tool_search beside it"
+        yield RequestFault(f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name))
+    elif has_search and not deferred:
+        yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool beside it")
+
+
+def _as_chat(choice: Any) -> Any:
+    if not isinstance(choice, dict):
+        return choice
+    chosen = listed(choice.get("tools")) or [choice]
+    names = texts(mapping(one).get("name") for one in chosen if mapping(one).get("type") in ("function", "custom"))
+    functions = [{"function": {"name": name}} for name in names]
+    return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
+
+
+def respond(said: Completion) -> JsonObject:
+    """A response, each item with an id of its own and the status of the whole."""
+    is_cut = said.finish == "length"
+    seed = said.id
+    output: list[JsonObject] = []
+    if said.text:
+        content = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
+        output.append({"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]})
+    for one in said.calls:
+        item = {"id": f"fc_{one.id}", "type": "function_call", "call_id": one.id, "name": one.wire_name}
+        output.append({**item, "arguments": arguments_text(one)})
+    for at, item in enumerate(output):
+        item["status"] = "incomplete" if is_cut and at == len(output) - 1 else "completed"
+    reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(said.finish)
+    body: JsonObject = {
+        "id": f"resp_{seed}",
+        "object": "response",
+        "created_at": 1,
+        "status": "incomplete" if reason else "completed",
+        "error": None,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "instructions": None,
+        "metadata": {},
+        "model": said.model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+    }
+    if said.usage is not None:
+        read, written = said.usage
+        body["usage"] = {
+            "input_tokens": read,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": written,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": read + written,
+        }
+    return body
+
+
+def unfold(body: JsonObject) -> Iterator[JsonObject]:
+    """A response as its events, numbered."""
+    for number, event in enumerate(_events(body)):
+        yield {**event, "sequence_number": number}
+
+
+_BEFORE: dict[str, JsonObject] = {"function_call": {"arguments": ""}, "message": {"content": []}}
+
+
+def _events(body: JsonObject) -> Iterator[JsonObject]:
+    begun = {key: value for key, value in body.items() if key != "usage"}
+    begun.update(output=[], status="in_progress", incomplete_details=None)
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(body["output"]):
+        place = {"output_index": index, "item_id": item.get("id")}
+        kind = item["type"]
+        empty = _BEFORE.get(kind, {})
+        began = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
+        yield {"type": "response.output_item.added", "output_index": index, "item": began}
+        if kind == "function_call":
+            yield from _call_events(item, place)
+        elif kind == "message":
+            yield from _text_events(item, place)
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": f"response.{body['status']}", "response": body}
+
+
+def _call_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
+    for piece in pieces(item["arguments"]):
+        yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
+    done = {"name": item["name"], "arguments": item["arguments"]}
+    yield {"type": "response.function_call_arguments.done", **place, **done}
+
+
+def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
+    for index, content in enumerate(item["content"]):
+        kind = content.get("type")
+        if kind not in _PARTS:
+            continue
+        key, name = _PARTS[kind]
+        more: JsonObject = {"logprobs": []} if kind == "output_text" else {}
+        at = {**place, "content_index": index}
+        yield {"type": "response.content_part.added", **at, "part": {**content, key: ""}}
+        for piece in pieces(content[key]):
+            yield {"type": f"response.{name}.delta", **at, "delta": piece, **more}
+        yield {"type": f"response.{name}.done", **at, key: content[key], **more}
+        yield {"type": "response.content_part.done", **at, "part": content}
+
+
+_PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}
+"""The key of a part of a message, and its name in events."""
+
+
+# openai 3.54.0 ResponseCreateParams, 2026-11-22.
+REQUEST_FIELDS = frozenset(
+    {
+        "access_programs", "background", "background_options", "context_management", "conversation", "image", "include",
+        "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "moderation",
+        "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options",
+        "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options",
+        "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+    }
+)  # fmt: skip
+
+WORDINGS: dict[str, Wording] = {
+    **openai.WORDINGS,
+    **dict.fromkeys(
+        ("unanswered_call", "open_turn"), Wording("No tool output found for function call {subject}.", param="input")
+    ),
+    "deferral": Wording(
+        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools"
+    ),
+    "tool_search": Wording(
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.", param="tools"
+    ),
+    "orphan_result": Wording("No tool call found for function call output with call_id {subject}.", param="input"),
+    "call_id": Wording(
+        "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length "
+        "{given} instead.",
+        code="string_above_max_length",
+        param="{path}.call_id",
+    ),
+}

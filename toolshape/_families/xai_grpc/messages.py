@@ -1,0 +1,125 @@
+"""Messages of xAI's protocol over gRPC, its fields as JSON; read in xai-sdk 1.21.0 on 2026-11-22."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._parts import data_url
+from toolshape._wire.content import (
+    arguments_text,
+    encoded_results,
+    given_id,
+    marked_error,
+    media_of,
+    result_part,
+    text_of,
+)
+from toolshape._wire.histories import Encode, Histories
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["HISTORIES"]
+
+_ROLES: dict[str, Any] = {
+    "ROLE_SYSTEM": "system",
+    "ROLE_DEVELOPER": "system",
+    "ROLE_ASSISTANT": "assistant",
+    "ROLE_TOOL": "tool",
+}
+_NAMES = {"system": "ROLE_SYSTEM", "user": "ROLE_USER", "assistant": "ROLE_ASSISTANT", "tool": "ROLE_TOOL"}
+_OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
+_REASONING = ("reasoning_content", "encrypted_content")
+
+
+def read(item: JsonObject, path: str) -> Message:
+    """A message as a record; calls that the server ran itself are its own."""
+    role = _ROLES.get(str(item.get("role")), "user")
+    content = item.get("content")
+    if role == "tool":
+        text, code = marked_error(text_of(content))
+        part = result_part(item.get("tool_call_id"), item.get("name"), text, code=code, raw=item)
+        return Message(role="tool", parts=(part,), raw=item, path=path)
+    found = {key: item[key] for key in _REASONING if item.get(key)}
+    parts: list[MessagePart] = []
+    if found:
+        parts.append(ReasoningPart(text=str(found.get("reasoning_content", "")), raw=found, path=next(iter(found))))
+    pieces = [{"text": content}] if isinstance(content, str) else content or ()
+    parts += [_piece(one, f"content[{at}]") for at, one in enumerate(pieces)]
+    for at, call in enumerate(item.get("tool_calls") or ()):
+        function, where = call.get("function") or {}, f"tool_calls[{at}]"
+        if call.get("type") not in _OWN:
+            parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=where))
+            continue
+        call_id, name = given_id(call.get("id")), str(function.get("name") or "")
+        given = function.get("arguments")
+        parts.append(ToolCallPart(id=call_id, wire_name=name, arguments_raw=given, raw=call, path=where))
+    return Message(role=role, parts=tuple(parts), raw=item, path=path)
+
+
+def _piece(piece: Any, path: str) -> MessagePart:
+    if isinstance(piece, dict) and isinstance(piece.get("text"), str):
+        return TextPart(text=piece["text"], raw=piece, path=path)
+    image = piece.get("image_url") if isinstance(piece, dict) else None
+    url = image.get("image_url") if isinstance(image, dict) else None
+    media = media_of(url) if isinstance(url, str) else None
+    if media is not None:
+        return MediaPart(media=media, raw=piece, path=path)
+    kind = next(iter(piece), "") if isinstance(piece, dict) else type(piece).__name__
+    return ProviderPart(kind=str(kind), raw={"content": [piece]}, path=path)
+
+
+def _write_call(call: ToolCallPart) -> JsonObject:
+    function = {"name": call.wire_name, "arguments": arguments_text(call)}
+    return {"id": call.id, "type": _OWN[-1], "function": function}
+
+
+def write(message: Message, encode: Encode) -> list[WireMessage]:
+    """The results, each a message of its own, then the rest in one."""
+    found: list[WireMessage] = []
+    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
+    for one in results:
+        found += [one.raw] if one.raw is not None else encoded_results([one], _write_call, encode)
+    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    if others or not results:
+        found.append(_written(_NAMES[message.role], others))
+    return found
+
+
+def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
+    message: WireMessage = {"role": role}
+    content: list[Any] = []
+    calls: list[JsonObject] = []
+    for one in parts:
+        if isinstance(one, ToolCallPart):
+            calls.append(_write_call(one) if one.raw is None else one.raw)
+        elif isinstance(one, TextPart):
+            content.append({"text": one.text} if one.raw is None else one.raw)
+        elif isinstance(one, MediaPart):
+            written = {"image_url": {"image_url": data_url(one.media), "detail": "DETAIL_AUTO"}}
+            content.append(written if one.raw is None else one.raw)
+        elif isinstance(one, ProviderPart) and isinstance(one.raw, dict):
+            content += one.raw.get("content", ())
+            calls += one.raw.get("tool_calls", ())
+        elif isinstance(one, ReasoningPart) and isinstance(one.raw, dict):
+            message.update(one.raw)
+    if content:
+        message["content"] = content
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+HISTORIES = Histories(
+    key="messages",
+    read=read,
+    write=write,
+    input_kinds=frozenset({"image", "image_url"}),
+)

@@ -1,0 +1,182 @@
+"""Resolves a function's annotations to types, strings and forward references included."""
+
+import contextlib
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from pydantic.fields import FieldInfo
+
+from toolshape._context import CallContext
+
+if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
+    import annotationlib
+
+    def signature(function: Any) -> inspect.Signature:
+        """``inspect.signature`` that leaves names not yet defined as forward references."""
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+else:
+    signature = inspect.signature
+
+__all__ = [
+    "Injected",
+    "calling_frame",
+    "context_of_framework",
+    "description_of",
+    "is_context",
+    "is_injected",
+    "local_names",
+    "names_self",
+    "resolve",
+    "signature",
+    "unpacked",
+]
+
+T = TypeVar("T")
+
+
+class _InjectedMarker:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Injected"
+
+
+_INJECTED = _InjectedMarker()
+
+Injected: TypeAlias = Annotated[T, _INJECTED]
+"""A parameter the application fills, by name, through ``inject=``; no model ever sees or sets it."""
+
+
+def resolve(
+    raw: Mapping[str, Any], global_names: dict[str, Any], local_names: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Resolve strings and forward references, nested ones too.
+
+    Raises:
+        NameError: A name is not defined (yet).
+        TypeError: Something is not a type.
+    """
+    plain = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
+    if len(plain) == len(raw):
+        return plain
+    holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain}})
+    # On a class get_type_hints does not turn a default of None into Optional, as it does on functions before 3.11.
+    hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
+    return {name: plain[name] if name in plain else hints[name] for name in raw}
+
+
+def names_self(annotation: Any) -> bool:
+    """Whether ``Self`` stands somewhere in an annotation."""
+    is_self = getattr(annotation, "_name", None) == "Self" and typing.get_origin(annotation) is None
+    return is_self or any(map(names_self, typing.get_args(annotation)))
+
+
+def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
+    """The names that annotations of a function may use besides globals: closure, type parameters, enclosing scopes.
+
+    Args:
+        function: The innermost function.
+        frame: The frame that decorated it; used as far as its frames are the scopes of ``__qualname__``.
+    """
+    names: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell: the name is assigned further down
+            names[name] = cell.cell_contents
+    for parameter in getattr(function, "__type_params__", ()):
+        names[parameter.__name__] = parameter
+    scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
+    seen: dict[str, Any] = {}
+    while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
+        seen = {**frame.f_locals, **seen}
+        frame = frame.f_back
+    return {**names, **seen}
+
+
+def is_injected(annotation: Any) -> bool | None:
+    """Whether the parameter is injected: ``None`` if the marker stands where it cannot work (``list[Injected[T]]``)."""
+    if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
+        return True
+    inside = [is_injected(argument) for argument in typing.get_args(annotation)]
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in inside:
+        return True
+    return None if True in inside or None in inside else False
+
+
+def is_context(annotation: Any) -> bool:
+    """Whether a parameter takes the ``CallContext``, which no model sees; it may be optional, or marked as injected."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is Annotated:
+        return is_context(arguments[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return any(map(is_context, arguments)) and all(is_context(one) or one is type(None) for one in arguments)
+    return annotation is CallContext
+
+
+_CONTEXTS: Mapping[str, frozenset[str]] = {
+    "agents": frozenset({"RunContextWrapper", "ToolContext", "AgentHookContext"}),
+    "fastmcp": frozenset({"Context"}),
+    "google.adk": frozenset({"CallbackContext", "Context", "InvocationContext", "ReadonlyContext", "ToolContext"}),
+    "langchain": frozenset({"ToolRuntime"}),
+    "langchain_core": frozenset({"RunnableConfig", "ToolRuntime"}),
+    "langgraph": frozenset({"Runtime", "ToolRuntime"}),
+    "livekit": frozenset({"RunContext"}),
+    "mcp": frozenset({"Context"}),
+    "pydantic_ai": frozenset({"RunContext"}),
+    "strands": frozenset({"ToolContext"}),
+}
+"""What a framework passes to the tools that it runs, by the package that has the class.
+
+Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt 1.1.2,
+google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
+"""
+_INJECTED_BY = ("langchain", "langchain_core", "langgraph")
+
+
+def context_of_framework(annotation: Any) -> str | None:
+    """The name of a framework's own context in an annotation, which that framework fills and no model can."""
+    for extra in getattr(annotation, "__metadata__", ()):  # an instance, or the class itself
+        marker = extra if isinstance(extra, type) else type(extra)
+        if marker.__name__.startswith("Injected") and marker.__module__.split(".")[0] in _INJECTED_BY:
+            return marker.__name__
+    origin = typing.get_origin(annotation) or annotation
+    for cls in origin.__mro__ if isinstance(origin, type) else ():
+        for package, names in _CONTEXTS.items():
+            if cls.__name__.split("[")[0] in names and f"{cls.__module__}.".startswith(f"{package}."):
+                return cls.__name__.split("[")[0]
+    is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
+    inner = typing.get_args(annotation) if is_wrapper else ()
+    return next((found for one in inner if (found := context_of_framework(one)) is not None), None)
+
+
+def description_of(annotation: Any, default: Any) -> str | None:
+    """The text that an annotation carries: ``Field(description=)``, ``Doc(...)``, or a string in ``Annotated``."""
+    metadata = getattr(annotation, "__metadata__", ())
+    fields = [default, *reversed(metadata)]
+    for field in fields:
+        if isinstance(field, FieldInfo) and field.description:
+            return field.description
+    for extra in metadata:
+        documentation = getattr(extra, "documentation", None)  # PEP 727: typing_extensions.Doc, annotated_doc.Doc
+        if isinstance(documentation, str):
+            return documentation
+    return next((extra for extra in metadata if isinstance(extra, str)), None)
+
+
+def calling_frame() -> types.FrameType | None:
+    """The frame of whoever called the function that asks."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame and frame.f_back
+    return frame
+
+
+def unpacked(annotation: Any) -> Any | None:
+    """What stands in ``Unpack[...]``, else ``None``. By name: Python 3.10 has it in typing_extensions only."""
+    origin = typing.get_origin(annotation)
+    if origin is not None and getattr(origin, "_name", getattr(origin, "__name__", "")) == "Unpack":
+        return typing.get_args(annotation)[0]
+    return None

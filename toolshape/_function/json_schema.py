@@ -1,0 +1,370 @@
+"""Generates canonical JSON Schema: 2020-12, closed objects, no generated titles, fields in signature order."""
+
+import dataclasses
+import functools
+import inspect
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from enum import Enum, Flag
+from typing import Any, cast
+
+from pydantic import BaseModel, SecretStr, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, to_jsonable_python
+
+from toolshape._calls import Finding, JsonSchema
+from toolshape._core_schema.enum_values import choices_of, json_of_choice
+from toolshape._core_schema.map_keys import key_rule
+from toolshape._core_schema.nodes import (
+    MAPS,
+    Definitions,
+    Node,
+    class_config,
+    definitions_of,
+    rebuilt,
+    sets_extra,
+    takes_no_alias,
+)
+from toolshape._core_schema.tighten import NUMBER_TEXTS, tightened
+from toolshape._function import docstrings
+from toolshape._function.arguments import FreshDefault, shown_name, written_default
+from toolshape._schema.values import is_finite, scalars
+from toolshape._schema.write_only import without_secret_defaults
+
+__all__ = ["generate"]
+
+
+def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[Finding]]:
+    """Generate the canonical JSON Schema of a pydantic core schema.
+
+    Returns:
+        The schema, and what it does not say: union branches that JSON Schema cannot express, defaults that are refused.
+
+    Raises:
+        PydanticInvalidForJsonSchema: A type has no JSON Schema.
+    """
+    generator = _CanonicalSchema(by_alias=True)
+    generator.core_definitions = definitions_of(schema)
+    shown = rebuilt(schema, _by_own_names) if mode == "validation" else schema
+    made = without_secret_defaults(generator.generate(shown, mode))
+    skipped = [Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped]
+    refused = [Finding(path="", rule="refused_default", message=detail) for detail in generator.refused_defaults]
+    return made, [*skipped, *refused]
+
+
+def _by_own_names(node: Node, config: Node | None) -> Node:
+    """A field without its alias where only its own name is accepted: pydantic would put the alias in the schema."""
+    if not takes_no_alias(config) or "validation_alias" not in node:
+        return node
+    return {key: value for key, value in node.items() if key != "validation_alias"}
+
+
+class _CanonicalSchema(GenerateJsonSchema):
+    """pydantic's generator with our house rules, through the methods it documents for overriding."""
+
+    def __init__(self, by_alias: bool = True) -> None:
+        super().__init__(by_alias=by_alias)
+        self.skipped: list[str] = []
+        self.refused_defaults: list[str] = []
+        self.core_definitions: Definitions = {}
+
+    def emit_warning(self, kind: str, detail: str) -> None:
+        if kind == "skipped-choice":
+            self.skipped.append(detail)
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:  # noqa: ARG002
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - we never want one
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        return self._of_class(schema["cls"], super().model_schema(schema))
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        return self._of_class(schema["cls"], super().dataclass_schema(schema))
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        generated = super().typed_dict_schema(schema)
+        return self._of_class(schema["cls"], generated) if "cls" in schema else generated
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
+            return self.handle_invalid_for_json_schema(schema, "an enum without members")
+        generated = super().generate_inner(schema)
+        if schema["type"] == "enum":  # pydantic adds the title after enum_schema
+            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(generated)))
+        if schema["type"] in MAPS and self.mode == "validation":
+            return self._with_keys(schema, generated)
+        if "$ref" not in generated or schema["type"] == "named-tuple":
+            found = self.resolve_ref_schema(generated)
+            if found.get("type") == "array" and not found.keys() & {"items", "prefixItems"}:
+                found["items"] = {}  # an array says what it holds
+        return generated
+
+    def _with_keys(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
+        """A map that says which texts are its keys."""
+        patterns = generated.pop("patternProperties", None)
+        if patterns:
+            [(_, values)] = patterns.items()
+            keys = self.generate_inner(schema["keys_schema"])
+            names = {key: value for key, value in keys.items() if key in ("pattern", "minLength", "maxLength")}
+            return {**generated, "additionalProperties": values, "propertyNames": names}
+        rule = key_rule(schema.get("keys_schema"), self.core_definitions)
+        if rule.schema is None:
+            return generated
+        if rule.schema == {"not": {}}:
+            self.skipped.append("no string is a valid key of this map: it can only be empty")
+            return {**{key: value for key, value in generated.items() if key != "propertyNames"}, "maxProperties": 0}
+        return {**generated, "propertyNames": rule.schema}
+
+    def field_is_present(self, field: Any) -> bool:
+        """Leave out what a dataclass sets itself: its constructor does not take it."""
+        return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        generated = super().tuple_schema(schema)
+        if "variadic_item_index" not in schema:
+            generated["minItems"] = generated["maxItems"] = len(schema["items_schema"])
+        return generated
+
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        generated = super().json_or_python_schema(schema)
+        serializer: Any = schema["python_schema"].get("function") or {}
+        maker = getattr(serializer.get("function"), "__qualname__", "")
+        if maker.startswith("Secret.") and self.mode == "validation":  # of Secret[T] pydantic says no more than of T
+            return {**generated, "writeOnly": True}
+        return generated
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        return self._with_text("decimal", super().decimal_schema(schema))
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
+        return self._with_text("complex", super().complex_schema(schema))
+
+    def fraction_schema(self, schema: Any) -> JsonSchemaValue:
+        """Say how the text of a fraction is written; pydantic has this type since 2.14."""
+        return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
+
+    def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
+        """The schema of a number that may be written as text, which says how."""
+        if self.mode == "validation":
+            for branch in (generated, *generated.get("anyOf", ())):
+                if branch.get("type") == "string":
+                    branch["pattern"] = NUMBER_TEXTS[kind]
+        return generated
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
+
+    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
+        factory = schema.get("default_factory")
+        return factory.value if isinstance(factory, FreshDefault) else super().get_default_value(schema)
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        generated = super().default_schema(schema)
+        if "default" not in generated:
+            return generated
+        if generated["default"] is None and not _may_be_null(schema["schema"]):
+            del generated["default"]
+        elif self.mode == "validation" and not self._surely_takes(schema["schema"], generated["default"]):
+            generated["default"] = written_default(schema, self.core_definitions, None)
+            if not self._takes(schema["schema"], generated["default"]):
+                del generated["default"]
+                self.refused_defaults.append(
+                    f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}"
+                )
+        return generated
+
+    def _surely_takes(self, node: Node, default: Any) -> bool:
+        """Whether a default is a value of its node at first sight: nearly all are, and no validator has to be compiled."""
+        while node["type"] in ("nullable", "definition-ref"):
+            if default is None:
+                return True
+            node = self.core_definitions[node["schema_ref"]] if node["type"] == "definition-ref" else node["schema"]
+        if node["type"] == "any":
+            return True
+        if node["type"] in ("enum", "literal"):
+            return any(type(one) is type(default) and one == default for one in choices_of(node).values)
+        is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
+        return (
+            is_bare
+            and type(default) is _BARE.get(node["type"])
+            and (not isinstance(default, (list, dict)) or not default)
+        )
+
+    def _takes(self, node: Node, default: Any) -> bool:
+        definitions = list(self.core_definitions.values())
+        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        try:
+            validator: Any = cast("Any", SchemaValidator)(tightened(whole), _use_prebuilt=False)
+            validator.validate_json(json.dumps(default), strict=True)
+        except Exception:  # a validator of the author's may raise anything
+            return False
+        return True
+
+    def encode_default(self, dft: Any) -> Any:
+        """Write a default as JSON, or raise what the generator reads as "leave it out"."""
+        if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
+            return dft
+        if _holds_marked(dft):
+            raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
+        is_by_alias = self.mode == "validation" or class_config(type(dft)).get("serialize_by_alias") is not False
+        try:
+            encoded = to_jsonable_python(
+                _ordered(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
+            )
+        except Exception as error:
+            raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
+        if not is_finite(encoded) or _MASK in scalars(encoded):
+            raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
+        return encoded
+
+    def _of_class(self, cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
+        generated = _without_generated_title(cls, generated)
+        if "properties" not in generated:
+            return generated
+        if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
+            generated["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
+        _put_sets_in_order(cls, generated)
+        text = cls.__doc__
+        if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
+            doc = docstrings.read_docstring(text, [*generated["properties"], *_aliases(cls)])
+            if generated.get("description") in (None, inspect.cleandoc(text)):
+                generated.pop("description", None)
+                generated |= {"description": doc.description} if doc.description else {}
+            _describe_fields(cls, generated, doc.parameters)
+        if any(isinstance(field, dict) and "description" not in field for field in generated["properties"].values()):
+            _describe_fields(cls, generated, docstrings.attribute_docstrings(cls))
+        return generated
+
+
+def _infos(cls: type[Any]) -> Mapping[str, Any]:
+    """The fields of a model, or of a dataclass of pydantic's."""
+    infos: Any = getattr(cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None)
+    return infos if isinstance(infos, dict) else {}
+
+
+def _aliases(cls: type[Any]) -> dict[str, str]:
+    return {name: shown_name(name, info) for name, info in _infos(cls).items()}
+
+
+def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[str, str]) -> None:
+    aliases = _aliases(cls) if texts else {}
+    for name, text in texts.items():
+        field = generated["properties"].get(aliases.get(name, name))
+        if isinstance(field, dict):
+            field.setdefault("description", text)
+
+
+def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
+    """Write the sets among examples and further keys in one order; pydantic writes them in that of their hashes."""
+    fields = generated["properties"]
+    for name, info in _infos(cls).items():
+        field, extra = fields.get(shown_name(name, info)), info.json_schema_extra
+        if isinstance(field, dict):
+            _put_in_order(field, {"examples": info.examples} if info.examples else {})
+            _put_in_order(field, extra if isinstance(extra, dict) else {})
+    extra = class_config(cls).get("json_schema_extra")
+    _put_in_order(generated, extra if isinstance(extra, dict) else {})
+
+
+def _put_in_order(node: JsonSchemaValue, written: Mapping[str, Any]) -> None:
+    for key, value in written.items():
+        if key in node and _holds_set(value):
+            node[key] = to_jsonable_python(_ordered(value, by_alias=True))
+
+
+def _holds_set(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_set, value.values()))
+    if isinstance(value, (BaseModel, AbstractSet)):
+        return True
+    return isinstance(value, (list, tuple)) and any(map(_holds_set, value))
+
+
+def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
+    """Say of an enum which values there are, combinations of flags among them."""
+    choices = choices_of(schema)
+    if choices.mask is None:
+        generated["enum"] = choices.values
+    else:
+        generated.pop("enum", None)
+        generated |= {"type": "integer", "minimum": 0, "maximum": choices.mask}
+    if generated.get("type") == "array":
+        generated.setdefault("items", {})
+    if issubclass(schema["cls"], Flag):
+        bits = ", ".join(f"{int(one.value)} {one.name}" for one in dict.fromkeys(schema["members"]))
+        generated.setdefault("description", f"The sum of: {bits}.")
+
+
+_BARE: Mapping[str, type[Any]] = {"str": str, "int": int, "bool": bool, "float": float, "list": list, "dict": dict}
+_OF_REFUSED = "the tool itself refuses it"
+
+
+_NULLABLE_TYPES = frozenset(
+    {"nullable", "any", "none", "definition-ref", "custom-error", "lax-or-strict", "json-or-python"}
+)
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    """Whether the node admits null, or we cannot tell without a walk."""
+    kind = schema["type"]
+    if kind == "union":
+        return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])
+    if kind == "literal":
+        return None in schema["expected"]
+    return kind in _NULLABLE_TYPES or kind.startswith("function-")
+
+
+def _holds_marked(value: Any) -> bool:
+    """Whether a default contains an object whose class has a field marked as secret, however it is written."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_marked, value.values()))
+    if isinstance(value, (list, tuple, deque, AbstractSet)):
+        return any(map(_holds_marked, value))
+    is_record = isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return is_record and _is_marked(cast("Any", type(value)))
+
+
+@functools.lru_cache(maxsize=256)
+def _is_marked(cls: type[Any]) -> bool:
+    try:
+        text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
+    except Exception:  # it has no schema; what its values say is written all the same
+        return False
+    return '"writeOnly": true' in text
+
+
+_MASK = str(SecretStr("secret"))
+
+
+def _ordered(value: Any, by_alias: bool) -> Any:
+    """A default with its sets in order, wherever they are: their own order changes from process to process."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=by_alias, warnings=False)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = _of_dataclass(value, by_alias)
+    if isinstance(value, Enum):
+        return json_of_choice(value.value)
+    if isinstance(value, AbstractSet):
+        return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
+    if isinstance(value, Mapping):
+        return {key: _ordered(item, by_alias) for key, item in value.items()}
+    return [_ordered(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
+
+
+def _of_dataclass(value: Any, by_alias: bool) -> Any:
+    serializer = getattr(type(value), "__pydantic_serializer__", None)
+    if serializer is not None:
+        return serializer.to_python(value, by_alias=by_alias, warnings=False)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
+def _without_generated_title(cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
+    generator: Callable[[type[Any]], str] | None = class_config(cls).get("model_title_generator")
+    if generated.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
+        del generated["title"]
+    return generated

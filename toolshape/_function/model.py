@@ -1,0 +1,363 @@
+"""Makes the pydantic model of a function's parameters, which gives the schema and validates the call."""
+
+import functools
+import json
+import re
+import threading
+import types
+import typing
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+from pydantic.warnings import ArbitraryTypeWarning
+
+from toolshape._calls import Finding, JsonSchema
+from toolshape._core_schema.tighten import tighten
+from toolshape._errors import DefinitionError, Problem, nearest
+from toolshape._function import docstrings
+from toolshape._function.annotations import description_of, is_context, unpacked
+from toolshape._function.arguments import FreshDefault, shown_name
+from toolshape._function.invoke import Layout
+from toolshape._function.json_schema import generate
+from toolshape._function.signature import (
+    EMPTY,
+    POSITIONAL_ONLY,
+    POSITIONAL_OR_KEYWORD,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Kind,
+    NameNotDefinedError,
+    Signature,
+)
+
+__all__ = ["FunctionDefinition", "define_model"]
+
+
+class FunctionDefinition(NamedTuple):
+    """A function that can be offered, validated and called.
+
+    ``reserved`` are the names that a model may not use in ``**kwargs``.
+    """
+
+    signature: Signature
+    kind: Kind
+    model: type[BaseModel]
+    schema: JsonSchema
+    layout: Layout
+    reserved: frozenset[str]
+    findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """The function's own name, or the one it was given."""
+        return self.signature.name
+
+    @property
+    def description(self) -> str:
+        """The docstring's summary and body, and its sections for the caller."""
+        return self.signature.doc.for_caller
+
+    @property
+    def location(self) -> str:
+        """``file:line``."""
+        return self.signature.location
+
+
+def define_model(signature: Signature) -> FunctionDefinition:
+    """Make the model of a function's arguments.
+
+    Raises:
+        DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
+        NameNotDefinedError: A model that a parameter names is not complete yet.
+    """
+    fields, layout = _fields(signature)
+    base = _base(signature)
+    if signature.problems:
+        problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    try:
+        model, schema, not_said = _model(signature, base, fields)
+    except (NameError, PydanticUndefinedAnnotation) as error:
+        raise NameNotDefinedError(
+            str(error).partition("\n")[0], tool=signature.name, location=signature.location
+        ) from error
+    except Exception as error:  # pydantic and the hooks of users' types raise anything from TypeError on
+        whole = Problem(path="", rule="no_schema", message=_line(error))
+        problems = _problem_of_each(signature, base, fields) or [whole]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
+    names = [shown_name(name, info) for name, info in model.model_fields.items()]
+    if taken := sorted(name for name, times in Counter(names).items() if times > 1):
+        problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
+        raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
+    tighten(model)
+    return FunctionDefinition(
+        signature=signature,
+        kind=signature.kind,
+        model=model,
+        schema=schema,
+        layout=layout,
+        reserved=signature.names if layout.takes_extra else frozenset(),
+        findings=_findings(signature, not_said),
+    )
+
+
+class _Slot(NamedTuple):
+    """One thing that the function takes: a parameter, or a key of its ``**kwargs: Unpack[...]``."""
+
+    name: str
+    annotation: Any
+    default: Any
+    role: Literal["positional", "keyword", "omittable", "var_positional"]
+    injected: bool = False
+
+
+def _slots(signature: Signature) -> Iterator[_Slot]:
+    # What comes before *args can only be passed by position once there are any.
+    has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
+    by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
+    for parameter in signature.parameters:
+        inside = unpacked(parameter.annotation)
+        if parameter.kind is VAR_KEYWORD:
+            for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
+                left_out = Field(default_factory=_nothing)  # no default of the author's, so none in the schema
+                yield _Slot(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
+        elif parameter.kind is VAR_POSITIONAL:
+            annotation = _generic(list, parameter.annotation) if inside is None else inside
+            default: Any = Field(default_factory=list) if inside is None else EMPTY
+            yield _Slot(parameter.name, annotation, default, "var_positional")
+        else:
+            role: Literal["positional", "keyword"] = "positional" if parameter.kind in by_position else "keyword"
+            yield _Slot(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
+    """The fields for ``create_model`` and how they become arguments."""
+    fields: dict[str, Any] = {}
+    placed: list[tuple[_Slot, str | None]] = [
+        (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
+    ]
+    layout = Layout(
+        positional=tuple((slot.name, field) for slot, field in placed if slot.role == "positional"),
+        var_positional=next((field for slot, field in placed if slot.role == "var_positional"), None),
+        keywords=tuple((slot.name, field) for slot, field in placed if slot.role in ("keyword", "omittable")),
+        omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
+        takes_extra=_open_values(signature) is not EMPTY,
+        injected={slot.name: slot.default for slot, _ in placed if slot.injected},
+        contexts=frozenset(one.name for one in signature.parameters if is_context(one.annotation)),
+    )
+    return fields, layout
+
+
+def _open_values(signature: Signature) -> Any:
+    """The type of the values of ``**kwargs: T``; ``EMPTY`` if there are none, or only named ones."""
+    kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
+    return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
+
+
+def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
+    """Add a field for a parameter, under a name that pydantic takes, and return that name."""
+    name, annotation, default = slot.name, slot.annotation, slot.default
+    attributes: dict[str, Any] = {}
+    text = description_of(annotation, default)
+    if not isinstance(text, str) and name in doc.parameters:
+        annotation, text = _with_choices(annotation, doc.parameters[name])
+    if isinstance(text, str):
+        attributes["description"] = text
+    field = name
+    if field.startswith("_"):
+        field = field.strip("_") or "field"
+    while field in fields or hasattr(BaseModel, field):
+        field += "_"
+    infos = [info for info in (default, *getattr(annotation, "__metadata__", ())) if isinstance(info, FieldInfo)]
+    aliases = [alias for info in infos for alias in (info.alias, info.validation_alias) if alias is not None]
+    if field != name and not aliases:
+        attributes["alias"] = name
+    if isinstance(default, FieldInfo):
+        attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep what they set
+        annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
+        attributes = {}
+    fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
+    return field
+
+
+def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
+    """The annotation with the choices that a docstring names, as Hugging Face writes them: ``(choices: ["a", "b"])``.
+
+    As ``transformers.utils.chat_template_utils`` reads them (5.23.0, 2026-11-23): JSON, at the end of the description.
+    """
+    found = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
+    try:
+        choices = json.loads(found[1]) if found else None
+    except ValueError:
+        choices = None
+    inner = [one for one in typing.get_args(annotation) if one is not type(None)]
+    is_optional = typing.get_origin(annotation) in (typing.Union, types.UnionType) and len(inner) == 1
+    kind = inner[0] if is_optional else annotation
+    if not choices or found is None or kind not in (str, int, Any):
+        return annotation, text
+    if any(type(one) not in (str, int) if kind is Any else type(one) is not kind for one in choices):
+        return annotation, text
+    literal = _generic(Literal, tuple(choices))
+    return literal | None if is_optional else literal, text[: found.start()].rstrip()
+
+
+def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
+    if default is EMPTY:
+        return Field(**attributes)
+    try:
+        hash(default)
+        has_hash = default is not ...
+    except Exception:  # a user's __hash__ may raise anything
+        has_hash = False
+    return Field(default, **attributes) if has_hash else Field(default_factory=FreshDefault(default), **attributes)
+
+
+def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
+    origin: Any = typing.get_origin(typed_dict) or typed_dict
+    given = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
+    hints = typing.get_type_hints(origin, include_extras=True)
+    found: dict[str, tuple[Any, bool]] = {}
+    for key, hint in hints.items():
+        bare, is_required = _bare(hint)
+        found[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
+    return found
+
+
+def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
+    """An annotation of a generic class, its parameters filled in."""
+    if hint in given:
+        return given[hint]
+    parameters = [one for one in getattr(hint, "__parameters__", ()) if one in given]
+    return _generic(hint, tuple(given[one] for one in parameters)) if parameters else hint
+
+
+def _bare(hint: Any) -> tuple[Any, bool | None]:
+    """A TypedDict's annotation without its qualifiers, and whether they say that the key is required.
+
+    Where annotations are postponed the class itself does not know: it was made when they were texts.
+    """
+    is_required: bool | None = None
+    metadata: tuple[Any, ...] = ()
+    while True:
+        name = getattr(typing.get_origin(hint), "_name", None)
+        if name in ("Required", "NotRequired"):
+            is_required = name == "Required"
+        elif typing.get_origin(hint) is Annotated:
+            metadata = (*hint.__metadata__, *metadata)
+        elif name != "ReadOnly":
+            break
+        hint = typing.get_args(hint)[0]
+    return _generic(Annotated, (hint, *metadata)) if metadata else hint, is_required
+
+
+def _base(signature: Signature) -> type[BaseModel]:
+    values = _open_values(signature)
+    if values is EMPTY:
+        return _closed_base()
+    annotations = {"__pydantic_extra__": _generic(dict, (str, values))}
+    namespace = {"__annotations__": annotations, "__module__": signature.module, "model_config": _OPEN}
+    return types.new_class("Arguments", (BaseModel,), {}, lambda body: body.update(namespace))
+
+
+def _generic(origin: Any, arguments: Any) -> Any:
+    return origin[arguments]
+
+
+# Types without a schema are accepted here: generating the JSON Schema then reports each of them with its place.
+_CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
+_OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
+
+
+@functools.cache
+def _closed_base() -> type[BaseModel]:
+    # Made with the first tool: the first model that anybody makes loads pydantic's plugins.
+    return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
+
+
+_WARNING_FILTERS_LOCK = threading.Lock()  # all threads share the warning filters
+
+
+def _model(
+    signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
+) -> tuple[type[BaseModel], JsonSchema, list[Finding]]:
+    with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
+        # For an annotation that is not a type, pydantic only warns, and would accept any value.
+        warnings.simplefilter("error", ArbitraryTypeWarning)
+        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= wins, as it should
+        model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
+        if not model.__pydantic_complete__:
+            model.model_rebuild()
+    schema, not_said = generate(model.__pydantic_core_schema__, "validation")
+    schema.pop("title", None)
+    return model, schema, not_said
+
+
+def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    for field, definition in fields.items():
+        try:
+            _model(signature, base, {field: definition})
+        except Exception as error:
+            message = f"{_line(error)}; give it a type that JSON Schema can describe, or mark it Injected[...]"
+            infos = [
+                info
+                for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
+                if info.__class__ is FieldInfo
+            ]
+            alias = next((info.alias for info in infos if info.alias), None)
+            problems.append(Problem(path=alias or field, rule="no_schema", message=message))
+    return problems
+
+
+def _line(error: Exception) -> str:
+    """The first line of an error, without the words that pydantic has for its own insides."""
+    line = f"{type(error).__name__}: {error}".split("\n")[0]
+    if found := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
+        kind = found[2].rpartition(".")[2] if found[2] else found[1].removesuffix("Schema").lower()
+        return f"JSON Schema has no form for {kind}"
+    return line
+
+
+def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
+    """What the docstring describes and the function does not have; the log says which name was probably meant."""
+    undescribed = [one.name for one in signature.parameters if one.name not in signature.doc.parameters]
+    for name in signature.doc.parameters:
+        if name in signature.names:
+            continue
+        message = "documented, but there is no such parameter"
+        if meant := nearest(name, undescribed):
+            import logging  # noqa: PLC0415 - only what goes wrong needs it
+
+            message += f": did you mean {meant!r}? Its description is lost"
+            logging.getLogger("toolshape").warning(
+                "%s (%s): %r is %s", signature.name, signature.location, name, message
+            )
+        yield Finding(path=name, rule="documented_but_absent", message=message)
+
+
+def _findings(signature: Signature, not_said: list[Finding]) -> tuple[Finding, ...]:
+    found = [
+        Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
+        for parameter in signature.parameters
+        if not parameter.annotated and parameter.kind is not VAR_KEYWORD
+    ]
+    if not signature.doc.description:
+        found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
+    if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
+        found.extend(_misspelt_in_docstring(signature))
+    found.extend(
+        Finding(path="", rule="section_left_out", message=f"the docstring's section {title!r} is not sent to a model")
+        for title in signature.doc.left_out
+    )
+    found.extend(not_said)
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""Turns a function's return value into the JSON text that a model reads, and describes its schema."""
+
+import collections.abc
+import inspect
+import json
+import typing
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
+
+from toolshape._calls import Finding, JsonSchema
+from toolshape._core_schema.nodes import Node, rebuilt
+from toolshape._function.json_schema import generate
+from toolshape._function.signature import Signature
+from toolshape._mcp_results import is_mcp_content_type, is_mcp_result_type
+from toolshape._parts import File, Image, Text
+
+__all__ = ["Output", "describe", "undescribed"]
+
+_EMPTY = inspect.Signature.empty
+_YIELDING = frozenset(
+    {
+        collections.abc.AsyncGenerator,
+        collections.abc.AsyncIterable,
+        collections.abc.AsyncIterator,
+        collections.abc.Generator,
+        collections.abc.Iterable,
+        collections.abc.Iterator,
+    }
+)
+_AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
+
+
+Write: TypeAlias = Callable[[Any], tuple[str, bool]]
+
+
+class Output(NamedTuple):
+    """The output of a tool: its JSON Schema (``None``: not described) and ``write``, which writes a value as text.
+
+    ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
+    date, an enum of strings) are written as that string without quotes, all others as compact JSON. NaN and infinities
+    become ``null``, bytes that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot express.
+    """
+
+    schema: JsonSchema | None
+    write: "Write"
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def says_text(self) -> bool:
+        """Whether a value that is a text is written as it is."""
+        return self.write is _untyped_text
+
+
+def describe(signature: Signature) -> Output:
+    """Read the return annotation; where it cannot be resolved or has no schema, values are written by their types."""
+    try:
+        annotation = signature.returns()
+    except Exception as error:  # resolving may raise anything a type raises when it is subscripted
+        found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
+        return Output(schema=None, write=_untyped_text, findings=(found,))
+    annotation = _value_type(annotation)
+    never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
+    if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
+        return Output(schema=None, write=_untyped_text)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        core = rebuilt(adapter.core_schema, _by_own_names)
+        is_same = core is adapter.core_schema
+        serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
+    except Exception:  # a type without a schema; its values may be written all the same
+        found = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
+        return Output(schema=None, write=_untyped_text, findings=(found,))
+    try:
+        schema, _ = generate(core, "serialization")
+    except Exception:
+        return Output(schema=None, write=_typed_text(serializer))
+    if _may_be_parts(schema):
+        return Output(schema=None, write=_typed_text(serializer))
+    if signature.doc.returns:
+        schema.setdefault("description", signature.doc.returns)
+    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(serializer))
+
+
+_UNSENDABLE = "no JSON is known for a result of type {}: return a dict, a text, or a type that pydantic knows"
+
+
+def _name_of(annotation: Any) -> str:
+    return str(getattr(annotation, "__name__", annotation))
+
+
+def _by_own_names(node: Node, config: Node | None) -> Node:
+    """A field without its alias, where its model says ``serialize_by_alias=False``."""
+    if config is None or config.get("serialize_by_alias") is not False or "serialization_alias" not in node:
+        return node
+    return {key: value for key, value in node.items() if key != "serialization_alias"}
+
+
+def undescribed() -> Output:
+    """The output of a tool without a known return type: no schema, and values written by their own types."""
+    return Output(schema=None, write=_untyped_text)
+
+
+def _holds_parts(annotation: Any) -> bool:
+    """Whether these are parts for a model to look at, which no schema of a result describes."""
+    return (
+        annotation in (Text, Image, File)
+        or is_mcp_result_type(annotation)
+        or (isinstance(annotation, type) and is_mcp_content_type(annotation))
+        or any(map(_holds_parts, typing.get_args(annotation)))
+    )
+
+
+def _may_be_parts(schema: JsonSchema) -> bool:
+    """Whether a schema says nothing of a value, or of an item of a list: texts and images may be what is returned.
+
+    A client that was sent an output schema refuses a result of parts, which has no structured content.
+    """
+    if not schema.keys() - {"title", "description"}:
+        return True
+    items = [schema["items"]] if "items" in schema else []
+    items += schema.get("prefixItems", [])
+    if schema.get("type") == "array" and (not items or any(not one for one in items)):
+        return True
+    return any(map(_may_be_parts, schema.get("anyOf", ())))
+
+
+def _value_type(annotation: Any) -> Any:
+    """The type of the value that is the result: of a generator or another iterator, the list of what it yields."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in _AWAITING:
+        return arguments[-1] if arguments else Any
+    if origin not in _YIELDING:
+        return annotation
+    element: Any = arguments[0] if arguments else Any
+    return list[element]
+
+
+def _typed_text(serializer: Any) -> Write:
+    def write(value: Any) -> tuple[str, bool]:
+        try:
+            return _unquoted(serializer.to_json(value, by_alias=True, warnings=False))
+        except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
+            return _untyped_text(value)
+
+    return write
+
+
+def _untyped_text(value: Any) -> tuple[str, bool]:
+    if type(value) is str:
+        if not value.isascii():
+            value.encode()  # raises for a lone surrogate, which no provider accepts
+        return value, True
+    try:
+        return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value)))
+    except PydanticSerializationError:
+        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
+        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
+
+
+def _is_by_alias(value: Any) -> bool:
+    config = getattr(type(value), "model_config", None)
+    return not isinstance(config, dict) or config.get("serialize_by_alias") is not False
+
+
+def _unquoted(text: bytes) -> tuple[str, bool]:
+    return (json.loads(text), True) if text[:1] == b'"' else (text.decode(), False)

@@ -1,0 +1,307 @@
+"""Reads a function: its parameters, its docstring and its kind (sync, async, generator)."""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, cast
+
+from toolshape._errors import DefinitionError, Problem
+from toolshape._function import docstrings
+from toolshape._function.annotations import (
+    Injected,
+    context_of_framework,
+    is_injected,
+    local_names,
+    names_self,
+    resolve,
+    signature,
+)
+
+__all__ = [
+    "EMPTY", "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_KEYWORD", "VAR_POSITIONAL", "Kind", "NameNotDefinedError",
+    "Parameter", "Signature", "dispatches_on", "innermost", "read_signature", "without_first",
+]  # fmt: skip
+
+EMPTY = inspect.Parameter.empty
+POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
+VAR_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
+VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
+
+Kind = Literal["function", "coroutine", "generator", "async_generator"]
+
+
+class NameNotDefinedError(Exception):
+    """An annotation uses a name that is not defined yet; the function can be read again at first use."""
+
+    def __init__(self, message: str, *, tool: str, location: str) -> None:
+        self.tool = tool
+        self.location = location
+        super().__init__(message)
+
+
+class Parameter(NamedTuple):
+    """One parameter, its annotation resolved; it is ``Any`` where there is none, and then ``annotated`` is false."""
+
+    name: str
+    kind: Any
+    annotation: Any
+    annotated: bool
+    default: Any
+    injected: bool
+
+
+class Signature(NamedTuple):
+    """What a function says of itself.
+
+    ``parameters`` are those a caller fills: without ``self`` and without what a partial has fixed. ``names`` are all
+    the names the function takes. ``returns`` resolves the return annotation and raises ``NameError`` where it cannot.
+    ``problems`` are the parameters that no model can fill; the others are listed all the same.
+    """
+
+    name: str
+    location: str
+    module: str
+    kind: Kind
+    doc: docstrings.Doc
+    parameters: tuple[Parameter, ...]
+    names: frozenset[str]
+    returns: Callable[[], Any]
+    problems: tuple[Problem, ...]
+
+
+_INJECTED_ANY: Any = Injected[Any]  # type: ignore[misc]
+
+
+class _Names(NamedTuple):
+    """Where annotations are resolved."""
+
+    globals: dict[str, Any]
+    locals: Mapping[str, Any]
+
+
+def read_signature(
+    function: Callable[..., Any], *, name: str | None, skip_first: bool, frame: types.FrameType | None
+) -> Signature:
+    """Read a function.
+
+    Args:
+        function: Anything callable with a signature: function, bound method, partial, object with ``__call__``.
+        name: The tool's name; by default the function's own.
+        skip_first: Leave out the first parameter (``self`` of a method not yet bound).
+        frame: The frame that decorated it, for annotations that name local classes.
+
+    Raises:
+        DefinitionError: It is no function, or its parameters cannot be read.
+        NameNotDefinedError: An annotation names what is not defined yet.
+    """
+    inner = innermost(function)
+    tool_name = name or _name_of(function)
+    location = _location(inner)
+    problems: list[Problem] = []
+    undefined: list[str] = []
+    try:
+        described = _described(function, tool_name)
+    except (ValueError, TypeError) as error:
+        problem = Problem(path="", rule="not_a_function", message=str(error))
+        raise DefinitionError(tool=tool_name, location=location, problems=[problem]) from error
+    names = _Names(getattr(inner, "__globals__", {}), _local_names(inner, frame))
+    parameters = _parameters(described, function, skip_first, names, problems, undefined)
+    if undefined and not problems:
+        raise NameNotDefinedError("; ".join(undefined), tool=tool_name, location=location)
+    return Signature(
+        name=tool_name,
+        location=location,
+        module=getattr(inner, "__module__", None) or __name__,
+        kind=_kind(function, inner),
+        doc=docstrings.read_docstring(_docstring(function, inner), [parameter.name for parameter in parameters]),
+        parameters=tuple(parameters),
+        names=_names(described, inner) | frozenset(getattr(function, "keywords", None) or ()),
+        returns=functools.partial(_returns, described.return_annotation, names),
+        problems=tuple(problems),
+    )
+
+
+def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
+    """Every parameter's name, including those already filled by a bound object or a partial."""
+    code = getattr(inner, "__code__", None)
+    filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    variadic = {p.name for p in described.parameters.values() if p.kind in (VAR_POSITIONAL, VAR_KEYWORD)}
+    named = {p.name for p in described.parameters.values()} - variadic
+    return frozenset(
+        named | {*filled} | {name for name in variadic if described.parameters[name].kind is VAR_POSITIONAL}
+    )
+
+
+def without_first(read: Signature) -> Signature:
+    """The signature of a method, its object left out."""
+    return read._replace(parameters=read.parameters[1:])
+
+
+def _described(function: Any, tool_name: str) -> inspect.Signature:
+    if isinstance(function, type):
+        raise TypeError("a class is not a tool: decorate a function that returns one")
+    if isinstance(function, str):
+        raise TypeError(f"a text is not callable: for a name, write @tool(name={function!r})")
+    if not callable(function):
+        raise TypeError(f"{type(function).__name__} is not callable")
+    if tool_name == "<lambda>":
+        raise TypeError("a lambda has no name: pass name=")
+    return signature(function)
+
+
+def _parameters(
+    described: inspect.Signature,
+    function: Any,
+    skip_first: bool,
+    names: _Names,
+    problems: list[Problem],
+    undefined: list[str],
+) -> list[Parameter]:
+    # What a partial has bound is not for the model to fill, whether bound by keyword or by position.
+    fixed = function.keywords if isinstance(function, functools.partial) else {}
+    is_open = isinstance(function, functools.partial) and not function.args
+    dispatches = dispatches_on(function.func if is_open else function)
+    is_bound = skip_first or dispatches == "method"  # whose signature shows the object all the same
+    shown = [p for p in list(described.parameters.values())[is_bound:] if p.name not in fixed]
+    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it looks at what is passed by position
+        shown[0] = shown[0].replace(kind=POSITIONAL_ONLY)
+    raw = {p.name: Any if p.annotation is EMPTY else p.annotation for p in shown}
+    try:
+        hints = resolve(raw, names.globals, names.locals)
+    except Exception:  # subscripting a type may raise anything; one at a time, to name each that fails
+        hints = _resolve_each(raw, names, problems, undefined)
+    parameters: list[Parameter] = []
+    for parameter in shown:
+        annotation = hints.get(parameter.name, Any)
+        injected = is_injected(annotation)
+        if (problem := _problem_of(parameter, annotation, injected)) is not None:
+            problems.append(problem)
+            continue
+        if any(problem.path == parameter.name for problem in problems):
+            continue
+        parameters.append(
+            Parameter(
+                name=parameter.name,
+                kind=parameter.kind,
+                annotation=annotation,
+                annotated=parameter.annotation is not EMPTY,
+                default=parameter.default,
+                injected=bool(injected),
+            )
+        )
+    return parameters
+
+
+def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | None) -> Problem | None:
+    """Why no model can fill a parameter, and the application does not either."""
+    if names_self(annotation):
+        message = "Self cannot be resolved, as a method becomes a tool before its class exists: name the class"
+        return Problem(path=parameter.name, rule="self", message=message)
+    if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
+        message = "Injected[...] must be the whole annotation of an ordinary parameter"
+        return Problem(path=parameter.name, rule="injected_inside", message=message)
+    if not injected and (context := context_of_framework(annotation)) is not None:
+        message = f"a framework fills {context}, and no model can: mark it Injected[...], or take a CallContext"
+        return Problem(path=parameter.name, rule="framework_context", message=message)
+    return None
+
+
+def _resolve_each(
+    raw: Mapping[str, Any], names: _Names, problems: list[Problem], undefined: list[str]
+) -> dict[str, Any]:
+    hints: dict[str, Any] = {}
+    for name, annotation in raw.items():
+        try:
+            hints.update(resolve({name: annotation}, names.globals, names.locals))
+        except NameError as error:
+            # The type of an injected value is never needed, and is often imported for the type checker only.
+            if isinstance(annotation, str) and annotation.split("[")[0].split(".")[-1].strip() == "Injected":
+                hints[name] = _INJECTED_ANY
+            else:
+                undefined.append(f"{name}: {error}")
+        except Exception as error:
+            problems.append(Problem(path=name, rule="bad_annotation", message=f"{annotation!r}: {error}"))
+    return hints
+
+
+def dispatches_on(function: Any) -> Literal["function", "method"] | None:
+    """Whether this is what ``functools.singledispatch`` makes, or ``singledispatchmethod`` of an object's method."""
+    code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
+    if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
+        return None
+    held = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    if code.co_name == "_method" and "obj" in held:
+        return "method" if held["obj"].cell_contents is not None else None
+    return "function" if code.co_name == "wrapper" and hasattr(function, "dispatch") else None
+
+
+def _returns(annotation: Any, names: _Names) -> Any:
+    if annotation is EMPTY:
+        return EMPTY
+    return resolve({"returns": annotation}, names.globals, names.locals)["returns"]
+
+
+def innermost(function: Any) -> Any:
+    """The function that holds the annotations: inside partials, methods, callable objects and ``functools.wraps``."""
+    while True:
+        inner = _without_wrappers(function)
+        if hasattr(inner, "__wrapped__") and "__signature__" not in getattr(inner, "__dict__", {}):
+            inner = inner.__wrapped__
+        if inner is function:
+            return function
+        function = inner
+
+
+def _without_wrappers(function: Any) -> Any:
+    """The function that a call runs: inside partials, methods and callable objects."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__") or inspect.isroutine(function) or not _is_object(function):
+            return function
+        else:
+            function = type(function).__call__
+
+
+def _is_object(function: Any) -> bool:
+    return callable(function) and not isinstance(function, type)
+
+
+def _local_names(inner: Any, frame: types.FrameType | None) -> Mapping[str, Any]:
+    return local_names(inner, frame) if isinstance(inner, types.FunctionType) else {}
+
+
+def _name_of(function: Any) -> str:
+    if isinstance(function, functools.partial):
+        return _name_of(function.func)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _location(inner: Any) -> str:
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return f"{getattr(inner, '__module__', None) or 'built-in'}.{_name_of(inner)}"
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _kind(function: Any, inner: Any) -> Kind:
+    """What calling it gives; a wrapper of a coroutine function may well be a plain function that runs it."""
+    if inspect.isasyncgenfunction(inner):
+        return "async_generator"
+    outer = _without_wrappers(function)
+    if inspect.iscoroutinefunction(outer):
+        return "coroutine"
+    return "generator" if inspect.isgeneratorfunction(inner) else "function"
+
+
+def _docstring(function: Any, inner: Any) -> str | None:
+    """The docstring of the function; of a callable object, that of ``__call__``, else that of its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
+        return cast("str | None", function.__doc__) or inspect.getdoc(inner)  # a base class may have one
+    return inner.__doc__ or type(function).__doc__

@@ -1,0 +1,83 @@
+"""Messages as they were read in; the same with an id for every call and result out, linked by place where none came."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolshape._wire.ids import generated_id, id_seed
+from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, results_in
+
+__all__ = ["linked"]
+
+
+def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
+    """Give ids to calls that came without, and to results those of the calls that they answer.
+
+    Args:
+        messages: The messages, in their order.
+        before: What stands before them, linked already; its last calls may be answered here.
+
+    Returns:
+        The messages; one that needs no id is the same object.
+    """
+    waiting = _unanswered(before)
+    if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
+        return list(messages)
+    own = {call.id for message in before for call in calls_in(message)}
+    found: list[Message] = []
+    last: Message | None = before[-1] if before else None
+    for message in messages:
+        if message.role == "assistant" and (last is None or last.role != "assistant"):
+            waiting.clear()  # a new turn: what waits from before is not what its results answer
+        last = message
+        position = len(before) + len(found)
+        parts = tuple(_linked(part, waiting, own, position, at) for at, part in enumerate(message.parts))
+        found.append(message if parts == message.parts else replace(message, parts=parts))
+    return found
+
+
+def _has_ids(message: Message) -> bool:
+    return all(part.id for part in message.parts if isinstance(part, (ToolCallPart, ToolResultPart)))
+
+
+def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
+    """The calls of the assistant's last turn that no result has answered, whatever the user said meanwhile."""
+    answered: set[str] = set()
+    calls: list[ToolCallPart] = []
+    for at, message in enumerate(reversed(messages)):
+        if message.role == "assistant":
+            calls[:0] = calls_in(message)
+            follows = messages[-at - 2] if at + 1 < len(messages) else None
+            if follows is None or follows.role != "assistant":
+                break
+        answered.update(result.id for result in results_in(message))
+    return [call for call in calls if call.id not in answered]
+
+
+def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
+    """A part with its id. A result without one answers the first call of its name that waits, else the first of all.
+
+    Calls that came without an id go first, and a result with an id that is no call's answers only those.
+    """
+    if isinstance(part, ToolCallPart):
+        call = part if part.id else replace(part, id=_made_id(part, position, at), has_id=False)
+        waiting.append(call)
+        own.add(call.id)
+        return call
+    if not isinstance(part, ToolResultPart):
+        return part
+    if part.id in own:
+        waiting[:] = [call for call in waiting if call.id != part.id]
+        return part
+    without_id = [call for call in waiting if not call.has_id]
+    asked = without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
+    named = [call for call in asked if call.wire_name == part.wire_name]
+    for call in named or (asked if not part.wire_name else ()):
+        waiting.remove(call)
+        return replace(part, id=call.id, has_id=False)
+    if part.id:
+        return part
+    return replace(part, id=generated_id(id_seed(["result", part.wire_name, part.text]), position + at), has_id=False)
+
+
+def _made_id(call: ToolCallPart, position: int, at: int) -> str:
+    return generated_id(id_seed([call.wire_name, repr(call.arguments_raw), position]), at)

@@ -1,0 +1,269 @@
+"""A history in; each call with its one result, directly after it where the provider wants it there, out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._history.log import Log
+from toolshape.messages import (
+    Message,
+    MessagePart,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    part_path,
+    results_in,
+    with_parts,
+)
+
+__all__ = ["LateResultError", "Pairs", "paired"]
+
+NO_ANSWER = "The call was not answered."
+
+
+class LateResultError(Exception):
+    """A result has come for a call that was taken for unanswered: what was made of the history has to be made anew."""
+
+
+class Pairs:
+    """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
+
+    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the messages
+    at hand that results answer, by the ``id()`` of the result.
+    """
+
+    __slots__ = ("answered", "calls", "filled_in", "left")
+
+    def __init__(self) -> None:
+        self.answered: set[str] = set()
+        self.filled_in: set[str] = set()
+        self.left: set[str] = set()
+        self.calls: dict[int, ToolCallPart] = {}
+
+    def copy(self) -> "Pairs":
+        """The same, to be changed on its own."""
+        made = Pairs()
+        made.answered, made.filled_in, made.left = set(self.answered), set(self.filled_in), set(self.left)
+        return made
+
+
+class _Call:
+    __slots__ = ("answer", "answer_at", "at", "is_late", "part")
+
+    def __init__(self, at: int, part: ToolCallPart) -> None:
+        self.at = at
+        self.part = part
+        self.answer: ToolResultPart | None = None
+        self.answer_at = -1
+        self.is_late = False
+
+
+def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
+    """Pair calls and results.
+
+    Args:
+        messages: The messages, each call and result with an id.
+        log: Takes what is repaired.
+        pairs: What is known of the calls before; changed in place.
+        is_end: Whether nothing follows: calls of the last turn may still be answered.
+
+    Raises:
+        LateResultError: A result answers a call that ``pairs`` says was answered for it, or left without a result.
+    """
+    calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
+    inserted: dict[int, list[ToolResultPart]] = {}
+    moved: set[int] = set()
+    renewed: dict[int, ToolResultPart] = {}
+    pairs.calls = {}
+    for call in calls:
+        if call.answer is not None:
+            answer = _in_form(call.answer, call.part)
+            if call.is_late:
+                answer = replace(answer, path=part_path(messages[call.answer_at], answer))
+            renewed[id(call.answer)] = answer
+            pairs.calls[id(answer)] = call.part
+            pairs.answered.add(call.part.id)
+            if call.is_late:
+                where = part_path(messages[call.at], call.part)
+                fault = f"the result of {call.part.id!r} came later"
+                log.repaired("late_result", where, fault, "it is moved to its call")
+                inserted.setdefault(call.at, []).append(answer)
+                moved.add(id(call.answer))
+            continue
+        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
+        _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
+    messages = [_with_answers(message, renewed) for message in messages]
+    order = {id(call.part): at for at, call in enumerate(calls)}
+    messages = [_in_call_order(message, log, pairs, order) for message in messages]
+    if dropped or inserted:
+        messages = _rebuilt(messages, dropped | {id(renewed[one]) for one in moved}, inserted)
+    if log.rules.histories.joins:
+        messages = _joined(messages, log, pairs)
+    return list(messages)
+
+
+def _in_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
+    """A result that is written here, by the name and in the form of the call that it answers."""
+    if answer.raw is not None:
+        return answer
+    return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
+
+
+def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Message:
+    if not any(renewed.get(id(part), part) is not part for part in message.parts):
+        return message
+    parts = tuple(renewed.get(id(part), part) if isinstance(part, ToolResultPart) else part for part in message.parts)
+    return replace(message, parts=parts)
+
+
+def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
+    """Results in the order of their calls, where they are written here: some providers tell them apart by nothing else."""
+    results = results_in(message)
+    if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
+        return message
+    last = len(order)
+    ranked = iter(sorted(results, key=lambda result: order.get(id(pairs.calls.get(id(result))), last)))
+    return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
+
+
+def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
+    """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
+
+    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that streams
+    may store each chunk by itself, and answer the calls of all of them at once.
+    """
+    calls: list[_Call] = []
+    by_id: dict[str, list[_Call]] = {}
+    dropped: set[int] = set()
+    turn = last_content = last_other = -1
+    minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
+    for at, message in enumerate(messages):
+        for part in message.parts or (None,):  # an empty message stands between a call and its result, too
+            if isinstance(part, ToolResultPart):
+                call = _answered_by(part, by_id)
+                if call is None:
+                    _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
+                    continue
+                call.answer, call.answer_at = part, at
+                call.is_late = minds_place and turn > call.at
+                continue
+            if last_content != at and not (is_one_turn and _goes_on(messages, at, last_content)):
+                turn = at
+            last_content = at
+            if message.role != "assistant":
+                last_other = at
+            if isinstance(part, ToolCallPart):
+                calls.append(_Call(at, part))
+                by_id.setdefault(part.id, []).append(calls[-1])
+    return calls, dropped, turn, last_other
+
+
+def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
+    """Whether a message of the assistant directly follows another one."""
+    return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
+
+
+def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Call]]) -> _Call | None:
+    """The call that a result answers: of those that wait, the first of the last message that has one."""
+    waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
+    return next((call for call in waiting if call.at == waiting[-1].at), None)
+
+
+def _unasked(
+    part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
+) -> None:
+    """A result that answers no call that waits."""
+    if part.id in pairs.filled_in or part.id in pairs.left:
+        raise LateResultError
+    is_known = is_known or part.id in pairs.answered
+    rule: Any = "duplicate_result" if is_known else "orphan_result"
+    if rule in log.rules:
+        what = "is one more for a call that has its result" if is_known else "answers no call"
+        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}", "it is left out")
+        dropped.add(id(part))
+
+
+def _unanswered(
+    call: _Call, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
+) -> None:
+    part, path = call.part, part_path(message, call.part)
+    if is_open:
+        if "open_turn" in log.rules:
+            hint = "dispatch() runs the calls that wait"
+            log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
+        return
+    if "unanswered_call" not in log.rules:
+        pairs.left.add(part.id)
+    else:
+        log.repaired("unanswered_call", path, f"the call {part.id!r} has no result", "it is answered as not run")
+        answer = ToolResultPart(
+            id=part.id,
+            wire_name=part.wire_name,
+            text=NO_ANSWER,
+            code="not_run",
+            has_id=part.has_id,
+            call_raw=part.raw,
+        )
+        pairs.calls[id(answer)] = part
+        inserted.setdefault(call.at, []).append(answer)
+        pairs.filled_in.add(part.id)
+
+
+def _rebuilt(
+    messages: Sequence[Message], dropped: set[int], inserted: dict[int, list[ToolResultPart]]
+) -> list[Message]:
+    """The messages without some results, and with others after those that follow their calls already."""
+    found: list[Message] = []
+    pending: list[Message] = []
+    for at, message in enumerate(messages):
+        kept = with_parts(message, (part for part in message.parts if id(part) not in dropped))
+        if pending and not _is_results(message):
+            found += pending
+            pending = []
+        if kept.parts or not message.parts:
+            found.append(kept)
+        if at in inserted:
+            pending.append(Message(role="tool", parts=tuple(inserted[at]), path=message.path))
+    return found + pending
+
+
+def _is_results(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ToolResultPart) for part in message.parts)
+
+
+def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
+    """Put the results of one message's calls into one message, in the order of the calls."""
+    found: list[Message] = []
+    order: dict[str, int] = {}
+    for message in messages:
+        last = found[-1] if found else None
+        if last is not None and _is_results(last) and results_in(message):
+            if last.raw is not None and message.raw is not None and "split_results" in log.rules:
+                fault = "the results of one turn stand in several messages"
+                log.repaired("split_results", message.path, fault, "they are put into one")
+            if "split_results" in log.rules or last.raw is None or message.raw is None:
+                found[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
+                continue
+        if calls := calls_in(message):
+            order = order if last is not None and last.role == "assistant" else {}
+            order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
+        found.append(message)
+    return found
+
+
+def _placed(message: Message, pairs: Pairs) -> Message:
+    """A message that is put into another one: its parts say where they stood."""
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        parts.append(replace(part, path=part_path(message, part)))
+        if (call := pairs.calls.pop(id(part), None)) is not None:
+            pairs.calls[id(parts[-1])] = call
+    return replace(message, parts=tuple(parts))
+
+
+def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
+    results = sorted([*results_in(first), *results_in(second)], key=lambda one: order.get(one.id, len(order)))
+    others = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
+    role: Role = "user" if others else "tool"
+    return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)

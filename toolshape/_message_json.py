@@ -1,0 +1,190 @@
+"""Messages in, JSON out, and back: in the form of OpenTelemetry's GenAI conventions, with further members.
+
+Their input messages, as of open-telemetry/semantic-conventions-genai, read 2026-11-22.
+"""
+
+import base64
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from toolshape._calls import JsonObject
+from toolshape._parts import File, Image, Part, Text
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    Origin,
+    ProviderPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+__all__ = ["message_from_json", "message_to_json"]
+
+_BYTES, _FLOAT = "$bytes", "$float"
+"""The one member of an object that stands for bytes, or for a number that JSON does not have.
+
+A member of such a name is written with one more ``$``.
+"""
+_OWN = frozenset({"bytes", "float"})
+_NO_JSON = frozenset({"nan", "inf", "-inf"})
+
+
+def _to_json_value(value: Any) -> Any:
+    """A value as JSON: bytes become an object."""
+    if isinstance(value, Mapping):
+        given = cast("Mapping[str, Any]", value)
+        return {f"${key}" if _is_own(key) else key: _to_json_value(one) for key, one in given.items()}
+    if isinstance(value, (list, tuple)):
+        return [_to_json_value(one) for one in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {_BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: str(float(value))}
+    return value
+
+
+def _is_own(key: Any) -> bool:
+    """Whether a key is one of those that stand for what JSON does not have, or was written for a key that looks so."""
+    return isinstance(key, str) and key[:1] == "$" and key.lstrip("$") in _OWN
+
+
+def _from_json_value(value: Any) -> Any:
+    """A value that ``_to_json_value`` wrote."""
+    if isinstance(value, dict):
+        given = cast("JsonObject", value)
+        if given.keys() == {_BYTES} and isinstance(given[_BYTES], str):
+            return base64.b64decode(given[_BYTES])
+        if given.keys() == {_FLOAT} and given[_FLOAT] in _NO_JSON:
+            return float(given[_FLOAT])
+        return {key[1:] if _is_own(key) else key: _from_json_value(one) for key, one in given.items()}
+    if isinstance(value, list):
+        return [_from_json_value(one) for one in value]
+    return value
+
+
+def message_to_json(message: Message) -> JsonObject:
+    """A message as JSON."""
+    found: JsonObject = {"role": message.role, "parts": [_part_to_json(one) for one in message.parts]}
+    if message.finish is not None:
+        found["finish_reason"] = message.finish
+    if (origin := message.origin) is not None:
+        found["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
+    if message.raw is not None:
+        found["raw"] = _to_json_value(message.raw)
+    return found
+
+
+def _part_to_json(part: MessagePart) -> JsonObject:
+    base: JsonObject = {"raw": _to_json_value(part.raw)} if part.raw is not None else {}
+    if part.path:
+        base["path"] = part.path
+    match part:
+        case TextPart():
+            return {"type": "text", "content": part.text, **base}
+        case ReasoningPart():
+            return {"type": "reasoning", "content": part.text, **base}
+        case MediaPart():
+            return {**_media_to_json(part.media), **base}
+        case ProviderPart():
+            return {"type": "provider", "kind": part.kind, **base}
+        case ToolCallPart():
+            own = {
+                "tool": part.name,
+                "canonical": _to_json_value(part.arguments),
+                "fault": part.fault,
+                "has_id": part.has_id,
+            }
+            call = {"id": part.id, "name": part.wire_name, "arguments": _to_json_value(part.arguments_raw), **own}
+            return {"type": "tool_call", **call, **base}
+        case ToolResultPart():
+            answered: JsonObject = {"error": part.code, "is_text": part.is_text, "has_id": part.has_id}
+            if part.parts:
+                answered["parts"] = [_media_to_json(one) for one in part.parts]
+            answer = {"id": part.id, "name": part.wire_name, "response": part.text, **answered}
+            return {"type": "tool_call_response", **answer, **base}
+
+
+def _media_to_json(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"type": "text", "content": part.text}
+    kind = {"modality": "image" if isinstance(part, Image) else "document", "mime_type": part.media_type}
+    named = {"name": part.name} if isinstance(part, File) else {}
+    if part.url:
+        return {"type": "uri", **kind, "uri": part.url, **named}
+    return {"type": "blob", **kind, "content": base64.b64encode(part.data).decode(), **named}
+
+
+def message_from_json(given: JsonObject) -> Message:
+    """A message that ``message_to_json`` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is none.
+    """
+    origin = given.get("origin")
+    if given["role"] not in ("system", "user", "assistant", "tool"):
+        raise ValueError(f"{given['role']!r} is no role")
+    return Message(
+        role=given["role"],
+        parts=tuple(_part_from_json(one) for one in given["parts"]),
+        origin=None if origin is None else Origin(**origin),
+        raw=_from_json_value(given.get("raw")),
+        finish=given.get("finish_reason"),
+    )
+
+
+def _part_from_json(given: JsonObject) -> MessagePart:
+    raw, path = _from_json_value(given.get("raw")), str(given.get("path", ""))
+    match given["type"]:
+        case "text":
+            return TextPart(text=_text(given, "content"), raw=raw, path=path)
+        case "reasoning":
+            return ReasoningPart(text=_text(given, "content"), raw=raw, path=path)
+        case "tool_call":
+            return ToolCallPart(
+                id=_text(given, "id"),
+                wire_name=_text(given, "name"),
+                arguments_raw=_from_json_value(given["arguments"]),
+                name=given.get("tool"),
+                arguments=_from_json_value(given.get("canonical")),
+                fault=given.get("fault"),
+                has_id=given.get("has_id", True),
+                raw=raw,
+                path=path,
+            )
+        case "tool_call_response":
+            return ToolResultPart(
+                id=_text(given, "id"),
+                wire_name=_text(given, "name"),
+                text=_text(given, "response"),
+                code=given.get("error"),
+                is_text=given.get("is_text"),
+                parts=tuple(_media_from_json(one) for one in given.get("parts", ())),
+                has_id=given.get("has_id", True),
+                raw=raw,
+                path=path,
+            )
+        case "uri" | "blob":
+            return MediaPart(media=cast("Image | File", _media_from_json(given)), raw=raw, path=path)
+        case "provider":
+            return ProviderPart(kind=_text(given, "kind"), raw=raw, path=path)
+        case other:
+            raise ValueError(f"{other!r} is no part of a message")
+
+
+def _text(given: JsonObject, name: str) -> str:
+    if not isinstance(given[name], str):
+        raise TypeError(f"{name} is a text, not {type(given[name]).__name__}")
+    return str(given[name])
+
+
+def _media_from_json(given: JsonObject) -> Part:
+    if given["type"] == "text":
+        return Text(given["content"])
+    data = base64.b64decode(given.get("content", ""))
+    if given["modality"] == "image":
+        return Image(data, given["mime_type"], given.get("uri", ""))
+    return File(data, given["mime_type"], given.get("name", "file"), given.get("uri", ""))

@@ -1,0 +1,83 @@
+"""Losses and findings in, a table that people read and data that programs read out."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from toolshape._calls import Finding, JsonObject, Loss, visible
+
+__all__ = ["Entry", "Report", "Severity", "table"]
+
+Severity: TypeAlias = Literal["mapped_back", "not_enforced", "lost"]
+_SEVERITIES: dict[str, Severity] = {
+    "renamed": "mapped_back",
+    "reshaped": "mapped_back",
+    "moved": "not_enforced",
+    "dropped": "not_enforced",
+    "widened": "not_enforced",
+    "narrowed": "lost",
+}
+
+
+class Entry(NamedTuple):
+    """One thing to know of a tool at a provider.
+
+    ``severity``: ``mapped_back`` is another form on the wire, undone in every call; ``not_enforced`` is at most described
+    to the model by the provider, and validated by toolshape; ``lost`` means that a model can no longer send it; a finding
+    is ``not_enforced``. ``rule`` is the keyword, or the name of the finding.
+    """
+
+    tool: str
+    path: str
+    rule: str
+    kind: str
+    severity: Severity
+    note: str
+
+
+class Report:
+    """The differences between the tools and what a provider is sent. ``str()`` is a table, ``data`` is JSON."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, differences: Iterable[tuple[str, Loss | Finding]]) -> None:
+        self.entries = tuple(_entry(tool, one) for tool, one in differences)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return f"<Report: {len(self)} entries>"
+
+    def __str__(self) -> str:
+        return table(Entry._fields, self.entries) if self.entries else "nothing changed, nothing found"
+
+    @property
+    def data(self) -> list[JsonObject]:
+        """A list of objects, one an entry."""
+        return [entry._asdict() for entry in self.entries]
+
+    @property
+    def json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.data, ensure_ascii=False, indent=2)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows under their heads, in columns."""
+    lines = [[visible(cell) for cell in line] for line in (head, *rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
+    padded = (
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in lines
+    )
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _entry(tool: str, difference: Loss | Finding) -> Entry:
+    if isinstance(difference, Finding):
+        return Entry(tool, difference.path, difference.rule, "finding", "not_enforced", difference.message)
+    note = f"{difference.note}; canonical and wire form may look alike" if difference.ambiguous else difference.note
+    return Entry(tool, difference.path, difference.keyword, difference.kind, _SEVERITIES[difference.kind], note)

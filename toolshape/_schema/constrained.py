@@ -1,0 +1,297 @@
+"""The rules that only hand-written schemas need, to reach the form that constrained decoding takes.
+
+A decorated function never has most of these forms; a definition from elsewhere may.
+"""
+
+import json
+from typing import Any
+
+from toolshape._calls import JsonSchema, Loss
+from toolshape._schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
+from toolshape._schema.references import mentions, resolver
+from toolshape._schema.rewrites import (
+    all_of_merged_or_described,
+    annotations_of,
+    any_as_json_text,
+    extras_as_pairs,
+    free_object_as_json_text,
+    map_as_pairs,
+    merge_all_of,
+    misread,
+    mixed_enum_as_strings,
+    null_choice_apart,
+    one_of_as_any_of,
+    say_instead,
+    tuple_as_object,
+    type_list_as_any_of,
+    typed_enum,
+)
+from toolshape._schema.union_branches import fits
+from toolshape._schema.values import kind_of
+from toolshape._schema.walk import everywhere
+
+__all__ = [
+    "STRUCTURE",
+    "never_left_out",
+    "patterns_as_maps",
+    "possible_enum",
+    "require_what_is_named",
+    "require_what_is_there",
+    "wrapped_root",
+    "wrapped_root_with_items",
+]
+
+
+def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
+    """Several types, or an object or array that may be null, as branches: what is said of each stays with it."""
+    types = node.get("type")
+    if not isinstance(types, list) or "enum" in node or "const" in node:
+        return None
+    others = [name for name in types if name != "null"]
+    return type_list_as_any_of(node, at) if len(others) != 1 or others[0] in ("object", "array") else None
+
+
+_OF_THE_WHOLE = frozenset(
+    {
+        "required",
+        "not",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "description",
+        "if",
+        "then",
+        "else",
+        "dependentSchemas",
+    }
+)
+_BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
+
+
+def _is_of_the_whole(branch: JsonSchema) -> bool:
+    """Whether a branch only constrains the object that it stands in, and names no fields of its own."""
+    others = set(branch) - MARKS - _OF_THE_WHOLE
+    return others <= _BRANCHES and all(_is_of_the_whole(_node(one)) for key in others for one in branch[key])
+
+
+def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
+    """Branches that only say which fields must be there, said in the description and checked by us."""
+    found = [
+        keyword
+        for keyword in ("anyOf", "oneOf", "allOf")
+        if node.get(keyword) and all(map(_is_of_the_whole, map(_node, node[keyword])))
+    ]
+    if not found or "type" not in node:
+        return None
+    return say_instead(*found)(node, at)
+
+
+def _node(schema: Any) -> JsonSchema:
+    return schema if isinstance(schema, dict) else {}
+
+
+def _without_marks(node: Any) -> Any:
+    return {key: value for key, value in node.items() if key not in MARKS} if isinstance(node, dict) else node
+
+
+def branches_whole(node: JsonSchema, at: Place) -> Change | None:
+    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; where that fails, describe the union instead."""
+    keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
+    outside = annotations_of(node)
+    beside = {key: value for key, value in node.items() if key not in outside and key != keyword}
+    beside.pop("discriminator", None)
+    if keyword is None or not beside.keys() - {"$defs", "nullable"}:
+        return None
+    try:
+        branches = [_both(beside, _node(at.resolve(branch)), at) for branch in node[keyword]]
+    except UnsupportedError:
+        return say_instead(keyword)(node, at)
+    return Change(node={**outside, keyword: branches})
+
+
+def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
+    merged = merge_all_of({"allOf": [beside, branch]}, at)
+    return {} if merged is None else merged.node
+
+
+def never_left_out(node: JsonSchema, at: Place) -> Change | None:
+    """Leave out optional fields that admit no value: a model that sends one is refused by us."""
+    never = [
+        name
+        for name, inner in node.get("properties", {}).items()
+        if _without_marks(inner) in ({"not": {}}, {"not": True}) and name not in node.get("required", ())
+    ]
+    if not never:
+        return None
+    properties = {name: inner for name, inner in node["properties"].items() if name not in never}
+    base = f"{at.path}." if at.path else ""
+    note = "a field that is never valid: it is not sent, and refused by us"
+    losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in never)
+    return Change(node={**node, "properties": properties}, losses=losses)
+
+
+def patterns_as_maps(schema: JsonSchema) -> Lens:
+    """Apply ``_pattern_as_map`` until no pattern is left.
+
+    A walk does not enter ``patternProperties``, since no arrow can be lifted from there. What a pattern held is reached by
+    the next walk, as the values of a map, and may hold patterns of its own.
+    """
+    losses: list[Loss] = []
+    while mentions(schema, "patternProperties"):
+        lens = everywhere(_pattern_as_map)(schema)
+        losses.extend(lens.losses)
+        if lens.schema == schema:  # what is left is a field or a value of this name
+            break
+        schema = lens.schema
+    return Lens(schema=schema, losses=tuple(losses))
+
+
+def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
+    """Fields whose names follow patterns, as fields of any name."""
+    patterns = node.get("patternProperties")
+    if not patterns:
+        return None
+    others = node.get("additionalProperties", True)
+    values = [_without_marks(value) for value in patterns.values()]
+    kinds = [value for index, value in enumerate(values) if value not in values[:index]]
+    rewritten = {key: value for key, value in node.items() if key != "patternProperties"}
+    if others is not True:
+        kinds += [others] if isinstance(others, dict) and others not in kinds else []
+        rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    else:  # said, since fields that follow a pattern are none that are ignored
+        rewritten["additionalProperties"] = True
+    if others is False and len(patterns) == 1 and not node.get("properties"):
+        rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
+        return Change(node=rewritten)
+    note = "which names have which values is checked by us"
+    return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
+
+
+def possible_enum(node: JsonSchema, at: Place) -> Change | None:
+    """Move an enum to the description if none of its values is of the declared type: it cannot be meant literally."""
+    if (
+        "enum" not in node
+        or "type" not in node
+        or any(fits(choice, {"type": node["type"]}, at.resolve) for choice in node["enum"])
+    ):
+        return None
+    return say_instead("enum")(node, at)
+
+
+def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
+    """Require no field that is no property: for providers that refuse the whole schema for one."""
+    lost = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
+    if not lost:
+        return None
+    kept = [name for name in node["required"] if name not in lost]
+    rest = {key: value for key, value in node.items() if key != "required"}
+    note = f"requires {lost[0]!r}, which is no property: a call without it is refused by us"
+    loss = Loss(path=at.path, keyword="required", kind="widened", note=note)
+    return Change(node={**rest, "required": kept} if kept else rest, losses=(loss,))
+
+
+def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
+    """Required fields without a schema: given one, or no longer required if the object is closed."""
+    properties = node.get("properties", {})
+    lost = [name for name in node.get("required", ()) if name not in properties]
+    if node.get("type") != "object" or not lost:
+        return None
+    others = node.get("additionalProperties", True)
+    if others is False:
+        loss = Loss(
+            path=at.path, keyword="required", kind="widened", note=f"requires {lost[0]!r} and admits no such field"
+        )
+        return Change(node={**node, "required": [n for n in node["required"] if n in properties]}, losses=(loss,))
+    completed = {**properties, **{name: {} if others is True else others for name in lost}}
+    return Change(node={**node, "properties": completed})
+
+
+def wrapped_root_with_items(schema: JsonSchema) -> Lens:
+    """``wrapped_root``, for providers that refuse an array that does not say what it holds.
+
+    Only a definition with ``unevaluatedItems`` has such arrays: ``items`` would leave nothing unevaluated.
+    """
+    lens = wrapped_root(schema)
+    if not mentions(schema, "unevaluatedItems"):
+        return lens
+    completed = everywhere(_items_said)(lens.schema)
+    return lens._replace(schema=completed.schema, losses=(*lens.losses, *completed.losses))
+
+
+def _items_said(node: JsonSchema, at: Place) -> Change | None:
+    kinds = node.get("type", ())
+    if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
+        return None
+    note = "which items are unevaluated is checked by us"
+    loss = Loss(path=at.path, keyword="unevaluatedItems", kind="widened", note=note)
+    return Change(node={**node, "items": {}}, losses=(loss,))
+
+
+FIELD = "arguments"
+
+
+def wrapped_root(schema: JsonSchema) -> Lens:
+    """Arguments that are one of several objects, as the one field of an object: a root takes no ``anyOf``."""
+    if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
+        return Lens(schema=schema)
+    resolve = resolver(schema)
+    place = Place(path="", keyword="", resolve=resolve)
+    change = each(describe_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
+    node, losses = (schema, ()) if change is None else (change.node, change.losses)
+    if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
+        return Lens(schema=node, losses=losses)
+    name = FIELD
+    while f'"{name}":' in json.dumps(schema):  # no branch may have a field of this name
+        name += "_"
+    inner = {key: value for key, value in node.items() if key != "$defs"}
+    rewritten = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
+    if "$defs" in node:
+        rewritten["$defs"] = node["$defs"]
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        if value.keys() == {name} and isinstance(value[name], dict):
+            return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
+        if not isinstance(value[name], dict):
+            raise misread(f"expected object, got {kind_of(value[name])}", "", name)
+        beside = next(key for key in value if key != name)
+        raise misread(f"unknown field: it belongs into {name!r}", "", beside)
+
+    def out(value: Any) -> Any:
+        return {name: value}
+
+    note = f"a choice of objects, sent as the field {name!r}"
+    loss = Loss(path="", keyword="anyOf", kind="reshaped", note=note, ambiguous=fits({name: {}}, schema, resolve))
+    return Lens(schema=rewritten, back=back, out=out, losses=(*losses, loss))
+
+
+def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:
+    try:
+        return merge_all_of(node, at)
+    except UnsupportedError:
+        return None
+
+
+STRUCTURE: tuple[Pass, ...] = (
+    patterns_as_maps,
+    *map(
+        everywhere,
+        (
+            each(type_list_apart, never_left_out, describe_constraints, possible_enum, require_what_is_there),
+            all_of_merged_or_described,
+            require_what_is_there,  # what was merged may require more than it names
+            branches_whole,
+            one_of_as_any_of,
+            free_object_as_json_text,
+            extras_as_pairs,
+            tuple_as_object,
+            map_as_pairs,
+            any_as_json_text,
+            null_choice_apart,
+            mixed_enum_as_strings,
+            typed_enum,
+        ),
+    ),
+)
+"""What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""

@@ -1,0 +1,134 @@
+"""Two schemas in; the one that admits what both admit out, where JSON Schema can say it without ``allOf``."""
+
+from collections.abc import Callable
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._schema.lens import UnsupportedError
+from toolshape._schema.references import Resolve
+from toolshape._schema.values import is_equal_json
+
+__all__ = ["intersected"]
+
+_DEEPEST = 20  # levels of schemas that differ: one that contains itself would never end
+_LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
+_SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
+
+
+def intersected(
+    one: JsonSchema, other: JsonSchema, resolve: Resolve, annotations: frozenset[str], *, path: str, depth: int = 0
+) -> JsonSchema:
+    """Intersect two schemas, keyword by keyword.
+
+    Args:
+        one: A schema.
+        other: Another; its annotations win.
+        resolve: Follows references.
+        annotations: The keywords that constrain nothing.
+        path: Where the schemas stand, for the error.
+        depth: How many levels of schemas are being intersected around these.
+
+    Raises:
+        UnsupportedError: It takes an ``allOf`` to say both, or nothing is valid by both.
+    """
+    if depth > _DEEPEST:
+        raise UnsupportedError("allOf whose parts contain themselves: merge them by hand", path=path, rule="allOf")
+
+    def both(ours: Any, theirs: Any) -> Any:
+        return _schemas(ours, theirs, resolve, annotations, path, depth)
+
+    _refuse_neighbours(one, other, path)
+    merged = dict(one)
+    for key, value in other.items():
+        if key in annotations or key not in merged or is_equal_json(merged[key], value):
+            merged[key] = value
+        else:
+            merged[key] = _keyword(key, merged[key], value, both, path)
+    if "additionalProperties" in one or "additionalProperties" in other:
+        return _closed(merged, one, other, both, path)
+    return merged
+
+
+def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
+    """Refuse keywords whose meaning depends on what stands beside them, where the parts say different things with them."""
+    for group in _TOGETHER:
+        ours, theirs = ({key: part[key] for key in group & part.keys()} for part in (one, other))
+        if ours and theirs and not is_equal_json(ours, theirs) and {*ours, *theirs} != {"items"}:
+            raise UnsupportedError(
+                f"allOf whose parts differ in {min(ours)!r}: merge them by hand", path=path, rule="allOf"
+            )
+    for ours, theirs in ((one, other), (other, one)):
+        if "unevaluatedProperties" in ours and theirs.keys() & _FIELDS:
+            raise UnsupportedError("allOf with unevaluatedProperties: merge it by hand", path=path, rule="allOf")
+        if "patternProperties" in theirs and ours.get("additionalProperties", True) not in (True, {}):
+            raise UnsupportedError(
+                "allOf of objects with patternProperties: merge them by hand", path=path, rule="allOf"
+            )
+
+
+_TOGETHER = (
+    frozenset({"items", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"}),
+    frozenset({"if", "then", "else"}),
+)
+_FIELDS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
+
+
+def _keyword(  # noqa: PLR0911 - a line a keyword
+    key: str, ours: Any, theirs: Any, both: Callable[[Any, Any], Any], path: str
+) -> Any:
+    """What two parts say with one keyword."""
+    if key in _LARGER:
+        return max(ours, theirs)
+    if key in _SMALLER:
+        return min(ours, theirs)
+    if key == "required":
+        return list(dict.fromkeys([*ours, *theirs]))
+    if key == "uniqueItems":
+        return True
+    if key == "type" and (kinds := _common_types(ours, theirs)):
+        return kinds if len(kinds) > 1 else kinds[0]
+    if key == "enum" and (choices := [choice for choice in ours if any(is_equal_json(choice, one) for one in theirs)]):
+        return choices
+    if key == "not":
+        return {"anyOf": [ours, theirs]}
+    if key == "properties":
+        shared = {name: both(ours[name], inner) for name, inner in theirs.items() if name in ours}
+        return {**ours, **theirs, **shared}
+    if key in ("items", "additionalProperties", "propertyNames"):
+        return both(ours, theirs)
+    raise UnsupportedError(f"allOf whose parts differ in {key!r}: merge them by hand", path=path, rule="allOf")
+
+
+def _schemas(ours: Any, theirs: Any, resolve: Resolve, annotations: frozenset[str], path: str, depth: int) -> Any:
+    if ours == theirs or theirs is True or theirs == {}:
+        return ours
+    if ours is True or ours == {}:
+        return theirs
+    if ours is False or theirs is False:
+        return False
+    return intersected(resolve(ours), resolve(theirs), resolve, annotations, path=path, depth=depth + 1)
+
+
+def _closed(
+    merged: JsonSchema, one: JsonSchema, other: JsonSchema, both: Callable[[Any, Any], Any], path: str
+) -> JsonSchema:
+    """What one part says of fields that only the other names: they are the first part's further ones."""
+    properties = dict(merged.get("properties", {}))
+    for ours, theirs in ((one, other), (other, one)):
+        further = ours.get("additionalProperties", True)
+        if further is True or further == {}:
+            continue
+        for name in theirs.get("properties", {}).keys() - ours.get("properties", {}).keys():
+            properties[name] = both(further, properties[name])
+    impossible = [name for name, inner in properties.items() if inner is False]
+    if set(impossible) & set(merged.get("required", ())):
+        raise UnsupportedError(f"allOf that requires {impossible[0]!r} and admits none", path=path, rule="allOf")
+    kept = {name: inner for name, inner in properties.items() if inner is not False}
+    return {**merged, "properties": kept} if "properties" in merged else merged
+
+
+def _common_types(ours: Any, theirs: Any) -> list[str]:
+    """The types of both; an integer is a number."""
+    one, other = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
+    narrow = [kind for kind in one if kind in other or (kind == "integer" and "number" in other)]
+    return list(dict.fromkeys([*narrow, *(kind for kind in other if kind == "integer" and "number" in one)]))

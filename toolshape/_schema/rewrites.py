@@ -1,0 +1,838 @@
+"""The rules that providers choose from: maps as lists of pairs, optional as nullable, enums as text, and so on.
+
+Rules are applied by ``walk.everywhere``, innermost node first; a factory that takes options returns a rule.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal
+
+from toolshape._calls import JsonSchema, Loss
+from toolshape._schema.arrows import Arrow
+from toolshape._schema.intersect import intersected
+from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
+from toolshape._schema.references import definition_name
+from toolshape._schema.union_branches import are_disjoint, fits
+from toolshape._schema.values import INTEGER_KEY, UnreadableError, as_json, kind_of, require_unique_keys
+from toolshape._schema.walk import unmarked
+
+ANNOTATIONS = frozenset(
+    {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+)
+"""The keywords that constrain nothing."""
+WIRE_FORM = "wire_form"
+"""The rule of the error for a value that is not in the form that was sent, so that no inverse applies."""
+
+
+def described(node: JsonSchema, *texts: str) -> JsonSchema:
+    """The node with sentences added to its description."""
+    description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
+    return {**node, "description": description} if description else node
+
+
+def misread(message: str, path: str, *location: int | str) -> UnreadableError:
+    """The error of an inverse that cannot be applied: ``path`` is that of the rewrite, ``location`` a place in the value."""
+    return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
+
+
+def annotations_of(node: JsonSchema) -> JsonSchema:
+    """The keywords that constrain nothing."""
+    return {key: value for key, value in node.items() if key in ANNOTATIONS}
+
+
+def is_open(node: JsonSchema) -> bool:
+    """Whether an object admits fields it does not name."""
+    return node.get("type") == "object" and node.get("additionalProperties", True) is not False
+
+
+# --- unsupported forms as JSON text -------------------------------------------------------------------------------
+
+
+def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
+    """Show a node as a string that holds JSON; ``back`` raises ``UnreadableError`` where a key comes twice in it.
+
+    Args:
+        node: The node.
+        at: Where it stands.
+        of: What the JSON is, for the description.
+        text_is_meant: Whether the value may itself be a string, so that one in canonical form may be misread.
+    """
+    rewritten = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return require_unique_keys(as_json(value))
+
+    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="sent as JSON text", ambiguous=text_is_meant)]
+    if not text_is_meant or set(node) - ANNOTATIONS:
+        losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
+    return Change(node=rewritten, back=back, out=_to_json_text, losses=tuple(losses))
+
+
+def _admits_text(node: Any, at: Place) -> bool:
+    """Whether a value there may be a text."""
+    return not are_disjoint(node, {"type": "string"}, at.resolve)
+
+
+def _to_json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
+"""The keywords of which one says what a value may be."""
+
+
+def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """``Any``, and a schema without a type, as JSON text: constrained decoding does not support it."""
+    constraints = set(node) - ANNOTATIONS
+    if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
+        return None
+    return of_a_form(node, at) if constraints else json_text(node, at, of="Any JSON value", text_is_meant=True)
+
+
+def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """An object of which nothing is known."""
+    if at.is_root or node.get("type") != "object" or node.get("properties"):
+        return None
+    if node.get("additionalProperties", True) not in (True, {}):
+        return None
+    return json_text(node, at, of="A JSON object", text_is_meant=False)
+
+
+def empty_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """An object that names no field, where every object must name one."""
+    if at.is_root or node.get("type") != "object" or node.get("properties"):
+        return None
+    return json_text(node, at, of="A JSON object without fields, {}", text_is_meant=False)
+
+
+def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
+    """A definition inside itself, or a union of such, where references are inlined."""
+    parts = node.get("anyOf", [node])
+    names = [definition_name(part["$ref"]) for part in parts]
+    text_is_meant = any(_admits_text(part, at) for part in parts)
+    target = at.resolve(node) if len(names) == 1 else node
+    some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return json_text(target, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
+
+
+def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
+    """A choice of several forms, where a provider takes none."""
+    is_choice = "anyOf" in node or isinstance(node.get("type"), list)
+    return None if at.is_root or not is_choice else of_a_form(node, at)
+
+
+def of_a_form(node: JsonSchema, at: Place) -> Change:
+    """A node as JSON text; its schema stands in the description."""
+    plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
+
+
+# --- objects, maps, tuples ----------------------------------------------------------------------------------------
+
+
+def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """A map as a list of ``{key, value}``, for objects that must name their fields."""
+    values = node.get("additionalProperties")
+    if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
+        return None
+    names = node.get("propertyNames", {})
+    is_integer = names.get("pattern") == INTEGER_KEY
+    key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
+    admits_integers = not are_disjoint(key, {"type": "integer"}, at.resolve)
+    rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
+    for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+        if ours in node:
+            rewritten[theirs] = node[ours]
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return [{"key": _integer(key) if is_integer else key, "value": item} for key, item in value.items()]
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, sent as a list of pairs"),
+        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
+    )
+
+    def back(value: Any) -> Any:
+        return _from_pairs(value, at.path, admits_integers=admits_integers)
+
+    return Change(node=rewritten, back=back, out=out, losses=losses)
+
+
+def _pair(key: JsonSchema, value: Any) -> JsonSchema:
+    properties = {"key": key, "value": value}
+    return {"type": "object", "properties": properties, "required": ["key", "value"], "additionalProperties": False}
+
+
+def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
+    """Return the map that a list of pairs stands for; a value that is no list is returned unchanged.
+
+    Raises:
+        UnreadableError: An item is no pair, a key is no text, or two pairs have the same key.
+    """
+    if not isinstance(value, list):
+        return value
+    found: dict[str, Any] = {}
+    for index, pair in enumerate(value):
+        if not isinstance(pair, dict) or pair.keys() != {"key", "value"}:
+            message = 'expected an object with "key" and "value" alone'
+            raise misread(message, path, index)
+        key = pair["key"]
+        if admits_integers and type(key) is int:
+            key = str(key)
+        if not isinstance(key, str):
+            message = f"expected {'integer' if admits_integers else 'string'}, got {kind_of(key)}"
+            raise misread(message, path, index, "key")
+        if key in found:
+            raise misread("the key comes twice", path, index, "key")
+        found[key] = pair["value"]
+    return found
+
+
+def _integer(key: str) -> Any:
+    return int(key) if re.fullmatch(INTEGER_KEY, key) else key
+
+
+EXTRAS = "additional_properties"
+
+
+def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
+    """The unnamed fields of an object that names some, as one more field that holds a list of pairs."""
+    if not is_open(node) or not (node.get("properties") or at.is_root):
+        return None
+    values = node.get("additionalProperties")
+    if values is None:  # a model that ignores unknown fields, or a definition that does not mention them
+        loss = Loss(
+            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
+        )
+        return Change(node={**node, "additionalProperties": False}, losses=(loss,))
+    properties = node.get("properties", {})
+    name = EXTRAS
+    while name in properties:
+        name += "_"
+    pairs = {
+        "type": "array",
+        "items": _pair({"type": "string"}, {} if values is True else values),
+        "description": "Further fields of this object.",
+    }
+    rewritten = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
+    named, path = frozenset(properties), _inner(at, "*")
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        rest = {key: item for key, item in value.items() if key != name}
+        return {**rest, **_further_fields(value[name], name, named | rest.keys(), path)}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kept = {key: item for key, item in value.items() if key in named}
+        extras = [{"key": key, "value": item} for key, item in value.items() if key not in named]
+        return {**kept, name: extras} if extras else kept
+
+    losses = (
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, sent in {name!r}"),
+        Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
+    )
+    return Change(node=rewritten, back=back, out=out, losses=losses)
+
+
+def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
+    """Return the unnamed fields of an object, which are sent as pairs in the field ``name``.
+
+    Raises:
+        UnreadableError: There is no list of pairs, a field comes twice, or it is a named one.
+    """
+    if not isinstance(pairs, list):
+        message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
+        raise misread(message, path, name)
+    try:
+        fields: dict[str, Any] = _from_pairs(pairs, path)
+    except UnreadableError as error:
+        error.location = (name, *error.location)
+        raise
+    for index, key in enumerate(fields):
+        if key in named:
+            raise misread("this is a field of its own: it must not come here", path, name, index, "key")
+    return fields
+
+
+_ABSENT = object()
+
+
+def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
+    """Return the arrow from an object with one field per place to a tuple; an omitted place takes its default."""
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        for key in value:
+            if key not in known:
+                raise misread("unknown field", path, key)
+        rest = value.get("rest", []) if "rest" in known else []
+        if not isinstance(rest, list):
+            raise misread(f"expected array, got {kind_of(rest)}", path, "rest")
+        last = len(names) - 1 if rest else max((index for index, name in enumerate(names) if name in value), default=-1)
+        given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
+        if _ABSENT in given:  # nothing says what stands in between
+            missing = names[given.index(_ABSENT)]
+            raise misread("required before what follows it, but missing", path, missing)
+        return given + rest
+
+    return back
+
+
+_OF_TUPLES = frozenset({"type", "prefixItems", "items", "minItems", "maxItems"})
+
+
+def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
+    """A tuple as an object with a field for each place, so that each keeps its type."""
+    prefix = node.get("prefixItems")
+    if not prefix:
+        return None
+    least, most = node.get("minItems", 0), node.get("maxItems", math.inf)
+    prefix = prefix[: max(int(min(most, len(prefix))), 1)]
+    names = [f"item_{index + 1}" for index in range(len(prefix))]
+    properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
+    others = node.get("items", True)
+    if others is not False and most > len(prefix):
+        properties["rest"] = _rest(node, others, len(prefix))
+    required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
+    moved = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
+    rewritten = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **annotations_of(moved.node),
+    }
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        named = dict(zip(names, value, strict=False))
+        return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
+
+    defaults = {name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)}
+    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
+    if node.get("type") != "array":
+        losses.append(
+            Loss(path=at.path, keyword="type", kind="narrowed", note="no type is written: an array is asked for")
+        )
+    if any(name not in defaults for name in names[least:]):
+        losses.append(
+            Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
+        )
+    back = _from_places(names, defaults, frozenset(properties), at.path)
+    return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved.losses))
+
+
+def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
+    """The schema of the items after those that have a place of their own."""
+    rest: JsonSchema = {"type": "array", "items": {} if others is True else others}
+    for keyword in ("minItems", "maxItems"):
+        if node.get(keyword, 0) > places:
+            rest[keyword] = node[keyword] - places
+    return {**rest, PATH: node[PATH]} if PATH in node else rest
+
+
+def _as_dict(node: Any) -> JsonSchema:
+    return node if isinstance(node, dict) else {}
+
+
+def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
+    """Make every field required; an optional field admits null, which means that it was omitted."""
+    properties = node.get("properties")
+    if node.get("type") != "object" or not properties:
+        return None
+    required = frozenset(node.get("required", ()))
+    optional = tuple(name for name in properties if name not in required)
+    if not optional and "required" in node:
+        return None
+    admits = {name for name in optional if fits(None, properties[name], at.resolve)}
+    defaults = {
+        name: properties[name]["default"]
+        for name in admits
+        if "default" in properties[name] and fits(properties[name]["default"], properties[name], at.resolve)
+    }
+    left_out = frozenset(optional) - admits
+    nullable = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    names = tuple(properties)  # the arrows outlive the schema
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in left_out}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        whole = {**{name: defaults.get(name) for name in optional}, **value}
+        return {name: whole[name] for name in names if name in whole} | value
+
+    reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
+    kept = [name for name in optional if name in admits and name not in defaults]
+    return Change(
+        node={**node, "properties": nullable, "required": list(properties)},
+        back=back if left_out else None,
+        out=out if optional else None,
+        losses=(
+            *reshaped,
+            *(_of_null(at, name, "narrowed", "null is a value: it cannot be left out") for name in kept),
+        ),
+        drops=(names, left_out),
+    )
+
+
+def _of_null(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
+    return Loss(path=_inner(at, name), keyword="required", kind=kind, note=note)
+
+
+def _inner(at: Place, name: str) -> str:
+    return f"{at.path}.{name}" if at.path else name
+
+
+def _nullable(node: Any) -> JsonSchema:
+    if not isinstance(node, dict):
+        return {"anyOf": [node, {"type": "null"}]}
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), str) and not inside.keys() & {"enum", "const", "anyOf", "oneOf", "allOf"}:
+        return {**node, "type": [inside["type"], "null"]}
+    if set(inside) == {"anyOf"}:
+        return {"anyOf": [*inside["anyOf"], {"type": "null"}], **outside}
+    return {"anyOf": [inside, {"type": "null"}], **outside}
+
+
+def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Remove null from optional fields whose default it is, for providers without null; they are omitted instead."""
+    properties = node.get("properties", {})
+    rewritten: dict[str, Any] = {}
+    for name, inner in properties.items():
+        others = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
+        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(others) == 1:
+            outside = {key: value for key, value in annotations_of(inner).items() if key != "default"}
+            rewritten[name] = {**others[0], **outside}
+    if not rewritten:
+        return None
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key not in rewritten}
+
+    return Change(node={**node, "properties": {**properties, **rewritten}}, out=out)
+
+
+def one_required(node: JsonSchema, at: Place) -> Change | None:
+    """Make one field required, for providers that refuse an object without a required field.
+
+    A field with a default is chosen: the model sends it explicitly. Without one, an object is sent as JSON text; at the
+    root, a single field is, and null (or an empty text) means that it was omitted.
+    """
+    properties = node.get("properties", {})
+    if not properties or node.get("required"):
+        return None
+    name = next((name for name, inner in properties.items() if inner.get("default") is not None), None)
+    if name is None:
+        return _first_required(node, at) if at.is_root else of_a_form(node, at)
+    default = properties[name]["default"]
+
+    def out(value: Any) -> Any:
+        return {name: default, **value} if isinstance(value, dict) else value
+
+    loss = Loss(
+        path=_inner(at, name), keyword="required", kind="narrowed", note="it cannot be left out, its default said"
+    )
+    return Change(node={**node, "required": [name]}, out=out, losses=(loss,))
+
+
+def _first_required(node: JsonSchema, at: Place) -> Change:
+    properties = node["properties"]
+    texts = [name for name, inner in properties.items() if _admits_text(inner, at)]
+    name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
+    place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
+    change = of_a_form(properties[name], place)
+    # Where null is a value of its own, it cannot say that the field was left out.
+    is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
+    said, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
+    rewritten = described(change.node, said)
+
+    def back(value: Any) -> Any:
+        if not isinstance(value, dict) or name not in value:
+            return value
+        found = change.back(value[name]) if change.back else value[name]
+        if found == "" if is_value else found is None:
+            return {key: item for key, item in value.items() if key != name}
+        return {**value, name: found}
+
+    def out(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {**value, name: change.out(value[name]) if name in value and change.out else nothing}
+
+    changed = {**node, "properties": {**properties, name: rewritten}, "required": [name]}
+    return Change(node=changed, back=back, out=out, losses=change.losses)
+
+
+def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Add ``additionalProperties: false`` to every object that does not set ``additionalProperties``."""
+    if node.get("type") != "object" or "additionalProperties" in node:
+        return None
+    return Change(node={**node, "additionalProperties": False})
+
+
+def open_objects(node: JsonSchema, at: Place) -> Change | None:
+    """Remove ``additionalProperties: false`` where it is unsupported; toolshape refuses the extra fields."""
+    if node.get("type") != "object" or node.get("additionalProperties") is not False:
+        return None
+    loss = Loss(path=at.path, keyword="additionalProperties", kind="widened", note="other fields, refused by us")
+    return Change(node={key: value for key, value in node.items() if key != "additionalProperties"}, losses=(loss,))
+
+
+def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """An object without fields names none."""
+    if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
+        return None
+    return Change(node={**node, "properties": {}})
+
+
+def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
+    """Field names that a provider does not take, renamed injectively: no two fields ever share a name."""
+    allowed = re.compile(pattern)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        properties = node.get("properties", {})
+        if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
+            return None
+        new_names: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        for name in properties:
+            if name not in new_names:
+                new_names[name] = _free_name(name, set(new_names.values()), allowed, at)
+        originals = {new: old for old, new in new_names.items()}
+        renamed = {**node, "properties": {new_names[name]: inner for name, inner in properties.items()}}
+        if "required" in node:
+            renamed["required"] = [new_names.get(name, name) for name in node["required"]]
+        if PATH in node:
+            renamed[NAMES] = {old: new for old, new in new_names.items() if old != new}
+        losses = tuple(
+            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
+            for old, new in new_names.items()
+            if old != new
+        )
+        if is_open(node):
+            note = "a field may come under both of its names, refused by us"
+            losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
+        return Change(
+            node=renamed, back=_renaming(originals, at.path), out=_renaming(new_names, at.path), losses=losses
+        )
+
+    return rule
+
+
+def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: Place) -> str:
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", name).lstrip("_0123456789")[:50] or "field"
+    for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
+        if allowed.fullmatch(candidate) and candidate not in taken:
+            return candidate
+    raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
+
+
+def _renaming(names: Mapping[str, str], path: str) -> Arrow:
+    def rename(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        renamed = {names.get(key, key): item for key, item in value.items()}
+        if len(renamed) < len(value):
+            twice = next(key for key in value if names.get(key, key) != key and names[key] in value)
+            raise misread(f"the field comes twice, as {names[twice]!r} too", path, twice)
+        return renamed
+
+    return rename
+
+
+# --- choices ------------------------------------------------------------------------------------------------------
+
+
+def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A single value as a choice of one."""
+    if "const" not in node:
+        return None
+    outside = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**outside, "enum": [node["const"]]})
+
+
+def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """Choices that are not all text, as text: ``1`` is sent as ``"1"`` and read back as ``1``."""
+    choices = node.get("enum")
+    if not choices or all(isinstance(choice, str) for choice in choices):
+        return None
+    fitting = [choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)]
+    choices = fitting or choices  # a choice of another type is none
+    texts = {choice for choice in choices if isinstance(choice, str)}
+    words: dict[str, Any] = {}
+    for choice in choices:
+        word = choice if isinstance(choice, str) else _to_json_text(choice)
+        while word in words or (word in texts and not isinstance(choice, str)):
+            word += "_"
+        words[word] = choice
+    rewritten = {**node, "type": "string", "enum": list(words)}
+
+    def out(value: Any) -> Any:
+        return next((word for word, choice in words.items() if type(choice) is type(value) and choice == value), value)
+
+    def back(value: Any) -> Any:
+        return words.get(value, value) if isinstance(value, str) else value
+
+    losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, sent as text")]
+    if not fitting:
+        note = "no choice is of the declared type: each is refused by us"
+        losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
+    return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
+
+
+def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Split null off an enum into a branch of its own, so that later rewrites of the enum leave it unchanged."""
+    choices = node.get("enum", ())
+    others = [choice for choice in choices if choice is not None]
+    if len(others) == len(choices) or not others:
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside}
+    if isinstance(inside.get("type"), list):
+        types = [name for name in inside["type"] if name != "null"]
+        inside["type"] = types[0] if len(types) == 1 else types
+    return Change(node={"anyOf": [{**inside, "enum": others}, {"type": "null"}], **outside})
+
+
+def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of several types only."""
+    kinds = {type(choice) for choice in node.get("enum", ())}
+    return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
+
+
+def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
+    """The same, for choices of true and false, which a provider that takes strings and numbers does not list."""
+    return enum_as_strings(node, at) if any(isinstance(choice, bool) for choice in node.get("enum", ())) else None
+
+
+def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Choices of one type say which it is."""
+    if "enum" not in node or "type" in node:
+        return None
+    kinds = {type(choice) for choice in node["enum"]}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    return Change(node={**node, "type": names[kinds.pop()]}) if len(kinds) == 1 and kinds <= names.keys() else None
+
+
+def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
+    """``oneOf`` as ``anyOf``: the same where the branches exclude each other."""
+    if "oneOf" not in node:
+        return None
+    branches = node["oneOf"]
+    outside = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
+    losses: tuple[Loss, ...] = ()
+    if not all(are_disjoint(one, other, at.resolve) for one, other in pairs):
+        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
+    return Change(node={**outside, "anyOf": branches}, losses=losses)
+
+
+def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
+    """Whether a part and what stands beside it can be one node: they share no keyword, and the part is no reference."""
+    return not beside & part.keys() and not (beside and "$ref" in part)
+
+
+def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
+    """``allOf`` as one schema: what its parts say of the same is intersected."""
+    parts = node.get("allOf")
+    if not parts:
+        return None
+    outside = {key: value for key, value in node.items() if key != "allOf"}
+    if len(parts) == 1 and isinstance(parts[0], dict) and _is_apart(parts[0], outside.keys() - ANNOTATIONS):
+        return Change(node={**parts[0], **outside})
+    merged: JsonSchema = {}
+    for part in [*(at.resolve(part) for part in parts), outside]:
+        if part is False:
+            raise UnsupportedError("allOf that admits nothing", path=at.path, rule="allOf")
+        if isinstance(part, dict):
+            merged = intersected(merged, part, at.resolve, ANNOTATIONS, path=at.path)
+    return Change(node=merged)
+
+
+def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
+    """``allOf`` as one schema; what cannot be one is described beside named fields, else sent as JSON text."""
+    try:
+        return merge_all_of(node, at)
+    except UnsupportedError:
+        if "type" in node and (at.is_root or "properties" in node):
+            return say_instead("allOf")(node, at)
+        if at.is_root:
+            raise
+        return of_a_form(node, at)
+
+
+# --- types and null -----------------------------------------------------------------------------------------------
+
+
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_TYPES_OF: Mapping[str, str] = {
+    **dict.fromkeys(("properties", "required", "additionalProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("propertyNames", "minProperties", "maxProperties", "dependentRequired"), "object"),
+    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
+    **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
+}
+"""Keywords that speak of one type only."""
+
+
+def _speaks_of(keyword: str, name: str) -> bool:
+    if keyword in _OF_NUMBERS:
+        return name in ("number", "integer")
+    return name != "null" and _TYPES_OF.get(keyword, name) == name
+
+
+def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """``type: [a, b]`` as branches."""
+    if not isinstance(node.get("type"), list):
+        return None
+    outside = annotations_of(node)
+    inside = {key: value for key, value in node.items() if key not in outside and key != "type"}
+    branches = [
+        {"type": name, **{key: value for key, value in inside.items() if _speaks_of(key, name)}}
+        for name in node["type"]
+    ]
+    return Change(node={"anyOf": branches, **outside} if len(branches) > 1 else {**branches[0], **outside})
+
+
+def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null as OpenAPI 3.0 says it: ``nullable``."""
+    branches = node.get("anyOf")
+    others = [branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"]
+    if not branches or len(others) == len(branches):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    if "type" not in outside or "null" in outside["type"]:  # else what stands beside the branches refuses null
+        outside["nullable"] = True
+    if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
+        return Change(node={**others[0], **outside})
+    return Change(node={**outside, "anyOf": others}) if others else None
+
+
+def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A branch of null beside one other as one more type."""
+    branches = node.get("anyOf", ())
+    others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
+    if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
+        return None
+    outside = {key: value for key, value in node.items() if key != "anyOf"}
+    merged = {**others[0], **outside, "type": [others[0]["type"], "null"]}
+    if "enum" in merged:
+        merged["enum"] = [*merged["enum"], None]
+    return Change(node=merged)
+
+
+# --- keywords -----------------------------------------------------------------------------------------------------
+
+
+def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
+    """Move unsupported constraints to the description, in one fixed phrase; toolshape still validates them."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        moved = {
+            key: node[key] for key in keywords if key in node and not (unless is not None and unless(key, node[key]))
+        }
+        if not moved:
+            return None
+        kept = {key: value for key, value in node.items() if key not in moved}
+        said = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
+        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="said in the description") for key in moved)
+        return Change(node=described(kept, f"({said})"), losses=losses)
+
+    return rule
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    """A keyword's value, its schemas without our marks."""
+    if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
+        return value
+    if isinstance(value, list):
+        return [unmarked(one) if isinstance(one, dict) else one for one in value]
+    if keyword in ("patternProperties", "dependentSchemas"):
+        return {name: unmarked(one) if isinstance(one, dict) else one for name, one in value.items()}
+    return unmarked(value) if isinstance(value, dict) else value
+
+
+def say_formats_but(*formats: str) -> Rule:
+    """Formats that a provider does not know, said in the description."""
+    return say_instead("format", unless=lambda _, value: value in formats)
+
+
+def drop(*keywords: str) -> Rule:
+    """Keywords that a provider does not take and that constrain nothing."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        dropped = [key for key in keywords if key in node]
+        if not dropped:
+            return None
+        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped)
+        return Change(node={key: value for key, value in node.items() if key not in dropped}, losses=losses)
+
+    return rule
+
+
+def say_default(node: JsonSchema, at: Place) -> Change | None:
+    """A default, said in the description."""
+    if "default" not in node:
+        return None
+    kept = {key: value for key, value in node.items() if key != "default"}
+    if node["default"] is None:
+        loss = Loss(path=at.path, keyword="default", kind="moved", note="null, which leaving it out means")
+        return Change(node=kept, losses=(loss,))
+    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
+    return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+
+
+def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Exclusive bounds of integers as inclusive ones."""
+    if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
+        return None
+    rewritten = dict(node)
+    if (low := rewritten.pop("exclusiveMinimum", None)) is not None:
+        least = math.floor(low) + 1
+        rewritten["minimum"] = max(least, rewritten.get("minimum", least))
+    if (high := rewritten.pop("exclusiveMaximum", None)) is not None:
+        most = math.ceil(high) - 1
+        rewritten["maximum"] = min(most, rewritten.get("maximum", most))
+    return Change(node=rewritten)
+
+
+def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """A ``$ref`` with nothing beside it, for providers that refuse siblings."""
+    outside = {key: value for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node or not set(outside) - MARKS:
+        return None
+    return Change(node={"anyOf": [{"$ref": node["$ref"]}], **outside})
+
+
+def only_keywords(*allowed: str) -> Rule:
+    """Whatever is not on a provider's list: constraints are said in the description, the rest is dropped."""
+    known = frozenset(allowed)
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:
+        unknown = [key for key in node if key not in known and key not in MARKS]
+        if not unknown:
+            return None
+        annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]
+        constraints = [key for key in unknown if key not in annotations]
+        change = drop(*annotations)(node, at) or Change(node=node)
+        said = say_instead(*constraints)(change.node, at) or change
+        return Change(node=said.node, losses=change.losses + (said.losses if said is not change else ()))
+
+    return rule

@@ -1,0 +1,249 @@
+"""Decides which branch of a union a value belongs to, and whether its branches can be distinguished at all."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolshape._schema.patterns import is_bounded
+from toolshape._schema.references import Resolve
+from toolshape._schema.values import is_equal_json
+
+__all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits", "matches"]
+
+_DEPTH = 64  # of a schema that refers to itself without consuming any of the value
+_ALL = 1_000_000
+_SEVERAL = 2
+_MOST_COMPARED = 10_000  # nodes that are compared of two schemas
+
+
+def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
+    """The index of the first branch that a value fits; nested values are compared only to break a tie."""
+    outside = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
+    if len(outside) < _SEVERAL:
+        return outside[0] if outside else None
+    return next((index for index in outside if fits(value, branches[index], resolve)), None)
+
+
+def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bool:
+    """Whether a JSON value is of the form a schema asks for; formats are not looked at.
+
+    Args:
+        value: The value.
+        schema: The schema.
+        resolve: Follows its references.
+        levels: How many levels of the value are looked at; by default it is all the way down.
+    """
+    return _Fit(resolve).fits(value, schema, levels, _DEPTH)
+
+
+class _Fit:
+    """Matches one value against one schema; the result for a reference and a part of the value is cached."""
+
+    __slots__ = ("known", "resolve")
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.known: dict[tuple[str, int, int], bool] = {}
+
+    def of_reference(self, value: Any, schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        key = (schema["$ref"], id(value), levels)
+        is_bare = len(schema) == 1
+        if is_bare and key in self.known:
+            return self.known[key]
+        target = self.resolve(schema)
+        is_open = not isinstance(target, dict) or "$ref" in target
+        found = is_open or self.fits(value, target, levels, depth - 1)
+        if is_bare:
+            self.known[key] = found
+        return found
+
+    def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - a line a keyword
+        if not isinstance(schema, dict):
+            return schema is not False
+        if not depth:
+            return True
+        if "$ref" in schema:
+            return self.of_reference(value, schema, levels, depth)
+        if value is None and schema.get("nullable") is True:
+            return True
+        if "const" in schema and not is_equal_json(value, schema["const"]):
+            return False
+        if "enum" in schema and not any(is_equal_json(value, option) for option in schema["enum"]):
+            return False
+        if "type" in schema and not _types(value) & _asked(schema):
+            return False
+        for keyword, combine in (("anyOf", any), ("oneOf", any), ("allOf", all)):
+            if keyword in schema:
+                branches = schema[keyword]
+                if not combine(self.fits(value, branch, levels, depth - 1) for branch in branches):
+                    return False
+        if isinstance(value, dict):
+            return self.object_fits(value, schema, levels, depth)
+        if isinstance(value, list):
+            return self.array_fits(value, schema, levels, depth)
+        return _scalar_fits(value, schema)
+
+    def object_fits(self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        properties = schema.get("properties", {})
+        others = schema.get("additionalProperties", True)
+        names = schema.get("propertyNames", True)
+        if not (
+            all(name in value for name in schema.get("required", ()))
+            and schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", math.inf)
+            and (others is not False or all(name in properties for name in value))
+            and (names is True or all(self.fits(name, names, levels, depth) for name in value))
+        ):
+            return False
+        return all(
+            self.of_member(item, properties.get(name, others), levels - 1, depth) for name, item in value.items()
+        )
+
+    def array_fits(self, value: list[Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+        prefix = schema.get("prefixItems", [])
+        rest = schema.get("items", True)
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf):
+            return False
+        return all(
+            self.of_member(item, prefix[index] if index < len(prefix) else rest, levels - 1, depth)
+            for index, item in enumerate(value)
+        )
+
+    def of_member(self, item: Any, schema: Any, levels: int, depth: int) -> bool:
+        """Match a member against its schema; below the last level, objects and arrays are accepted unseen."""
+        if levels < 0 or (levels == 0 and isinstance(item, (dict, list))):
+            return True
+        return self.fits(item, schema, levels, depth)
+
+
+def _types(value: Any) -> set[str]:
+    if isinstance(value, bool):
+        return {"boolean"}
+    if isinstance(value, (int, float)):
+        return {"number", "integer"} if math.isfinite(value) and value == int(value) else {"number"}
+    names: dict[type, str] = {str: "string", type(None): "null", dict: "object", list: "array"}
+    return {name for kind, name in names.items() if isinstance(value, kind)}
+
+
+def _asked(schema: Mapping[str, Any]) -> set[str]:
+    asked = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {str(name).lower() for name in asked}
+
+
+def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    if isinstance(value, str):
+        shortest, longest = schema.get("minLength", 0), schema.get("maxLength", math.inf)
+        return shortest <= len(value) <= longest and matches(schema.get("pattern"), value)
+    if isinstance(value, bool) or value is None:
+        return True
+    return (
+        schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+        and schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
+        if not isinstance(schema.get("exclusiveMinimum"), bool)
+        else True
+    )
+
+
+def matches(pattern: Any, value: str) -> bool:
+    """Whether a text matches; where nobody knows how long that takes, or it is another dialect, it may."""
+    try:
+        return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None
+    except (re.error, RecursionError, OverflowError):
+        return True
+
+
+def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
+    """Whether it is certain that no value fits both schemas; what would take too long to decide is not certain."""
+    return _Comparison(resolve).are_disjoint(one, other, depth)
+
+
+def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
+    """Whether the branches differ in the constants of one field that all of them require, or of the value itself."""
+    resolved = [resolve(branch) for branch in branches]
+    others = [one for one in resolved if not (isinstance(one, dict) and one.get("type") == "null")]
+    each = [_values_by_name(one) for one in others]
+    if len(others) + 1 < len(resolved) or (
+        len(others) < len(resolved) and any("null" in one.get("", ()) for one in each)
+    ):
+        return False
+    names = set(each[0]).intersection(*each[1:]) if each else set[str]()
+    return any(
+        len(set[str]().union(*(one[name] for one in each))) == sum(len(one[name]) for one in each) for name in names
+    )
+
+
+def _values_by_name(schema: Any) -> dict[str, set[str]]:
+    """The few values that a value, or a field of it that is required, can have; by the field's name."""
+    if not isinstance(schema, dict):
+        return {}
+    found: dict[str, Any] = {"": schema}
+    required = schema.get("required", ()) if _asked_only(schema, "object") else ()
+    found |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
+    listed = {name: _values(inner) or [] for name, inner in found.items()}
+    return {name: {json.dumps(one, sort_keys=True) for one in values} for name, values in listed.items() if values}
+
+
+def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
+    return "type" in schema and _asked(schema) == {name}
+
+
+class _Comparison:
+    """One comparison of two schemas."""
+
+    __slots__ = ("left", "resolve")
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.left = _MOST_COMPARED
+
+    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - a line a form
+        self.left -= 1
+        one, other = self.resolve(one), self.resolve(other)
+        if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:
+            return one is False or other is False
+        for keyword in ("anyOf", "oneOf"):
+            for first, second in ((one, other), (other, one)):
+                if keyword in first:
+                    return all(self.are_disjoint(branch, second, depth - 1) for branch in first[keyword])
+        first_values, second_values = _values(one), _values(other)
+        if first_values is not None:
+            return not any(fits(value, other, self.resolve) for value in first_values)
+        if second_values is not None:
+            return not any(fits(value, one, self.resolve) for value in second_values)
+        if "type" not in one or "type" not in other:
+            return False
+        shared = _wide(_asked(one)) & _wide(_asked(other))
+        if shared == {"object"}:
+            return self.objects(one, other, depth)
+        if shared == {"array"}:
+            return self.arrays(one, other, depth)
+        return not shared
+
+    def objects(self, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> bool:
+        for first, second in ((one, other), (other, one)):
+            known = second.get("properties", {})
+            for name in first.get("required", ()):
+                inner = first.get("properties", {}).get(name, True)
+                outer = known.get(name, second.get("additionalProperties", True))
+                if outer is False or (name in known and self.are_disjoint(inner, outer, depth - 1)):
+                    return True
+        return False
+
+    def arrays(self, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> bool:
+        for first, second in ((one, other), (other, one)):
+            if first.get("minItems", 0) > second.get("maxItems", math.inf):
+                return True
+        both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
+        first, second = ((schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other))
+        return both_have_some and self.are_disjoint(first, second, depth - 1)
+
+
+def _values(schema: Any) -> list[Any] | None:
+    if not isinstance(schema, dict):
+        return None
+    return [schema["const"]] if "const" in schema else schema.get("enum")
+
+
+def _wide(types: set[str]) -> set[str]:
+    return types | {"number"} if "integer" in types else types

@@ -1,0 +1,419 @@
+"""The only walker of JSON Schemas: lifts a rule for one node to a whole schema, with both mappings of values.
+
+It owns recursion, ``$ref`` and ``$defs``, unions and paths; no provider and no rewrite walks a schema by itself.
+"""
+
+import collections
+import contextlib
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from toolshape._calls import JsonSchema, Loss
+from toolshape._schema.arrows import Arrow, chained, in_array, in_matching, in_object, in_others
+from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Lens, Pass, Place, Rule, UnsupportedError
+from toolshape._schema.recursion import recursive_groups
+from toolshape._schema.references import definition_name, follow, is_reference, pruned, referring, resolver
+from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
+
+__all__ = ["compose", "everywhere", "inlined", "inlined_but_recursion", "unmarked"]
+
+MOST_NODES = 50_000  # a definition from elsewhere may be hostile: references that double at every step
+_MOST_INLINED = 2_000  # where references may stay as well
+_SEVERAL = 2
+
+
+def compose(passes: Iterable[Pass]) -> Pass:
+    """One pass after the other; definitions that nothing refers to any more are left out at the end."""
+    steps = tuple(passes)
+    if len(steps) > 1:
+        steps = (everywhere(_marked), *steps, everywhere(_unmarked, constraints=True))
+
+    def apply(schema: JsonSchema) -> Lens:
+        backs: list[Arrow] = []
+        outs: list[Arrow] = []
+        losses: list[Loss] = []
+        drops: set[Any] | None = set()
+        for step in steps:
+            lens = step(schema)
+            schema = lens.schema
+            losses.extend(lens.losses)
+            if lens.back is not None:
+                backs.insert(0, lens.back)
+                drops = None if drops is None or lens.drops is None else drops | lens.drops
+            if lens.out is not None:
+                outs.append(lens.out)
+        return Lens(
+            schema=pruned(schema),
+            back=chained(backs),
+            out=chained(outs),
+            losses=tuple(dict.fromkeys(losses)),
+            drops=frozenset(drops) if drops else None,
+        )
+
+    return apply
+
+
+def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
+    """Lift a rule to a whole schema: it is applied to every node, innermost first.
+
+    Args:
+        rule: The rule.
+        constraints: Whether it is applied, too, where a schema only constrains what is described elsewhere (``not``,
+            ``if``, ``patternProperties``); arrows are lifted from ``patternProperties`` alone.
+    """
+
+    def apply(schema: JsonSchema) -> Lens:
+        return _Walk(rule, None, schema, constraints).lens()
+
+    return apply
+
+
+def inlined(at_recursion: Rule) -> Pass:
+    """Inline every ``$ref``; inside recursive definitions, rewrite the remaining references by a rule.
+
+    Each definition of a mutually recursive group is inlined once, at its shallowest position; the rule rewrites every
+    other reference to it, or a union of several. So recursion does not multiply the size of what is sent.
+    """
+
+    def apply(schema: JsonSchema) -> Lens:
+        return _Walk(_unchanged, at_recursion, schema, True).lens()
+
+    return apply
+
+
+def inlined_but_recursion(schema: JsonSchema) -> Lens:
+    """Inline every ``$ref`` that is not recursive; return the schema unchanged if the result would be too large."""
+    try:
+        walk = _Walk(_unchanged, _unchanged, schema, True)
+        walk.keeps_recursion, walk.most = True, _MOST_INLINED
+        return walk.lens()
+    except UnsupportedError:
+        return Lens(schema=schema)
+
+
+def unmarked(schema: JsonSchema) -> JsonSchema:
+    """A schema as the provider will see it, without our marks."""
+    return everywhere(_unmarked, constraints=True)(schema).schema
+
+
+def _marked(node: JsonSchema, at: Place) -> Change | None:
+    return Change(node={**node, PATH: at.path})
+
+
+def _unmarked(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    return Change(node={key: value for key, value in node.items() if key not in MARKS}) if PATH in node else None
+
+
+def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    return None
+
+
+class _Step:
+    """A node before and after, and the arrows between."""
+
+    __slots__ = ("after", "back", "before", "out")
+
+    def __init__(self, *, before: Any, after: Any, back: Arrow | None = None, out: Arrow | None = None) -> None:
+        self.before = before
+        self.after = after
+        self.back = back
+        self.out = out
+
+
+_DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems"})
+_Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
+
+
+class _Walk:
+    """One application of a rule to one schema."""
+
+    def __init__(self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool) -> None:
+        self.rule = rule
+        self.inline = inline
+        self.schema = schema
+        self.constraints = constraints
+        self.losses: list[Loss] = []
+        self.definitions: dict[str, _Step | None] = {}
+        self.arrows: dict[str, _Arrows] = {}
+        self.nodes = self.depth = 0
+        self.most, self.keeps_recursion = MOST_NODES, False
+        self.groups = recursive_groups(schema.get("$defs", {})) if inline is not None else {}
+        self.inlined_at: dict[int, set[int]] = {}
+        self.changes_values = False
+        self.drops: set[Any] | None = set()
+
+    def lens(self) -> Lens:
+        step = self.visit(self.schema, "", "", ())
+        after = {key: value for key, value in step.after.items() if key != "$defs"}
+        if self.inline is not None and "$defs" in self.schema:
+            after = pruned({**after, "$defs": self.schema["$defs"]})  # for references that are kept
+        elif "$defs" in self.schema:
+            definitions = {name: self.definition(name) for name in self.schema["$defs"]}
+            after["$defs"] = {name: one.after for name, one in definitions.items() if one is not None}
+        if not self.changes_values:
+            return Lens(schema=after, losses=tuple(self.losses))
+        drops = None if self.drops is None else frozenset(self.drops)
+        return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops)
+
+    def resolve_before(self, node: Any) -> Any:
+        return resolver(self.schema)(node)
+
+    def resolve_after(self, node: Any) -> Any:
+        def find(name: str) -> Any:
+            step = self.definitions.get(name)  # while a definition is being rewritten, its original is used
+            return self.schema.get("$defs", {}).get(name) if step is None else step.after
+
+        return follow(node, find, self.schema)
+
+    def definition(self, name: str) -> _Step | None:
+        """The definition of this name, rewritten; ``None`` while it is being rewritten, or if there is none."""
+        if name not in self.definitions and name in self.schema.get("$defs", {}):
+            self.definitions[name] = None
+            depth, self.depth = self.depth, 0
+            step = self.visit(self.schema["$defs"][name], f"{name}", "$defs", ())
+            self.definitions[name], self.arrows[name] = step, (step.back, step.out)
+            self.depth = depth
+        return self.definitions.get(name)
+
+    def visit(self, node: Any, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
+        if not isinstance(node, dict):
+            return _Step(before=node, after=node) if keyword else _Step(before={}, after={})
+        self.depth += keyword in _DEEPER
+        step = self.visit_node(node, path, keyword, stack)
+        self.depth -= keyword in _DEEPER
+        return step
+
+    def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
+        self.nodes += 1
+        if self.nodes > self.most:
+            raise UnsupportedError(f"more than {self.most} nodes: split the tool", path=path, rule="too_large")
+        path = node.get(PATH, path)
+        resolve = self.resolve_after if self.inline is None else self.resolve_before
+        place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
+        refers = "$ref" in node and is_reference(node)
+        if refers and self.inline is not None:
+            return self.inlined(node, place, stack)
+        inner = self.children(node, path, stack)
+        change = self.rule(inner.after, place)
+        if change is None:
+            step = inner
+        else:
+            self.losses.extend(change.losses)
+            self.record_value_change(change)
+            back = chained([arrow for arrow in (change.back, inner.back) if arrow])
+            out = chained([arrow for arrow in (inner.out, change.out) if arrow])
+            step = _Step(before=node, after=change.node, back=back, out=out)
+        return step if refers else self.with_examples(step, node)
+
+    def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
+        name = definition_name(node["$ref"])
+        if self.keeps_recursion and name in self.groups:
+            return _Step(before=node, after=dict(node))
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        if self.is_cut(node, stack):
+            return self.cut(node, place)
+        target = self.resolve_before({"$ref": node["$ref"]})
+        if not isinstance(target, dict) or "$ref" in target:
+            raise UnsupportedError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
+        inside = {**target, **siblings}
+        with self.entering([node], stack):
+            return self.visit_node(inside, place.path, place.keyword or "$ref", (*stack, name))
+
+    def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
+        """Whether a reference leads to a definition that is shown whole elsewhere."""
+        name = definition_name(node["$ref"])
+        group = self.groups.get(name)
+        is_inside = group is not None and any(self.groups.get(one) == group for one in stack)
+        return name in stack or (is_inside and id(node) not in self.inlined_at.get(group or 0, ()))
+
+    def cut(self, node: JsonSchema, place: Place) -> _Step:
+        """What the rule makes of a reference that is cut, or of a union of several."""
+        change = (self.inline or _unchanged)(node, place) or Change(node=node)
+        self.losses.extend(change.losses)
+        self.record_value_change(change)
+        return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
+
+    @contextlib.contextmanager
+    def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
+        """For each recursive group entered here, choose where its definitions are inlined: at the shallowest place."""
+        entered: dict[int, list[str]] = {}
+        for name in [definition_name(one["$ref"]) for one in branches if is_reference(one)]:
+            group = self.groups.get(name)
+            if (
+                group is not None
+                and group not in self.inlined_at
+                and not any(self.groups.get(s) == group for s in stack)
+            ):
+                entered.setdefault(group, []).append(name)
+        for group, names in entered.items():
+            self.inlined_at[group] = self.shallowest_references(group, names)
+        yield
+        for group in entered:
+            del self.inlined_at[group]
+
+    def shallowest_references(self, group: int, names: list[str]) -> set[int]:
+        """The references of a group that are inlined, the shallowest to each definition, as their ``id()``."""
+        queue, known, found = collections.deque(names), set(names), set[int]()
+        while queue:
+            for node in referring(self.schema["$defs"][queue.popleft()]):
+                name = definition_name(node["$ref"])
+                if self.groups.get(name) == group and name not in known:
+                    known.add(name)
+                    queue.append(name)
+                    found.add(id(node))
+        return found
+
+    def record_value_change(self, change: Change) -> None:
+        """Remember what a change does to values."""
+        self.changes_values = self.changes_values or bool(change.back or change.out)
+        if change.back is None or self.drops is None:
+            return
+        self.drops = None if change.drops is None else {*self.drops, change.drops}
+
+    def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
+        """Rewrite what the node holds of values: its default and its examples."""
+        if step.out is None or not isinstance(step.after, dict):
+            return step
+        after = dict(step.after)
+        if "default" in node and "default" in after:
+            after["default"] = step.out(node["default"])
+        if isinstance(node.get("examples"), list) and "examples" in after:
+            after["examples"] = [step.out(example) for example in node["examples"]]
+        step.after = after
+        return step
+
+    def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
+        """Rewrite the children of a node, and lift their arrows to its values."""
+        refers = "$ref" in node and is_reference(node)  # one keyword among others
+        step = self.reference(node) if refers else _Step(before=node, after=dict(node))
+        if refers and len(node) == 1:
+            return step
+        if self.constraints:
+            self.in_constraints(node, step.after, path, stack)
+        backs: list[Arrow] = [step.back] if step.back else []
+        outs: list[Arrow] = [step.out] if step.out else []
+        for rewrite in (self.in_objects, self.in_arrays, self.in_branches):
+            for back, out in rewrite(node, step.after, path, stack):
+                backs.extend([back] if back else [])
+                outs.extend([out] if out else [])
+        step.back, step.out = chained(backs[::-1]), chained(outs)
+        return step
+
+    def in_constraints(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> None:
+        for keyword in ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties"):
+            if isinstance(node.get(keyword), dict):
+                after[keyword] = self.visit(node[keyword], path, keyword, stack).after
+        if isinstance(node.get("dependentSchemas"), dict):
+            inner = node["dependentSchemas"].items()
+            steps = {name: self.visit(one, path, "dependentSchemas", stack) for name, one in inner}
+            after["dependentSchemas"] = {name: step.after for name, step in steps.items()}
+
+    def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        base = f"{path}." if path else ""
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            steps = {name: self.visit(inner, base + name, "properties", stack) for name, inner in properties.items()}
+            after["properties"] = {name: step.after for name, step in steps.items()}
+            backs = {name: step.back for name, step in steps.items()}
+            backs |= {before: backs.get(name) for before, name in node.get(NAMES, {}).items()}
+            yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
+        if self.constraints and isinstance(node.get("patternProperties"), dict):
+            inner = node["patternProperties"].items()
+            steps = {pattern: self.visit(one, f"{base}*", "patternProperties", stack) for pattern, one in inner}
+            after["patternProperties"] = {pattern: step.after for pattern, step in steps.items()}
+            yield (
+                in_matching({pattern: step.back for pattern, step in steps.items()}, matches),
+                in_matching({pattern: step.out for pattern, step in steps.items()}, matches),
+            )
+        if isinstance(node.get("additionalProperties"), dict):
+            step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
+            after["additionalProperties"] = step.after
+            known = frozenset(properties or ())
+            yield in_others(known | node.get(NAMES, {}).keys(), step.back), in_others(known, step.out)
+        if isinstance(node.get("propertyNames"), dict):  # keys are text: no arrow changes them
+            after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
+
+    def in_arrays(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        prefix: list[_Step] = []
+        rest = _Step(before=None, after=None)
+        if isinstance(node.get("prefixItems"), list):
+            prefix = [self.visit(v, f"{path}[{i}]", "prefixItems", stack) for i, v in enumerate(node["prefixItems"])]
+            after["prefixItems"] = [step.after for step in prefix]
+        if isinstance(node.get("items"), dict):
+            rest = self.visit(node["items"], f"{path}[]", "items", stack)
+            after["items"] = rest.after
+        yield in_array([step.back for step in prefix], rest.back), in_array([step.out for step in prefix], rest.out)
+
+    def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            if isinstance(node.get(keyword), list):
+                with self.entering(node[keyword] if keyword != "allOf" else (), stack):
+                    branches = self.branches(node, keyword, path, stack)
+                after[keyword] = [step.after for step in branches]
+                if keyword == "allOf":
+                    yield from ((step.back, step.out) for step in branches)
+                else:
+                    self.report_ambiguous_branches(branches, keyword, path)
+                    yield self.union(branches)
+
+    def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
+        """The branches, rewritten; those that are cut are one."""
+        cut = [one for one in node[keyword] if self.inline and is_reference(one) and self.is_cut(one, stack)]
+        if len(cut) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
+            return [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
+        others = [
+            self.visit(one, path, keyword, stack) for one in node[keyword] if not any(one is part for part in cut)
+        ]
+        place = Place(path=path, keyword=keyword, resolve=self.resolve_before, depth=self.depth)
+        return [*others, self.cut({"anyOf": cut}, place)]
+
+    def reference(self, node: JsonSchema) -> _Step:
+        """A ``$ref`` has the arrows of its definition, looked up per call: the definition may not be done yet."""
+        name, arrows = definition_name(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
+        step = self.definition(name)
+        if step is not None and step.back is None and step.out is None:
+            return _Step(before=node, after=dict(node))
+
+        def back(value: Any) -> Any:
+            arrow, _ = arrows.get(name, (None, None))
+            return arrow(value) if arrow else value
+
+        def out(value: Any) -> Any:
+            _, arrow = arrows.get(name, (None, None))
+            return arrow(value) if arrow else value
+
+        return _Step(before=node, after=dict(node), back=back, out=out)
+
+    def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
+        """Report branches that cannot be distinguished once they are rewritten."""
+        if not any(branch.back for branch in branches) or are_distinguishable(
+            [one.after for one in branches], self.resolve_after
+        ):
+            return
+        for second, branch in enumerate(branches):
+            for first, other in enumerate(branches[:second]):
+                changes = branch.back or other.back
+                if changes and not are_disjoint(other.after, branch.after, self.resolve_after):
+                    note = (
+                        f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is taken"
+                    )
+                    self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
+
+    def union(self, branches: Sequence[_Step]) -> _Arrows:
+        """The arrows of the branch that a value belongs to, decided deeply."""
+        if not any(branch.back or branch.out for branch in branches):
+            return None, None
+
+        afters, befores = [one.after for one in branches], [one.before for one in branches]
+
+        def back(value: Any) -> Any:
+            index = branch_of(value, afters, self.resolve_after)
+            arrow = None if index is None else branches[index].back
+            return arrow(value) if arrow else value
+
+        def out(value: Any) -> Any:
+            index = branch_of(value, befores, self.resolve_before)
+            arrow = None if index is None else branches[index].out
+            return arrow(value) if arrow else value
+
+        return back, out

@@ -1,0 +1,304 @@
+"""The coercion rules: what each makes of a value, given what is expected at its place."""
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape._errors import did_you_mean, nearest
+from toolshape._schema.values import WrittenFloat
+from toolshape._validation.faults import Location
+
+__all__ = [
+    "COERCE",
+    "OMIT",
+    "RULES",
+    "SCALARS",
+    "Coerce",
+    "Expected",
+    "ExpectedAt",
+    "Parse",
+    "chosen_rules",
+    "is_installed", "is_misspelt",
+    "proposal",
+]  # fmt: skip
+
+RULES: Mapping[str, bool] = {
+    "empty_as_no_arguments": True,
+    "json_text": True,
+    "number_text": True,
+    "text_from_integer": True,
+    "integral_float": True,
+    "null_as_default": True,
+    "null_text": True,
+    "enum_case": True,
+    "bool_text": False,
+    "scalar_as_list": False,
+    "ignore_extra": False,
+    "repair_json": False,
+}
+"""Every rule, and whether it is on by default."""
+
+_BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
+
+Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
+"""Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
+Proposal: TypeAlias = tuple[str, Any]
+"""A rule, and what it makes of the value."""
+
+OMIT = object()
+"""Stands for the coerced value where the field or item is to be left out."""
+
+_SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
+_EXACT_FLOATS = 2**53
+_LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
+_LONGEST_NAME = 100
+_NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
+_BOOLEANS = {"true": True, "false": False}
+_NULLS = ("null", "None")
+_CONTAINERS = frozenset({"array", "object"})
+SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decimal", "text"})
+
+
+class Expected(NamedTuple):
+    """What is expected at one place.
+
+    ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there, and also ``list`` (an
+    array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
+    string that holds JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules that
+    the author switched with ``Coerce``, here or further out. ``fields`` gives the field names of an object. ``tags``
+    are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps`` is how many steps
+    of a fault's location lead here. ``part`` compiles a checker for this place alone, ``content`` one for the JSON in
+    a string. ``is_scalar``: the fault is at this very place, a scalar is expected, and neither strict mode nor
+    ``Coerce`` applies. ``default`` gives what the function gets where the field is left out, as JSON.
+    """
+
+    location: Location = ()
+    kinds: frozenset[str] = frozenset()
+    choices: tuple[Any, ...] = ()
+    nullable: bool = False
+    has_default: bool = False
+    strict: bool = False
+    switched: Mapping[str, bool] = {}
+    fields: Callable[[], Iterable[str]] = tuple
+    tags: tuple[str, ...] = ()
+    branches: tuple[Any, ...] = ()
+    steps: int = 0
+    part: Callable[[], Any] | None = None
+    content: Callable[[], Any] | None = None
+    has_optional_tag: bool = False
+    is_scalar: bool = False
+    default: Callable[[], Any] | None = None
+
+    def outcome(self, after: Any) -> Any:
+        """What a coercion leaves at this place, for the record."""
+        if after is not OMIT:
+            return after
+        return None if self.default is None else self.default()
+
+    def tag_in(self, found: Any) -> str | None:
+        """The name that the discriminator has in this value, or should have; ``None`` if there is no discriminator."""
+        there = (name for name in self.tags if isinstance(found, dict) and name in found)
+        return next(there, self.tags[-1] if self.tags else None)
+
+
+ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
+"""From a location in a validator's error to what is expected there; ``None`` where that is not known."""
+
+
+@dataclass(frozen=True, init=False)
+class Coerce:
+    """Switch coercion rules for a parameter or field and all it contains: ``Annotated[bool, Coerce("bool_text")]``.
+
+    Args:
+        *on: Rules to switch on.
+        **switched: Rules to switch on or off: ``Coerce(number_text=False)``.
+
+    Raises:
+        ValueError: There is no such rule.
+    """
+
+    rules: tuple[tuple[str, bool], ...]
+
+    def __init__(self, *on: str, **switched: bool) -> None:
+        rules = {**dict.fromkeys(on, True), **switched}
+        chosen_rules(rules)
+        object.__setattr__(self, "rules", tuple(rules.items()))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Put the rules into the metadata of the core schema."""
+        schema = handler(source)
+        metadata = schema.get("metadata", {})
+        rules = {**metadata.get(COERCE, {}), **dict(self.rules)}
+        return {**schema, "metadata": {**metadata, COERCE: rules}}
+
+
+COERCE = "toolshape_coerce"
+"""The key under which a core schema's metadata holds the rules of ``Coerce``."""
+
+
+def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
+    """The rules that are on: the defaults, changed by each layer in turn (``False``: none, ``True``: the defaults).
+
+    Raises:
+        ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
+        ImportError: ``repair_json`` is on, and its extra is not installed.
+    """
+    chosen = dict(RULES)
+    for layer in layers:
+        if isinstance(layer, bool):
+            chosen = {rule: layer and on for rule, on in RULES.items()}
+        elif isinstance(layer, Mapping):
+            for rule, is_on in layer.items():
+                if rule not in RULES:
+                    hint = did_you_mean(str(rule), RULES)
+                    raise ValueError(f"no coercion rule {rule!r}" + (f", {hint}" if hint else ""))
+                if is_on is not True and is_on is not False:
+                    message = f"the coercion rule {rule!r} must be True or False, not {is_on!r}"
+                    raise ValueError(message)
+            chosen.update(layer)
+        elif layer is not None:
+            message = f"coercion rules must be a dict of names to True or False, or False for none, not {layer!r}"
+            raise ValueError(message)
+    if chosen["repair_json"] and not is_installed("json5"):
+        raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
+    made = frozenset(rule for rule, on in chosen.items() if on)
+    return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
+
+
+def is_installed(library: str) -> bool:
+    """Whether a library that an extra brings is here."""
+    import importlib.util  # noqa: PLC0415 - a thirtieth of the cost of importing us, for what few ask
+
+    try:
+        return importlib.util.find_spec(library) is not None
+    except ValueError:  # it was put out of the way: ``sys.modules`` holds None
+        return False
+
+
+def is_misspelt(name: str, known: Iterable[str]) -> bool:
+    """Whether an unknown field is clearly a misspelling of one of the known names."""
+    if len(name) > _LONGEST_NAME:
+        return False
+    names = list(known)
+    plain = re.sub(r"[\W_]", "", name).casefold()
+    same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
+    return same or nearest(name, names, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT) is not None
+
+
+def proposal(
+    found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
+) -> Proposal | None:
+    """The coercion to try: that of the first rule that is on and applies.
+
+    Args:
+        found: What stands there.
+        expected: What is expected there.
+        rules: The rules that are on there.
+        parse: Reads JSON text, repaired where that is allowed there.
+        item: What is expected of an item, where a list is expected.
+    """
+    for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
+        if proposal_[0] in rules:
+            return proposal_
+    return None
+
+
+def _from_null(expected: Expected) -> list[Proposal]:
+    return [("null_as_default", OMIT)] if expected.has_default and not expected.nullable else []
+
+
+def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | None) -> list[Proposal]:
+    kinds = expected.kinds
+    proposals: list[Proposal] = []
+    if isinstance(found, str):
+        proposals = _from_text(found, expected, parse)
+    elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
+        proposals = [("text_from_integer", str(found))]
+    elif isinstance(found, float) and (number := _integral(found)) is not None:
+        proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
+    if "list" in kinds and item is not None:
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # then the outer list is missing
+        if not in_list and _is_one_item(found, item):
+            proposals.append(("scalar_as_list", [found]))
+    return proposals
+
+
+def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
+    proposals: list[Proposal] = []
+    if not _CONTAINERS.isdisjoint(expected.kinds):
+        proposals = _from_json_text(found, expected.kinds, parse)
+    elif len(found) <= _LONGEST_NUMBER:
+        proposals = _from_word(found, expected)
+    if expected.nullable and found in _NULLS:
+        # "null" may mean null, or a choice that is spelt "NULL": either would be a guess.
+        return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
+    return proposals
+
+
+@functools.cache
+def _integer_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+
+
+@functools.cache
+def _number_text() -> re.Pattern[str]:
+    return re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def _from_word(found: str, expected: Expected) -> list[Proposal]:
+    kinds, is_integer = expected.kinds, bool(_integer_text().fullmatch(found))
+    if is_integer and ("integer" in kinds or "number" in kinds):
+        return [("number_text", int(found))]
+    if "number" in kinds and _number_text().fullmatch(found) and math.isfinite(float(found)):
+        return [("number_text", float(found))]
+    if "boolean" in kinds and found.lower() in _BOOLEANS:
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return _from_choice(found, expected) if "choice" in kinds else []
+
+
+def _from_choice(found: str, expected: Expected) -> list[Proposal]:
+    texts = [one for one in expected.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+    if len(texts) == 1:
+        return [("enum_case", texts[0])]
+    if _integer_text().fullmatch(found) and int(found) in _integers(expected.choices):
+        return [("number_text", int(found))]
+    if any(one is _BOOLEANS.get(found.lower()) for one in expected.choices if isinstance(one, bool)):
+        return [("bool_text", _BOOLEANS[found.lower()])]
+    return []
+
+
+def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Proposal]:
+    try:
+        written, was_repaired = parse(found)
+    except ValueError:
+        return []
+    if (isinstance(written, list) and "array" in kinds) or (isinstance(written, dict) and "object" in kinds):
+        return [("repair_json" if was_repaired else "json_text", written)]
+    return []
+
+
+def _integers(choices: Iterable[Any]) -> list[int]:
+    return [one for one in choices if type(one) is int]
+
+
+def _integral(value: float) -> int | None:
+    """The integer equal to a number, judged by its digits as written; ``None`` if it is not integral."""
+    try:
+        number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+    except ArithmeticError:  # an exponent that no Decimal has
+        return None
+    return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
+
+
+def _is_one_item(found: Any, item: Expected) -> bool:
+    """Whether a value found in place of a list is one item, and clearly not several items or a wrapper of them."""
+    if isinstance(found, dict):
+        return bool(item.fields()) or bool(item.tags)
+    if isinstance(found, str):
+        is_several = not found.strip() or found in _NULLS or re.search(_SEVERAL, found)
+        return not is_several and not item.branches and bool(item.kinds & SCALARS)
+    return not isinstance(found, list)

@@ -1,0 +1,289 @@
+"""What a core schema expects at a place: the types, choices and fields that the coercion rules ask about."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from toolshape._core_schema.enum_values import choices_of
+from toolshape._core_schema.nodes import (
+    CHOICES,
+    MAPS,
+    TAGS,
+    TRANSPARENT,
+    WRAPPER,
+    Definitions,
+    Node,
+    definitions_of,
+    inside,
+)
+from toolshape._core_schema.optional_tags import tag_names
+from toolshape._function.arguments import written_default
+from toolshape._validation.coercion import COERCE, SCALARS, Expected
+from toolshape._validation.faults import Location
+
+__all__ = ["compile_expected"]
+
+Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "str": frozenset({"string"}),
+    "int": frozenset({"integer"}),
+    "float": frozenset({"number"}),
+    "bool": frozenset({"boolean"}),
+    "decimal": frozenset({"decimal"}),
+    **dict.fromkeys(
+        ("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"), frozenset({"text"})
+    ),
+    "literal": frozenset({"choice"}),
+    "enum": frozenset({"choice"}),
+    **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
+    "tuple": frozenset({"array"}),
+    "json": frozenset({"json"}),
+    **dict.fromkeys((*MAPS, "model", "dataclass", "typed-dict"), frozenset({"object"})),
+    **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
+}
+_WITH_FIELDS = frozenset({"model", "dataclass", "typed-dict", "named-tuple", "call", "tagged-union"})
+_MOST_KEPT = 256
+_LONGEST_STEP = 100
+
+
+class _Unwrapped:
+    """A core schema node without its wrappers, the options they set, and the node behind its user validators."""
+
+    __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
+
+    def __init__(self, config: Node | None) -> None:
+        self.node: Node = {}
+        self.behind: Node = {}
+        self.default: Node | None = None
+        self.config = config
+        self.nullable = self.has_default = self.strict = False
+        self.switched: dict[str, bool] = {}
+        self.wrappers = 0
+
+
+def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
+    """Compile the lookup from a location in pydantic's errors to what is expected there.
+
+    A location inside a union resolves to the union itself: which branch was meant is not decided here.
+
+    Args:
+        schema: The core schema.
+        compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
+    """
+    find = _ExpectedPlaces(schema, compile_part)
+    kept: dict[Location, Expected] = {}  # the same places are asked for at every call that is coerced
+
+    def expected(location: Location) -> Expected | None:
+        place = kept.get(location)
+        if place is None:
+            place = find(location)
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else a key made up by the model
+            if place is not None and is_short:
+                if len(kept) == _MOST_KEPT:
+                    kept.clear()
+                kept[location] = place
+        return place
+
+    return expected
+
+
+class _ExpectedPlaces:
+    """The places of one core schema."""
+
+    def __init__(self, schema: Node, compile_part: Compile) -> None:
+        self.schema = schema
+        self.compile_part = compile_part
+        self.definitions = definitions_of(schema)
+
+    def __call__(self, location: Location) -> Expected | None:
+        unwrapped = _unwrapped(self.schema, self.definitions, None)
+        place: list[int | str] = []
+        switched = dict(unwrapped.switched)
+        steps = list(location)
+        while steps:
+            if unwrapped.wrappers and steps[0] == WRAPPER:
+                steps.pop(0)
+                unwrapped.wrappers -= 1
+                continue
+            kind = unwrapped.node["type"]
+            if kind == "union":
+                break
+            if kind == "tagged-union" and (tagged := _tagged(unwrapped.node, steps[0])) is not None:
+                inner: Node | None = tagged
+                steps.pop(0)
+            else:
+                step = steps.pop(0)
+                inner = _child(unwrapped.node, step)
+                place.append(step)
+            if inner is None:
+                return None
+            in_object = kind in _WITH_FIELDS
+            unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
+            unwrapped.has_default = unwrapped.has_default and in_object  # an item or a value of a map is never left out
+            switched |= unwrapped.switched
+        found = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
+        if found is None:
+            return None
+        if unwrapped.node["type"] == "json" and "schema" in unwrapped.node:
+            found = found._replace(
+                content=functools.partial(self.compile_part, unwrapped.node["schema"], unwrapped.config)
+            )
+        if unwrapped.node["type"] == "tagged-union":
+            found = found._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
+        part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
+        is_there = found.location == location and not (found.strict or switched)
+        is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
+        default = functools.partial(self.default_of, unwrapped)
+        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
+
+    def names_in_branches(self, node: Node) -> list[str]:
+        """The fields of all branches of a discriminated union."""
+        branches = [_unwrapped(one, self.definitions, None).node for one in node["choices"].values()]
+        return [name for branch in branches for name, _ in named_fields(branch)]
+
+    def default_of(self, unwrapped: _Unwrapped) -> Any:
+        """The default of a field as JSON; ``None`` where a function of the author's makes it."""
+        node = unwrapped.default
+        return None if node is None else written_default(node, self.definitions, unwrapped.config)
+
+    def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
+        """What validates the branches of a union."""
+        if unwrapped.node["type"] != "union":
+            return ()
+        choices = [one[0] if isinstance(one, tuple) else one for one in unwrapped.node["choices"]]
+        return tuple(self.compile_part(one, unwrapped.config) for one in choices)
+
+
+def _tagged(node: Node, step: int | str) -> Node | None:
+    return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
+
+
+def _expected(
+    unwrapped: _Unwrapped, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
+) -> Expected | None:
+    node, kind = unwrapped.node, str(unwrapped.node["type"])
+    kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
+    listed = node.get("metadata", {}).get(CHOICES)
+    if kind == "function-plain":
+        if listed is None:
+            return None
+        # A flag with more combinations than are listed has no choices, and takes any integer of its bits.
+        kinds, choices = frozenset({"choice" if listed else "integer"}), listed
+    if kind == "union":
+        kinds = frozenset({"union"})
+    elif kind == "tagged-union":
+        kinds, choices = frozenset({"object"}), tuple(node["choices"])
+        optional = node.get("metadata", {}).get(TAGS, ())
+        tags = optional or tag_names(node["discriminator"])
+    elif kind in ("literal", "enum"):
+        choices = tuple(choices_of(node).values)
+    elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
+        kinds = frozenset({"array", "list"})
+    return Expected(
+        location=location,
+        kinds=kinds,
+        choices=choices,
+        nullable=unwrapped.nullable or kind == "none",
+        has_default=unwrapped.has_default,
+        strict=unwrapped.strict,
+        switched=switched,
+        fields=lambda: [name for name, _ in named_fields(node)],
+        tags=tags,
+        has_optional_tag=kind == "tagged-union" and TAGS in node.get("metadata", {}),
+        branches=branches,
+    )
+
+
+def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
+    unwrapped = _Unwrapped(config)
+    unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
+    is_authors = True  # inside lax-or-strict it is pydantic that sets strict, not the author
+    while True:
+        kind = node["type"]
+        unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
+        unwrapped.switched |= node.get("metadata", {}).get(COERCE, {})
+        unwrapped.nullable = unwrapped.nullable or kind == "nullable"
+        unwrapped.default = node if unwrapped.default is None and kind == "default" else unwrapped.default
+        unwrapped.has_default = unwrapped.has_default or kind == "default" or node.get("required") is False
+        if kind in ("model", "dataclass"):
+            unwrapped.config = node.get("config", unwrapped.config)
+        is_authors = is_authors and kind != "lax-or-strict"
+        if kind == "tagged-union" and WRAPPER in node["choices"]:
+            unwrapped.wrappers += 1
+        inner = inside(node, definitions)
+        if kind in ("function-before", "function-wrap") and inner is not None:
+            unwrapped.behind = inner
+        if inner is None:
+            unwrapped.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
+            return unwrapped
+        node = inner
+
+
+def _inmost(node: Node) -> Node:
+    """The fields of a model, inside its validators."""
+    while node["type"] in TRANSPARENT:
+        node = node["schema"]
+    return node
+
+
+def _child(node: Node, step: int | str) -> Node | None:
+    kind = node["type"]
+    if kind in ("model", "dataclass"):
+        return _child(node["schema"], step)
+    if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
+        named = node.get("fields")
+        if isinstance(named, Mapping) and step in named and _written(str(step), named[step]) == step:
+            return named[step]  # type: ignore[no-any-return]
+        fields = named_fields(node)
+        if isinstance(step, int):
+            return fields[step][1] if step < len(fields) else None
+        named_so = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
+        return named_so or node.get("extras_schema")
+    return _item(node, step)
+
+
+def _item(node: Node, step: int | str) -> Node | None:
+    """What an item of an array, or a value of a map, is to be."""
+    if node["type"] in MAPS:
+        return node.get("values_schema") if isinstance(step, str) else None
+    items = node.get("items_schema")
+    if isinstance(step, str):
+        return None
+    if node["type"] != "tuple" or items is None:
+        return items
+    variadic = node.get("variadic_item_index")
+    position = step if variadic is None else min(step, variadic)
+    return items[position] if position < len(items) else None
+
+
+def named_fields(node: Node) -> list[tuple[str, Node]]:
+    """The fields of a node that has some, under the names that a model writes."""
+    if node["type"] in ("model", "dataclass"):
+        return named_fields(node["schema"])
+    if node["type"] == "call":
+        return named_fields(node["arguments_schema"])
+    if node["type"] == "arguments":
+        return [(one.get("alias", one["name"]), one["schema"]) for one in node["arguments_schema"]]
+    fields = node.get("fields", ())
+    named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return [(_written(name, field), field) for name, field in named]
+
+
+def _by_another_name(node: Node, step: str) -> Node | None:
+    """The field that a step names by its Python name although it has an alias, or by one of several aliases."""
+    fields = node.get("fields", {})
+    items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    return next((field for name, field in items if name == step or [step] in _paths(field)), None)
+
+
+def _paths(field: Node) -> list[Any]:
+    paths = field.get("validation_alias", ())
+    return list(paths) if isinstance(paths, list) else []
+
+
+def _written(name: str, field: Node) -> str:
+    alias = field.get("validation_alias", name)
+    if isinstance(alias, str):
+        return alias
+    return next((path[0] for path in _paths(field) if isinstance(path, list) and len(path) == 1), name)

@@ -1,0 +1,153 @@
+"""Validates arguments in one strict parse; what is not valid, or repeats a key, goes to the slow path."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic_core import from_json, to_json
+
+from toolshape._core_schema.key_count import KeyCount, count_of_flat
+from toolshape._errors import CallError, Problem
+from toolshape._schema.arrows import Arrow, Dropped
+from toolshape._schema.backtracking import is_too_deep
+from toolshape._schema.values import parser_input
+from toolshape._validation.json_text import has_every_key, keys_in, repeats_key
+from toolshape._validation.model_traits import ModelTraits
+from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
+
+if TYPE_CHECKING:
+    from toolshape._core_schema.null_defaults import NullAdmitting
+
+__all__ = ["compile_model_validation"]
+
+
+def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
+    """Compile the function that validates what a model sent: JSON text, bytes, or an object.
+
+    Args:
+        traits: The model to validate against, and what of it matters.
+        settings: How they are validated.
+
+    Returns:
+        A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
+        ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass through.
+    """
+    slow_path = _when_needed(traits, settings)
+    if traits.has_decimals or traits.deepest is not None:
+        return slow_path
+    anything = _of_anything(traits, settings.back, slow_path)
+    if traits.unions_recur:
+        return _of_bounded_depth(settings.name, anything)
+    if traits.reserved or traits.count_keys is None or (settings.back and not settings.drops):
+        return anything
+    text = _of_text(traits, traits.count_keys, slow_path, anything)
+    return _of_text_with_nulls(traits, settings.drops, text, slow_path, anything) if settings.drops else text
+
+
+_SlowPath: TypeAlias = Callable[..., Validated]
+
+
+def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
+    """The slow path, loaded and compiled with the first arguments that need it."""
+    compiled: list[_SlowPath] = []
+
+    def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
+        if not compiled:
+            from toolshape._validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
+
+            compiled.append(pydantic_checker.compile_slow_path(traits, settings))
+        return compiled[0](parser_input(arguments), error)
+
+    return slow_path
+
+
+def _of_bounded_depth(name: str, validate: Validate) -> Validate:
+    """Refuse arguments nested so deeply that the validator would take too long, before it runs."""
+
+    def bounded(arguments: Any) -> Validated:
+        text = parser_input(arguments)
+        try:
+            text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
+            is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
+        except ValueError:  # which says so where it is read
+            is_too_much = False
+        if is_too_much:
+            problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+            raise CallError("malformed_arguments", tool=name, problems=[problem])
+        return validate(arguments)
+
+    return bounded
+
+
+def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
+    """Validate text, bytes and objects, mapped back first where the provider was sent another form."""
+    validate_json = traits.model.__pydantic_validator__.validate_json
+    count_keys, reserved = traits.count_keys, traits.reserved
+
+    def validate(arguments: Any) -> Validated:
+        arguments = parser_input(arguments)
+        try:
+            canonical = arguments if back is None else to_canonical(arguments, back)
+            if isinstance(canonical, (str, bytes)):
+                model = validate_json(canonical, strict=True)
+                keys = count_keys(model) if count_keys else keys_in(from_json(canonical))
+                if not has_every_key(canonical, keys) and repeats_key(canonical):
+                    return slow_path(arguments)
+            else:
+                model = validate_json(to_json(canonical), strict=True)
+        except ValueError as error:  # pydantic's, also for text that is not JSON or not UTF-8
+            return slow_path(arguments, error)
+        if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
+            return slow_path(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
+    """Validate text, which nearly all providers send, with as little as possible around pydantic's own work."""
+    validate_json = traits.model.__pydantic_validator__.validate_json
+    is_flat = count_keys is count_of_flat
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        try:
+            model = validate_json(arguments, strict=True)
+        except ValueError as error:
+            return slow_path(arguments, error)
+        keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
+        if arguments.count(":") != keys and repeats_key(arguments):  # every key has a colon of its own
+            return slow_path(arguments)
+        return model, ()
+
+    return validate
+
+
+def _of_text_with_nulls(
+    traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
+) -> Validate:
+    """Validate text in which null means "left out": in one parse, if defaults can replace the nulls afterwards."""
+    compiled: list[NullAdmitting | None] = []
+
+    def validate(arguments: Any) -> Validated:
+        if type(arguments) is not str:
+            return anything(arguments)
+        if "null" not in arguments:
+            return text(arguments)
+        if not compiled:
+            from toolshape._core_schema import null_defaults  # noqa: PLC0415 - most programs see no such null
+
+            compiled.append(null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped))
+        nulled = compiled[0]
+        if nulled is None:
+            return anything(arguments)
+        try:
+            model = nulled.validate_json(arguments, strict=True)
+        except ValueError:
+            return slow_path(arguments)
+        if arguments.count(":") != nulled.count_keys(model) and repeats_key(arguments):
+            return slow_path(arguments)
+        nulled.forget(model)
+        return model, ()
+
+    return validate

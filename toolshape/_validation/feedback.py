@@ -1,0 +1,188 @@
+"""Writes the lines that a model reads about invalid arguments: path, expected, got; bounded, and without secrets."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._errors import Problem, did_you_mean, preview
+from toolshape._schema.values import kind_of
+from toolshape._validation.faults import Fault, Location, path_of
+from toolshape._validation.lookup import Secrets, nodes_at, property_names
+from toolshape._validation.wording import expected_of
+
+__all__ = ["annotated", "meant", "problems_of"]
+
+_MOST_HINTS = 10
+_MOST_TOLD = 100
+_LONGEST_MESSAGE = 200
+_INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two may mean the same value"
+
+
+def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
+    """Turn faults into problems, one per place, in the order of the fields, unknown fields after known ones.
+
+    Args:
+        faults: What a validator found; of several at one place the first is reported.
+        schema: The canonical schema of the arguments.
+
+    Returns:
+        The first hundred, and one that says how many more there are.
+    """
+    secrets = Secrets(schema)
+    places: dict[Location, Fault] = {}
+    for fault in faults:
+        visible = secrets.visible(fault.location)
+        if visible != fault.location:  # inside of a secret
+            fault = Fault(fault.at, visible, None, "refused", "it is refused")  # noqa: PLW2901 - what is shown of it
+        places.setdefault(visible, fault)
+    order = _Order(schema)
+    shown = sorted(places.values(), key=order.position)
+    hints = [fault for fault in shown if fault.rule == "unknown"][:_MOST_HINTS]
+    problems = [_problem(fault, schema, secrets, has_hint=fault in hints) for fault in shown[:_MOST_TOLD]]
+    more = len(shown) - len(problems)
+    return [*problems, Problem(path="", rule="more", got=str(more), message=f"and {more} more")] if more else problems
+
+
+class _Order:
+    """Where places stand among the fields of a schema."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self.schema = schema
+        self.places: dict[Location, dict[str, int]] = {}
+
+    def position(self, fault: Fault) -> list[int]:
+        places: list[int] = []
+        for depth, step in enumerate(fault.location):
+            parent = fault.location[:depth]
+            if isinstance(step, int):
+                places.append(step)
+                continue
+            if parent not in self.places:
+                names = property_names(nodes_at(self.schema, parent))
+                self.places[parent] = {name: place for place, name in enumerate(names)}
+            known = self.places[parent]
+            places.append(known.get(step, len(known)))
+        return places
+
+
+def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bool) -> Problem:
+    path = path_of(fault.location)
+    if fault.rule == "missing":
+        return Problem(path=path, rule="missing", message="required, but missing")
+    if fault.rule == "unknown":
+        hint = _meant_name(fault, schema) if has_hint else ""
+        return Problem(path=path, rule="extra_forbidden", message="unknown field", hint=hint)
+    nodes, is_secret = nodes_at(schema, fault.location), secrets.may_be_at(fault.location)
+    if fault.message:
+        message = "it is refused" if is_secret else fault.message
+        return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
+    if fault.rule == "inexact" and isinstance(fault.found, dict):
+        return Problem(path=path, rule="inexact_keys", message=_INEXACT_KEYS)
+    names_secret = is_secret and any(node.keys() & {"const", "enum"} for node in nodes)
+    expected = "decimal number" if fault.rule.startswith("decimal_") else "" if names_secret else expected_of(nodes)
+    if not expected:
+        message = "it is refused" if names_secret else fault.otherwise or f"violates {fault.rule}"
+        return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
+    got = f"{kind_of(fault.found)} that is not shown" if is_secret else preview(fault.found)
+    return Problem(path=path, rule=fault.rule, expected=expected, got=got)
+
+
+def _meant_name(fault: Fault, schema: JsonSchema) -> str:
+    name = str(fault.location[-1])
+    return did_you_mean(name, [one for one in property_names(nodes_at(schema, fault.location[:-1])) if one != name])
+
+
+def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
+    """The faults of the union branch that was meant, if one stands out among those that refused a value.
+
+    Args:
+        branches: The faults of each branch.
+        place: The location of the union.
+    """
+    open_branches = [faults for faults in branches if not any(_is_of_another_kind(one, place) for one in faults)]
+    open_branches.sort(key=len)
+    if not open_branches or (len(open_branches) > 1 and len(open_branches[0]) == len(open_branches[1])):
+        return None
+    return open_branches[0]
+
+
+def _is_of_another_kind(fault: Fault, place: Location) -> bool:
+    """Whether a fault shows that its branch was not meant: the value has another type, or another tag."""
+    if fault.location == place:
+        return not fault.message
+    return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
+
+
+# --- the model's own JSON, with comments --------------------------------------------------------------------------
+
+_MOST_FAULTS = 10
+_NEIGHBOURS = 2
+_MOST_LINES = 80
+_LONGEST_TEXT = 4_000
+
+
+def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
+    """The model's own JSON with a comment at each fault; long stretches without any, and secrets, are left out.
+
+    Args:
+        value: The arguments as they were read.
+        problems: What is wrong with them.
+        schema: Their canonical schema.
+
+    Returns:
+        The text; empty where it would be long.
+    """
+    comments = {one.path: str(one).removeprefix(f"{one.path}: ") for one in problems[:_MOST_FAULTS]}
+    more = sum(int(one.got) if one.rule == "more" else 1 for one in problems[_MOST_FAULTS:])
+    lines = list(itertools.islice(_lines(value, (), comments, Secrets(schema), ""), _MOST_LINES + 1))
+    text = "\n".join([*lines, *([f"// and {more} more"] if more else [])])
+    return text if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT else ""
+
+
+def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secrets, comma: str) -> Iterator[str]:
+    indent, path = "  " * len(at), path_of(at)
+    label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
+    comment = f"  // {comments[path]}" if path in comments else ""
+    inside = [one for one in comments if one != path and (not path or one.startswith((f"{path}.", f"{path}[")))]
+    if inside and not isinstance(value, (dict, list)):  # in a text that holds JSON
+        comment = "  // " + "; ".join(f"{one[len(path) :].lstrip('.')}: {comments[one]}" for one in inside)
+    if not isinstance(value, (dict, list)) or not inside:
+        text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)
+        yield f"{indent}{label}{text}{comma}{comment}"
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    yield f"{indent}{label}{opening}{comment}"
+    items: list[tuple[Any, Any]] = list(value.items() if isinstance(value, dict) else enumerate(value))
+    paths = [path_of((*at, step)) for step, _ in items]
+    for index, count in _kept(paths, inside):
+        if count:
+            yield f"{indent}  // ... {count} more"
+        else:
+            step, item = items[index]
+            yield from _lines(item, (*at, step), comments, secrets, "," if index < len(items) - 1 else "")
+    absent = [one for one in inside if not any(_holds(path, one) for path in paths)]
+    for one in absent:
+        yield f"{indent}  // {one[len(path) :].lstrip('.')}: {comments[one]}"
+    yield f"{indent}{closing}{comma}"
+
+
+def _holds(path: str, place: str) -> bool:
+    return place == path or place.startswith((f"{path}.", f"{path}["))
+
+
+def _kept(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
+    """``(index, 0)`` for each item to show, at fault or near one; ``(index, count)`` for each gap between them."""
+    marked = {index for index, path in enumerate(paths) if any(_holds(path, one) for one in faults)}
+    near = {index + step for index in marked for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(range(_NEIGHBOURS))
+    left_out = 0
+    for index in range(len(paths)):
+        if index in near:
+            if left_out:
+                yield index, left_out
+            left_out = 0
+            yield index, 0
+        else:
+            left_out += 1
+    if left_out:
+        yield len(paths), left_out

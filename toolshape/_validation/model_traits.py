@@ -1,0 +1,54 @@
+"""The properties of a pydantic model that decide how arguments are validated."""
+
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from toolshape._calls import JsonSchema
+from toolshape._core_schema.key_count import KeyCount, compile_key_count
+from toolshape._core_schema.nodes import Node, core_nodes
+from toolshape._function.model import FunctionDefinition
+from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
+
+__all__ = ["ModelTraits", "traits_of"]
+
+
+class ModelTraits(NamedTuple):
+    """The traits of a model that decide how its arguments are validated.
+
+    ``count_keys`` counts the JSON keys behind a validated model, ``None`` where the model does not show them.
+    ``has_decimals``: some place expects a Decimal. ``lax``: the author made some place lax, or put a before, wrap or
+    plain validator there. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested,
+    where the validator's work multiplies with each level.
+    """
+
+    model: type[BaseModel]
+    schema: JsonSchema
+    reserved: frozenset[str]
+    count_keys: KeyCount | None
+    has_decimals: bool
+    lax: bool
+    deepest: int | None
+    unions_recur: bool
+
+
+def traits_of(definition: FunctionDefinition) -> ModelTraits:
+    """Look at what the model of a definition is made of."""
+    nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
+    return ModelTraits(
+        model=definition.model,
+        schema=definition.schema,
+        reserved=definition.reserved,
+        count_keys=compile_key_count(definition.model.__pydantic_core_schema__),
+        has_decimals=any(node["type"] == "decimal" for node in nodes),
+        lax=any(node["type"] in _VALIDATOR_NODES or _is_lax(node) for node in nodes),
+        deepest=DEEPEST if may_backtrack(definition.schema) else None,
+        unions_recur=unions_recur(definition.schema),
+    )
+
+
+_VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plain"})
+
+
+def _is_lax(node: Node) -> bool:
+    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord

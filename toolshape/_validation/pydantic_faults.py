@@ -1,0 +1,243 @@
+"""Turns pydantic's errors into faults: one list to coerce by, one to explain to the model."""
+
+import itertools
+import opcode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
+
+from toolshape._calls import new_record
+from toolshape._schema.values import as_json, is_equal
+from toolshape._validation.apply_coercions import TooMuchWrongError, alike, has
+from toolshape._validation.coercion import Expected, ExpectedAt
+from toolshape._validation.faults import Fault, Location
+from toolshape._validation.feedback import meant
+
+__all__ = ["KEY", "OF_FIELDS", "bounded", "explained_faults", "faults_of", "is_same"]
+
+KEY = "[key]"
+"""The step that marks a pydantic location as that of an error about a key, not about the value under it."""
+_MOST_ERRORS = 10_000  # those of all branches of a union among them
+_MOST_STEPS = 500_000  # of the places that they name, all together
+_DEEPEST_TOLD = 8  # unions in unions; what is deeper is reported for the union around it
+
+
+def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
+    """The places that are wrong; a fault inside a union is a fault of the union."""
+    found, unions = _sorted(errors, expected)
+    faults = [_place_at_fault(error, rule, place) for error, rule, place in found]
+    return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
+
+
+def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
+    """The faults to report to the model: for a union, those of the branch that was meant, if one can be found.
+
+    A user validator may pass on a value of its own, or validate one with another model, whose errors pydantic adds to
+    these. Only values that the model wrote are shown: an error about any other value says only "it is refused".
+    """
+    found, unions = _sorted(errors, expected)
+    are_same: dict[Location, bool] = {}
+    faults = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
+    for error, _, place in found:
+        faults += _unknown_to_all(error, place, value)
+    for place, inside in unions:
+        faults += (
+            [_of_whole_union(place, inside, value)]
+            if depth == _DEEPEST_TOLD
+            else _of_union(place, inside, value, depth)
+        )
+    return faults
+
+
+def _sorted(
+    errors: Iterable[ErrorDetails], expected: ExpectedAt
+) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
+    """Sort errors into those outside unions, each with its rule and what is expected, and those of each union."""
+    found: list[tuple[ErrorDetails, str, Expected | None]] = []
+    unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
+    for error in errors:
+        at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
+        parent = at[:-1] if rule in ("missing", "unknown") else at
+        place = expected(parent)
+        if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
+            unions.setdefault(place.location, (place, []))[1].append(error)
+        else:
+            found.append((error, rule, place))
+    return found, list(unions.values())
+
+
+def bounded(error: ValidationError) -> list[ErrorDetails]:
+    """All of pydantic's errors about a value.
+
+    Raises:
+        TooMuchWrongError: There are more than can be examined.
+    """
+    if error.error_count() > _MOST_ERRORS:
+        raise TooMuchWrongError
+    errors = error.errors(include_url=False)
+    if sum(len(one["loc"]) for one in errors) > _MOST_STEPS:
+        raise TooMuchWrongError
+    return errors
+
+
+def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> Fault:
+    at, found = error["loc"], error["input"]
+    if place is not None and place.tags and error["type"] in _TAG_ERRORS:
+        tag = place.tag_in(found)
+        is_there = isinstance(found, dict) and tag in found
+        return Fault(at, at, found[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
+    return new_record(Fault, (at, at, found, rule, "", "", None))
+
+
+_TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
+
+
+def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, are_same: dict[Location, bool]) -> Fault:
+    at = error["loc"]
+    location, found = _in_value(at, value)
+    if not _is_of_model(error, rule, place, location, found, are_same):
+        return Fault(at, location, None, "refused", "it is refused")
+    if rule == "missing":
+        return Fault(at, (*location, at[-1]), None, rule)
+    if KEY in at:
+        message = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
+        return Fault(at, location, found, rule, message)
+    if error["type"] in _TAG_ERRORS and place is not None and place.tags:
+        tag = str(place.tag_in(found))
+        is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
+        if place.has_optional_tag and not is_there:
+            return Fault(at, location, found, "union")
+        return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
+    return Fault(at, location, found, rule, _message(error, rule), error["msg"])
+
+
+def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
+    """The fields that no branch of a union has, where none is chosen as the tag is left out."""
+    if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
+        return []
+    location, found = _in_value(error["loc"], value)
+    known = {*place.fields(), *place.tags}
+    unknown = [name for name in found if name not in known] if isinstance(found, dict) else []
+    return [Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown]
+
+
+_NO_KEY = "this key is not allowed here"
+
+
+def _is_of_model(
+    error: ErrorDetails,
+    rule: str,
+    place: Expected | None,
+    location: Location,
+    found: Any,
+    are_same: dict[Location, bool],
+) -> bool:
+    """Whether an error is about what the model wrote there: ``found`` is what stands at the error's place."""
+    seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
+    if rule == "missing":
+        names = () if place is None else (*place.fields(), *place.tags)
+        is_known = last in names or (place is not None and "array" in place.kinds)
+        return is_known and isinstance(found, list if isinstance(last, int) else dict)
+    if KEY in error["loc"]:
+        return bool(location) and seen == location[-1]
+    if rule == "unknown" and (not location or location[-1] != last):
+        return False
+    if not isinstance(found, (dict, list)):
+        return alike(found, seen)
+    if location not in are_same:
+        are_same[location] = is_same(found, seen)
+    return are_same[location]
+
+
+def is_same(found: Any, seen: Any) -> bool:
+    """Whether a JSON value is what a validator saw of it."""
+    return is_equal(found, seen, alike)
+
+
+def _of_whole_union(place: Expected, errors: Sequence[ErrorDetails], value: Any) -> Fault:
+    for step in place.location:
+        value = value[step]
+    return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
+
+
+def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
+    whole = _of_whole_union(place, errors, value)
+    branches: list[list[Fault]] = []
+    groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
+    if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
+        for branch, group in zip(place.branches, groups, strict=True):
+            inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
+            faults = explained_faults(inside, whole.found, branch.expected, depth + 1)
+            branches.append([one._replace(location=(*place.location, *one.location)) for one in faults])
+    found = meant(branches, place.location)
+    return [whole] if found is None else list(found)
+
+
+def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
+    """A location of pydantic's without the names of branches and wrappers, which no model saw, and the value there.
+
+    It may lead on into a text that holds JSON.
+    """
+    steps: list[int | str] = []
+    found: Any = value
+    for step in location:
+        if isinstance(found, str) and found.lstrip()[:1] in ("{", "["):
+            inside: Any = as_json(found)
+            found = inside if has(inside, step) else found
+        if has(found, step):
+            found = cast("Any", found)[step]
+            steps.append(step)
+    return tuple(steps), found
+
+
+OF_FIELDS: Mapping[str, str] = {
+    "extra_forbidden": "unknown",
+    "unexpected_keyword_argument": "unknown",
+    "missing": "missing",
+    "missing_argument": "missing",
+}
+"""pydantic's error types for unknown and missing fields, with our own names for them."""
+_SAID_BY_SCHEMA = frozenset({
+    "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
+    "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
+    "none_required", "string_pattern_mismatch", "string_too_long", "string_too_short", "too_long", "too_short",
+    "union_tag_invalid", "union_tag_not_found", "uuid_version",
+})  # fmt: skip
+
+
+def _message(error: ErrorDetails, rule: str) -> str:
+    """The author's own sentence, or pydantic's where no keyword of JSON Schema says what it is about."""
+    if rule in ("missing", "unknown", "inexact"):
+        return ""
+    if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
+        return ""
+    raised = error.get("ctx", {}).get("error")
+    if isinstance(raised, Exception) and not _is_by_author(raised):
+        return "it is refused"
+    return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _is_by_pydantic(error: ErrorDetails) -> bool:
+    """Whether pydantic made this error, and not the author under one of pydantic's error types."""
+    kind = error["type"]
+    try:
+        known = PydanticKnownError(cast("Any", kind), error.get("ctx"))
+        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # with other words for JSON
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _is_by_author(error: Exception) -> bool:
+    """Whether a ``raise`` or ``assert`` in the validator's own module made this.
+
+    What comes from further in, or from what is written in C (``int("x")``), is not meant for a caller.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    module = trace.tb_frame.f_globals.get("__name__")
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    is_raised = trace.tb_frame.f_code.co_code[trace.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    return is_raised and bool(trace.tb_frame.f_globals.get("__name__") == module)

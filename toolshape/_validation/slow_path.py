@@ -1,0 +1,144 @@
+"""The slow path: reads, maps back, coerces and validates arguments, or raises the ``CallError`` about them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+from toolshape._calls import Coercion, JsonSchema
+from toolshape._errors import CallError, CallErrorCode, Problem, preview
+from toolshape._schema.backtracking import depth_of
+from toolshape._schema.rewrites import WIRE_FORM
+from toolshape._schema.values import UnreadableError, copied
+from toolshape._validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerced_until_valid
+from toolshape._validation.faults import path_of
+from toolshape._validation.feedback import annotated, problems_of
+from toolshape._validation.json_text import parse_json
+from toolshape._validation.settings import Validated, ValidationSettings
+
+__all__ = ["validate_with_coercions"]
+
+
+def validate_with_coercions(
+    checker: Checker,
+    schema: JsonSchema,
+    settings: ValidationSettings,
+    arguments: Any,
+    *,
+    deepest: int | None = None,
+    refused: Callable[[Any], InvalidError] | None = None,
+) -> Validated:
+    """Find out what is wrong, coerce what the rules allow, and validate again.
+
+    Args:
+        checker: What validates the arguments.
+        schema: Their canonical schema, whose names and types the feedback uses.
+        settings: How they are validated.
+        arguments: The payload as sent.
+        deepest: How deep they may be nested, where a validator's work multiplies with each level.
+        refused: Gives the error that the checker already raised for them as sent; it takes the value read from them.
+
+    Raises:
+        CallError: It cannot be read as an object, or is not valid and no rule applies.
+    """
+    try:
+        reader = _PayloadReader(settings)
+        value, coercions = reader.as_object(arguments), reader.coercions
+        if deepest is not None and depth_of(value) > deepest:
+            raise _too_deep(settings, f"nested more than {deepest} levels deep")
+        if settings.back is not None:
+            value = settings.back(value)
+        is_as_sent = settings.back is None and not coercions
+        already = refused(value) if refused is not None and is_as_sent else None
+        found = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=already)
+    except InvalidError as error:
+        problems = problems_of(error.explained(), schema)
+        text = annotated(error.value, problems, schema) if settings.annotates else ""
+        raise CallError(
+            "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
+        ) from (error.__cause__ or error)
+    except TooMuchWrongError as error:
+        raise _too_deep(settings, "too many problems to report: send less at once", "too_much_wrong") from error
+    except UnreadableError as error:  # in JSON text that was mapped back
+        raise _unreadable(settings.name, error) from error
+    except RecursionError as error:
+        raise _too_deep(settings, "nested too deeply to be read") from error
+    return found.validated, (*coercions, *found.coercions)
+
+
+def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
+    problem = Problem(path="", rule=rule, message=message)
+    return CallError("malformed_arguments", tool=settings.name, problems=[problem])
+
+
+def _repair_text(text: str, number: type[float]) -> Any:
+    """Read a text that is almost JSON; see ``repair.read_repaired``."""
+    from toolshape._validation import repair  # noqa: PLC0415 - it needs an extra
+
+    return repair.read_repaired(text, number)
+
+
+class _PayloadReader:
+    """Reads one payload as a JSON object, and applies the coercion rules for whole payloads."""
+
+    __slots__ = ("coercions", "name", "rules")
+
+    def __init__(self, settings: ValidationSettings) -> None:
+        self.name = settings.name
+        self.rules = settings.rules
+        self.coercions: list[Coercion] = []
+
+    def as_object(self, arguments: Any) -> Any:
+        value = arguments
+        if isinstance(value, (str, bytes)):
+            value = self.parsed(value)
+            if type(value) is dict:
+                return value
+        if isinstance(value, str) and "json_text" in self.rules:
+            inner = self.parsed(value)
+            if isinstance(inner, dict) or inner is None:
+                self.coercions.append(Coercion("", "json_text", value, copied(inner)))
+                value = inner
+        if value is None and "empty_as_no_arguments" in self.rules:
+            self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
+            value = {}
+        if isinstance(value, Mapping):  # the caller's own object must not be changed
+            return self.parsed(self.written(value)) if value is arguments else value
+        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
+        raise CallError("malformed_arguments", tool=self.name, problems=[problem])
+
+    def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
+        """Read the text of a place."""
+        return parse_json(text, _repair_text if may_repair else None)
+
+    def parsed(self, text: str | bytes) -> Any:
+        """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
+        if not text.strip():
+            return None
+        repair = _repair_text if "repair_json" in self.rules else None
+        try:
+            value, was_repaired = parse_json(text, repair)
+        except UnreadableError as error:
+            raise _unreadable(self.name, error) from error
+        if was_repaired:
+            self.coercions.append(Coercion("", "repair_json", text, copied(value)))
+        return value
+
+    def written(self, value: Mapping[str, Any]) -> bytes:
+        try:
+            return to_json(value)
+        except ValueError as error:
+            problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
+            raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
+
+
+def _unreadable(tool: str, error: UnreadableError) -> CallError:
+    problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
+    return CallError(_CODES.get(error.rule, "malformed_arguments"), tool=tool, problems=[problem])
+
+
+_CODES: Mapping[str, CallErrorCode] = {
+    "json_truncated": "truncated_arguments",
+    "repeated_key": "invalid_arguments",
+    WIRE_FORM: "invalid_arguments",
+}

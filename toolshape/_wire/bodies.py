@@ -1,0 +1,112 @@
+"""Turns a response body (text, SDK object or protocol buffer) into JSON; helpers for the readers of providers."""
+
+from collections.abc import Callable
+from typing import Any
+
+from toolshape._calls import EARLY, Finish, JsonObject, WireCall
+from toolshape._errors import ResponseError
+from toolshape._results import Result
+from toolshape._schema.values import as_plain_json, is_whole, read_json
+
+__all__ = [
+    "hold_unless_whole",
+    "make_room",
+    "member",
+    "model_of",
+    "parsed_body",
+    "plain",
+    "release_held",
+    "result_json",
+]
+
+_MOST_LEFT_OUT = 1_000
+
+
+def parsed_body(response: Any) -> Any:
+    """A response as data: JSON text is parsed, anything else is left as it is.
+
+    Raises:
+        ResponseError: The text is not JSON.
+    """
+    if isinstance(response, dict):
+        return response
+    if not isinstance(response, (str, bytes, bytearray)):
+        message = getattr(response, "proto", response)
+        return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
+    try:
+        return read_json(response)
+    except (ValueError, RecursionError) as error:
+        raise ResponseError(f"the response is not JSON: {error}", body=response) from error
+
+
+def _from_protocol_buffer(message: Any) -> JsonObject:
+    """A protocol buffer's fields that are set, as JSON; enums by their names."""
+    return {field.name: _field(field, value) for field, value in message.ListFields()}
+
+
+def _field(field: Any, value: Any) -> Any:
+    if hasattr(value, "ListFields"):
+        return _from_protocol_buffer(value)
+    if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
+        return [_field(field, one) for one in value]
+    return field.enum_type.values_by_number[value].name if field.enum_type else value
+
+
+def model_of(body: Any) -> str | None:
+    """The model that a response names."""
+    for name in ("model", "modelVersion", "model_version"):
+        given = member(body, name)
+        if isinstance(given, str) and given:
+            return given
+    return None
+
+
+def member(node: Any, name: str) -> Any:
+    """A member of a JSON object or an attribute of an SDK object; ``None`` where there is none."""
+    return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
+
+
+def plain(node: Any) -> Any:
+    """An SDK object (any pydantic model) as the JSON it came from; JSON as it is."""
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
+    return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else node
+
+
+def result_json(result: Result) -> Any:
+    """The value of a result as JSON, where a provider takes more than its text."""
+    is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
+    if is_text:
+        return result.text
+    is_said = type(result.value) is int and result.text == str(result.value)  # a hook may have put in another text
+    return result.value if is_said else as_plain_json(result.text)
+
+
+def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
+    """A streamed call whose end event arrived: complete if its JSON text is, else held until the response ends.
+
+    A response that reaches its length limit sends the end event even for a call that it cuts off.
+    """
+    if not isinstance(text, str) or is_whole(text):
+        return [(position, call)]
+    body.setdefault("x-held", []).append((position, call))
+    return []
+
+
+def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
+    """The calls that waited, once the response has ended; none of them, where it ended before its time."""
+    waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
+    return [] if finish in EARLY else waiting
+
+
+def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
+    """Make room for an item at an index that a stream names, in a list that grows by one or a few.
+
+    Raises:
+        ResponseError: Nobody's stream leaves so many out.
+    """
+    missing = index + 1 - len(items)
+    if index < 0 or missing > _MOST_LEFT_OUT:
+        raise ResponseError(f"a stream that goes on at {index!r}, after {len(items)}", body=items)
+    items.extend(filler() for _ in range(missing))

@@ -1,0 +1,243 @@
+"""A tool in; the entry that one provider is sent, with its lens, out; or why the provider cannot be sent it."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
+from toolshape._errors import ExportError, Problem
+from toolshape._schema.checks import broken
+from toolshape._schema.lens import Lens, Pass, UnsupportedError
+from toolshape._schema.values import copied
+from toolshape._schema.walk import compose
+from toolshape._wire.provider import Provider, Strictness
+
+__all__ = ["WireTool", "refusals", "repaired", "to_wire"]
+
+
+class WireTool(NamedTuple):
+    """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
+
+    wire_name: str
+    is_strict: bool
+    payload: JsonObject
+    lens: Lens
+    notes: tuple[Loss | Finding, ...] = ()
+
+
+# What "auto" may do: changes that are mapped back without a trace, and keywords that constrain nothing.
+_HARMLESS = frozenset(
+    {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
+)
+
+_MAX_GROWTH = 4  # times as long as the schema was
+
+
+def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
+    """Show one tool to a provider.
+
+    Args:
+        provider: Whom it is shown to.
+        spec: The tool.
+        strict: Whether its arguments are to be constrained. ``"auto"``: only if the provider documents what it
+            supports, and it takes no more than renaming, null for omitted fields, and rewritten enums.
+
+    Raises:
+        ExportError: The provider would refuse it, or has no strict form.
+    """
+    if strict is True and provider.strict is None:
+        message = f"{provider.name} has no strict form of a tool: leave strict= out"
+        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+    if spec.verbatim is not None and spec.verbatim.form == provider.form:
+        return _as_written(provider, spec, spec.verbatim, strict)
+    notes: list[Loss | Finding] = []
+    parameters, description = spec.parameters, spec.description
+    longest = provider.longest_description
+    if longest is not None and len(description) > longest.most:
+        parameters, description, loss = _overflowing(provider, spec, longest.most)
+        notes.append(loss)
+    lens, is_strict, problems = _lens(provider, parameters, strict)
+    if problems:
+        raise _cannot(provider, spec, problems)
+    name = repaired(provider, spec.name)
+    if name != spec.name:
+        notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
+    if is_strict and provider.strict_needs:
+        notes.append(Finding(path="", rule="provider_needs", message=provider.strict_needs))
+    shown = spec._replace(name=name, description=description)
+    lens, payload, lost = _entry(provider, shown, is_strict, lens)
+    return WireTool(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
+
+
+def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
+    """The entry that is sent, the author's examples and own keys in it, and what of these the provider has no place for."""
+    lost: list[Loss] = []
+    examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
+    if examples and provider.examples is None:
+        lost.append(Loss(path="", keyword="examples", kind="dropped", note="there is no place for examples"))
+    if examples and provider.examples == "schema":
+        lens = lens._replace(schema={**lens.schema, "examples": examples})
+    payload: JsonObject = copied(provider.envelope(spec._replace(parameters=lens.schema), is_strict))
+    if examples and provider.examples not in (None, "schema"):
+        payload[str(provider.examples)] = copied(examples)
+    payload = _with_keys(provider, spec, payload, lens)
+    for key in sorted(provider.lacks & payload.keys()):
+        del payload[key]
+        lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
+    payload, not_said = _deferred(provider, spec, payload)
+    return lens, payload, [*lost, *not_said]
+
+
+def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
+    """What the provider would refuse of a schema that it is sent."""
+    return broken(schema, (*provider.refuses, *(provider.refuses_strict if is_strict else ())))
+
+
+def repaired(provider: Provider, name: str) -> str:
+    """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it.
+
+    Raises:
+        ExportError: The provider accepts neither.
+    """
+    rule = provider.names
+    if rule.admits(name):
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    letters = digest.translate(_LETTERS)
+    stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: rule.longest - 11]
+    stem = stem if stem[:1].isalpha() else f"t_{stem}"
+    plain = re.sub(r"[^a-z]", "", name.lower())[: max(rule.longest - len(letters), 0)] + letters
+    for derived in (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS)):
+        if rule.admits(derived):
+            return derived
+    message = f"{name!r} is not a valid tool name for this provider, nor is any derived from it: pass name="
+    problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
+    raise ExportError(provider=provider.name, tool=name, problems=[problem])
+
+
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_DIGITS = str.maketrans("abcdef", "012345")
+
+
+def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
+    """The lens that rewrites a schema for a provider, whether it is strict, and what is still refused."""
+    wish = provider.is_strict_by_auto if strict == "auto" else strict
+    if wish and provider.strict is not None:
+        lens, problems = _tried(provider, provider.strict, schema, is_strict=True)
+        is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
+        # Inlining leaves no trace, but a schema that it multiplies is read by the model at every turn.
+        is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
+        if strict is True or (is_harmless and not problems):
+            return lens, True, problems
+    lens, problems = _tried(provider, provider.lenient, schema, is_strict=False)
+    return lens, False, problems
+
+
+def _tried(
+    provider: Provider, passes: tuple[Pass, ...], schema: JsonSchema, *, is_strict: bool
+) -> tuple[Lens, list[Problem]]:
+    try:
+        lens = compose(passes)(schema)
+    except UnsupportedError as error:
+        return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
+    except RecursionError:
+        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be sent")]
+    return lens, refusals(provider, lens.schema, is_strict=is_strict)
+
+
+def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
+    """The entry as it was written, if the provider takes it and no option changes it."""
+    problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
+    if strict != "auto" and strict is not verbatim.is_strict and provider.strict is not None:
+        strictness = "strict" if verbatim.is_strict else "not strict"
+        message = f"it is sent as it was written, which is {strictness}: leave strict= out, or verbatim"
+        problems.append(Problem(path="", rule="strict", message=message))
+    if verbatim.is_strict and provider.strict is None:
+        problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
+    longest = provider.longest_description
+    if longest is not None and len(spec.description) > longest.most:
+        message = f"{len(spec.description)} characters, at most {longest.most} are taken: "
+        message += "shorten it, or leave verbatim out"
+        problems.append(Problem(path="", rule="description", message=message, evidence=longest.evidence))
+    if not provider.names.admits(verbatim.name):
+        message = f"{verbatim.name!r} is not a valid tool name for this provider"
+        problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))
+    if problems:
+        raise _cannot(provider, spec, problems)
+    payload, lost = _deferred(provider, spec, copied(verbatim.entry))
+    lens = Lens(schema=verbatim.schema)
+    return WireTool(
+        wire_name=verbatim.name, is_strict=verbatim.is_strict, payload=payload, lens=lens, notes=tuple(lost)
+    )
+
+
+def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[JsonObject, list[Loss]]:
+    """The entry of a tool that is to be loaded only when a model searches for it; what of that cannot be said."""
+    if spec.deferred is False:
+        return payload, []
+    if provider.deferral is None:
+        note = "sent whole: a model has no search for tools here"
+        return payload, [Loss(path="", keyword="deferred", kind="dropped", note=note)]
+    return provider.deferral.mark(payload, spec.deferred), []
+
+
+def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
+    """Move the part of a description that exceeds the limit to the first parameter."""
+    properties: Mapping[str, Any] = spec.parameters.get("properties", {})
+    first = next(iter([*spec.parameters.get("required", ()), *properties]), None)
+    if first is None or not isinstance(properties.get(first), dict):
+        message = f"{len(spec.description)} characters, at most {longest} are taken, and no parameter can say the rest: shorten it"
+        raise _cannot(provider, spec, [Problem(path="", rule="description", message=message)])
+    pointer = f" (More at {first}.)"
+    head, rest = _split(spec.description, longest - len(pointer))
+    own = str(properties[first].get("description", "")).strip()
+    changed = {**properties[first], "description": f"{own} (On the tool itself: {rest})".strip()}
+    loss = Loss(
+        path="", keyword="description", kind="moved", note=f"what is over {longest} characters is said at {first!r}"
+    )
+    return {**spec.parameters, "properties": {**properties, first: changed}}, head + pointer, loss
+
+
+def _split(text: str, longest: int) -> tuple[str, str]:
+    """Cut a text after a paragraph, a sentence or a word, the last that is short enough."""
+    for end in ("\n\n", ". ", " "):
+        position = text.rfind(end, longest // 2, longest)
+        if position > 0:
+            return text[: position + len(end)].rstrip(), text[position + len(end) :].strip()
+    return text[:longest], text[longest:]
+
+
+def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
+    """The entry with the author's own keys for this provider, whose examples are rewritten as arguments are."""
+    base = provider.name.partition(":")[0]
+    for name in dict.fromkeys((base, provider.name)):
+        keys = spec.keys.get(name, {})
+        if provider.examples in keys and lens.out is not None:
+            keys = {**keys, provider.examples: [lens.out(example) for example in keys[provider.examples]]}
+        payload = _merged(provider, spec, payload, keys, lens.schema, "")
+    return payload
+
+
+_OVERRIDABLE = frozenset({"description", "title"})
+
+
+def _merged(
+    provider: Provider, spec: Spec, payload: JsonObject, keys: Mapping[str, Any], schema: JsonSchema, path: str
+) -> JsonObject:
+    merged = dict(payload)
+    for key, value in keys.items():
+        before = payload.get(key)
+        if isinstance(before, dict) and isinstance(value, dict) and before != schema:
+            merged[key] = _merged(provider, spec, before, value, schema, f"{path}{key}.")
+        elif (key in payload or key == "strict") and key not in _OVERRIDABLE and before != value:
+            message = f"providers[{provider.name!r}] sets {path}{key}, which is written from the function"
+            raise _cannot(provider, spec, [Problem(path="", rule="providers", message=message)])
+        else:
+            merged[key] = copied(value)
+    return merged
+
+
+def _cannot(provider: Provider, spec: Spec, problems: list[Problem]) -> ExportError:
+    return ExportError(provider=provider.name, tool=spec.name, problems=problems)

@@ -1,0 +1,276 @@
+"""``Provider``: one provider's API as data: names, rewrites, limits, and functions that read and write its JSON."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from toolshape._calls import Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
+from toolshape._errors import ExportError, Problem, ResponseError
+from toolshape._parts import File, Image, by_media_type, is_taken, kind_of
+from toolshape._results import Result
+from toolshape._schema.checks import Cited
+from toolshape._schema.lens import Pass
+from toolshape._wire.histories import Histories
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, RequestRule, Wording
+
+__all__ = [
+    "Budget",
+    "Choice",
+    "Completed",
+    "Deferral",
+    "Facts",
+    "Limit",
+    "NameRule",
+    "OutboundCall",
+    "Provider",
+    "Read",
+    "Reading",
+    "Strictness",
+    "never_streamed",
+    "unsupported",
+]
+
+
+class Reading(NamedTuple):
+    """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
+
+    ``cut`` are the positions of calls that were cut off, where the response or its stream says so; ``ends_in_call``
+    is whether nothing comes after the last call, which a response that ended for its length may have cut off.
+    """
+
+    assistant: list[WireMessage]
+    calls: Sequence[WireCall | tuple[str, str, Any, Any]]
+    finish: str | None
+    cut: frozenset[int] = frozenset()
+    ends_in_call: bool = True
+
+
+Read: TypeAlias = tuple[
+    list[WireMessage], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool
+]
+"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which take a third of the time."""
+
+
+Completed: TypeAlias = tuple[int, WireCall]
+"""A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
+
+
+class OutboundCall(NamedTuple):
+    """A call to be written as if a model had made it: its id, and its name and arguments in wire form."""
+
+    id: str
+    wire_name: str
+    arguments: JsonObject
+
+
+class Choice(NamedTuple):
+    """Which tools a model may or must call, for one request.
+
+    ``mode``: ``"auto"``, ``"none"`` or ``"required"``, or ``None`` where nothing is said. ``names`` are wire names: the
+    one tool to call, or those of which one is to be called, and ``chosen`` is what the SDK takes as tools for these
+    alone. ``is_strict``: some tool is shown in strict form, for providers that switch it on by request. ``provider``
+    and ``model`` are whom the request goes to.
+    """
+
+    provider: str
+    model: str | None = None
+    mode: Literal["auto", "none", "required"] | None = None
+    names: tuple[str, ...] = ()
+    chosen: tuple[JsonObject, ...] = ()
+    parallel: bool | None = None
+    is_strict: bool = False
+
+
+class NameRule(NamedTuple):
+    """What a provider takes as a tool's name, and the evidence for it.
+
+    ``pattern`` must match the whole name; ``longest`` is the most characters that are sent, ``longest_accepted`` the
+    most that the server was seen to take, where that is more; a ``reserved`` name is not taken.
+    """
+
+    pattern: str
+    longest: int
+    evidence: str
+    reserved: frozenset[str] = frozenset()
+    longest_accepted: int | None = None
+
+    def admits(self, name: str) -> bool:
+        """Whether the provider takes this name."""
+        return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
+
+
+class Limit(NamedTuple):
+    """The most that a provider takes of something, and the evidence for it, with its date."""
+
+    most: int
+    evidence: str
+
+
+class Budget(NamedTuple):
+    """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
+
+    ``is_shared``: strictness is the request's, so that either all of its tools are strict or none is.
+    """
+
+    evidence: str
+    tools: int | None = None
+    properties: int | None = None
+    optional: int | None = None
+    unions: int | None = None
+    is_shared: bool = False
+
+
+class Deferral(NamedTuple):
+    """How a provider loads tools only when a model's search finds them, and the evidence for it.
+
+    ``mark``: the entry of a deferred tool; ``is_marked``: whether an entry is of one. ``search`` is the provider's own
+    tool that has to stand beside them, ``is_search`` tells that, in whatever version. ``refused``: why a tool of the
+    provider's own cannot stand beside tools of these wire names; empty where it can.
+    """
+
+    mark: Callable[[JsonObject, bool | Namespace], JsonObject]
+    is_marked: Callable[[JsonObject], bool]
+    search: JsonObject
+    is_search: Callable[[Any], bool]
+    evidence: str
+    refused: Callable[[Any, Collection[str]], str] | None = None
+
+
+class Facts(NamedTuple):
+    """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
+
+    ``arguments``: how they arrive; ``malformed``: what arrives where the model wrote no JSON; ``declined``: how it
+    says that it calls nothing; ``strict``: the switch; ``needs``: what else the request or the server needs.
+    """
+
+    arguments: str
+    malformed: str
+    declined: str
+    strict: str
+    needs: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Provider:
+    """One provider's API, as data and pure functions over JSON.
+
+    Args:
+        name: What users write.
+        family: The wire family, by the name of its default provider; responses of one family look alike, whoever
+            sent them.
+        form: The provider whose entries have the form of this one's: where they are alike, a definition written for
+            one can be sent to the other as it is.
+        names: The rule for tool names.
+        refuses: What it refuses of any schema.
+        refuses_strict: What it refuses of a strict one besides.
+        lenient: How the schema is rewritten by default, in this order.
+        strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
+        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
+            it is enough to say so in the request.
+        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
+        budget: What it compiles of strict tools in one request.
+        deferral: How tools are sent that are loaded when a model searches for them; ``None``: they are sent whole.
+        most_tools: How many tools a request may hold.
+        longest_description: How many characters a tool's description may have.
+        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
+        lacks: Keys of an entry that others of the family have and this one does not know.
+        advertises_output: Whether its clients hold results against the schema in an entry, so that we do before.
+        envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
+        gather: The entries of all tools as what the SDK takes as its tools.
+        request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
+        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
+        read: The calls in such a body; ``None`` for any other.
+        finishes: What its words for why a response ended mean.
+        fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
+            that it completes, each call once: no later event may add to them.
+        say: Writes calls as the message of an assistant that made them.
+        carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` its results can hold.
+        encode: Results as the messages that answer them.
+        histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
+        facts: For the documentation.
+        endpoint: Where it is asked; ``None`` where there is no HTTP, or nobody has said.
+        read_request: A request's body as its server reads it; ``None`` where nobody has said how.
+        refuses_request: What it refuses of a whole request besides.
+        request_fields: The fields that a request can have.
+        respond: What a model says as the body of a response.
+        unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
+        error: A refusal as the headers and the body of its error.
+        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was left out.
+    """
+
+    name: str
+    family: str
+    form: str
+    names: NameRule
+    refuses: tuple[Cited, ...] = ()
+    refuses_strict: tuple[Cited, ...] = ()
+    lenient: tuple[Pass, ...]
+    strict: tuple[Pass, ...] | None
+    is_strict_by_auto: bool = True
+    strict_needs: str = ""
+    budget: Budget | None = None
+    deferral: Deferral | None = None
+    most_tools: Limit | None = None
+    longest_description: Limit | None = None
+    examples: str | None = None
+    lacks: frozenset[str] = frozenset()
+    advertises_output: bool = False
+    envelope: Callable[[Spec, bool], JsonObject]
+    gather: Callable[[list[JsonObject]], list[JsonObject]] = list
+    request: Callable[[list[JsonObject], Choice], JsonObject]
+    recognises: Callable[[Any], bool]
+    read: Callable[[Any], Read | None]
+    finishes: Mapping[str, Finish]
+    fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
+    say: Callable[[Sequence[OutboundCall]], list[WireMessage]]
+    carries: frozenset[str] = frozenset()
+    encode: Callable[[Sequence[Result]], list[WireMessage]]
+    histories: Histories | None = None
+    facts: Facts
+    endpoint: Endpoint | None = None
+    read_request: Callable[[JsonObject], RequestRead] | None = None
+    refuses_request: tuple[RequestRule, ...] = ()
+    request_fields: frozenset[str] = frozenset()
+    respond: Callable[[Completion], JsonObject] | None = None
+    unfold: Callable[[JsonObject], Iterable[JsonObject]] | None = None
+    error: Callable[[Refusal], ErrorReply] | None = None
+    wordings: Mapping[str, Wording] = field(default_factory=dict)
+
+    def takes(self, part: Image | File) -> bool:
+        """Whether its messages can hold an image or a file that a tool gave."""
+        types = None if self.histories is None else self.histories.media_types
+        part = by_media_type(part)
+        return kind_of(part) in self.carries and (types is None or is_taken(part, types))
+
+
+Strictness: TypeAlias = bool | Literal["auto"]
+
+ProviderName: TypeAlias = Literal[
+    "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere",
+    "deepseek", "fireworks", "gemini", "gemini-interactions", "gemini-openapi", "gemini-openapi:upper-case",
+    "gemini:string-enums", "groq", "huggingface", "json-schema", "llama-cpp", "mcp",
+    "mcp:2025-06-18", "mcp:2025-11-25", "mcp:2026-07-28", "mcp:refs", "mistral", "moonshot",
+    "ollama", "ollama:server", "openai", "openai-responses", "openai-responses:minimal", "openai:minimal",
+    "openai:string-enums", "openrouter", "together", "vertex", "vllm", "xai",
+    "xai:grpc",
+]  # fmt: skip
+"""The providers of this package, so that an editor completes them."""
+
+AnyProvider: TypeAlias = ProviderName | str | Provider
+"""A provider, or the name of one: of this package's, or of one that an installed package brings."""
+
+
+def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str, evidence: str = "") -> ExportError:
+    """The error for what a provider does not support in a request."""
+    problem = Problem(path=path, rule="choice", message=message, evidence=evidence)
+    return ExportError(provider=choice.provider, tool=None, problems=[problem])
+
+
+def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold
+    """The fold of a provider that sends calls whole.
+
+    Raises:
+        ResponseError: Always.
+    """
+    raise ResponseError("this provider does not stream calls: dispatch each as it comes", body=event)

@@ -1,0 +1,169 @@
+"""Chunks of a stream in; decoded events out: SDK objects, server-sent events, JSON lines, event-stream items."""
+
+import base64
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from toolshape._errors import ResponseError
+from toolshape._schema.values import read_json
+from toolshape._wire.bodies import parsed_body, plain
+
+__all__ = ["Decoder"]
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
+_DEEPEST_WRAPPED = 20
+
+
+class Decoder:
+    """Decodes what is fed to it, text split anywhere; what is not complete yet waits. Each character is looked at once."""
+
+    __slots__ = ("_after_cr", "_bytes", "_data", "_form", "_line", "_values")
+
+    def __init__(self) -> None:
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+        self._form = ""
+        self._line: list[str] = []
+        self._after_cr = False
+        self._data: list[str] = []
+        self._values = _Values()
+
+    def events(self, chunk: Any) -> Iterator[Any]:
+        """The events that are complete with this chunk.
+
+        Raises:
+            ResponseError: One of them cannot be read.
+        """
+        if isinstance(chunk, (bytes, bytearray, memoryview)):
+            chunk = self._bytes.decode(bytes(chunk))
+        if isinstance(chunk, str):
+            yield from self._in_text(chunk)
+            return
+        try:
+            events = list(_unwrapped(plain(parsed_body(chunk))))
+        except Exception as error:  # somebody's object, or an event in an event that is none
+            raise ResponseError(f"an event that cannot be read ({type(error).__name__})", body=chunk) from error
+        yield from events
+
+    def rest(self) -> Iterator[Any]:
+        """The event that no blank line ended, once there is nothing more to come; one that was cut off is none."""
+        try:
+            yield from self._in_text(self._bytes.decode(b"", final=True) + "\n\n")
+        except ResponseError:
+            return
+
+    def _in_text(self, text: str) -> Iterator[Any]:
+        if not self._form:
+            if not text:
+                return
+            text = text if self._line else text.removeprefix("\ufeff")
+            first = text.lstrip()[:1]
+            self._line.append(text)
+            if first:
+                text, self._line = "".join(self._line), []
+                self._form = "values" if first in "{[]," else "lines"
+        if self._form == "lines":
+            yield from self._in_lines(text)
+        elif self._form == "values":
+            for value in self._values.complete_with(text):
+                yield from _parsed(value)
+
+    def _in_lines(self, text: str) -> Iterator[Any]:
+        """Server-sent events: fields by line, an event by blank line."""
+        if self._after_cr and text.startswith("\n"):  # the line ended with the chunk before
+            text = text[1:]
+            self._after_cr = False
+        if not text:
+            return
+        self._after_cr = text.endswith("\r")
+        first, *lines = _LINE_END.split(text)
+        self._line.append(first)
+        if not lines:
+            return
+        whole, self._line = ["".join(self._line), *lines[:-1]], [lines[-1]]
+        for line in whole:
+            if line.startswith("data:"):
+                self._data.append(line[5:].removeprefix(" "))
+            elif line.startswith("{"):  # no field: JSON lines after something else
+                yield from _parsed(line)
+            elif not line and self._data:
+                data, self._data = "\n".join(self._data), []
+                yield from _parsed(data)
+
+
+class _Values:
+    """Finds the objects in a text that comes in pieces: one a line, or the items of an array."""
+
+    __slots__ = ("depth", "in_string", "is_escaped", "pieces")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.in_string = self.is_escaped = False
+        self.pieces: list[str] = []
+
+    def complete_with(self, text: str) -> list[str]:
+        """The texts of the objects that end in this piece."""
+        start, found_here = 0, list[str]()
+        for found in _MARK.finditer(text, int(self.is_escaped and text != "")):
+            mark = found[0]
+            if mark[0] == "\\":
+                continue
+            if mark == '"':
+                self.in_string = not self.in_string
+            elif not self.in_string and mark in "{[" and (self.depth or mark == "{"):
+                start = start if self.depth else found.start()
+                self.depth += 1
+            elif not self.in_string and mark in "}]" and self.depth:
+                self.depth -= 1
+                if not self.depth:
+                    found_here.append("".join([*self.pieces, text[start : found.end()]]))
+                    self.pieces, start = [], found.end()
+        if self.depth:
+            self.pieces.append(text[start:])
+        if text:
+            self.is_escaped = self.in_string and _ends_in_escape(text, self.is_escaped)
+        return found_here
+
+
+def _ends_in_escape(text: str, was_escaped: bool) -> bool:
+    """Whether the last character is a backslash that escapes what comes next."""
+    backslashes = len(text) - len(text.rstrip("\\"))
+    if backslashes == len(text) and was_escaped:
+        backslashes -= 1
+    return backslashes % 2 == 1
+
+
+def _parsed(text: str) -> Iterator[Any]:
+    """The events in a text; a comment or keep-alive, which does not begin as JSON, is skipped.
+
+    Raises:
+        ResponseError: The text begins as JSON but is malformed, so an event is lost.
+    """
+    if not text.lstrip().startswith(("{", "[")) or text.strip() == "[DONE]":
+        return
+    try:
+        events = list(_unwrapped(read_json(text)))
+    except (ValueError, RecursionError) as error:
+        raise ResponseError(f"an event that is no JSON ({type(error).__name__})", body=text[:1000]) from error
+    yield from events
+
+
+def _unwrapped(event: Any, depth: int = 0) -> Iterator[Any]:
+    """The event inside what an SDK or an event stream wraps it in."""
+    if isinstance(event, list) and depth < _DEEPEST_WRAPPED:
+        for one in event:
+            yield from _unwrapped(one, depth + 1)
+    elif isinstance(event, dict) and isinstance(event.get("payload"), dict) and "event" in event:
+        encoded = event["payload"].get("bytes")
+        yield read_json(base64.b64decode(encoded)) if encoded else {event["event"]: event["payload"]}
+    elif isinstance(event, dict) and isinstance(event.get("chunk"), dict) and "bytes" in event["chunk"]:
+        encoded = event["chunk"]["bytes"]
+        yield read_json(encoded if isinstance(encoded, bytes) else base64.b64decode(encoded))
+    elif isinstance(event, dict) and set(event) == {"data"} and isinstance(event["data"], dict):
+        yield event["data"]  # an event of mistralai
+    elif isinstance(event, dict) and isinstance(event.get("chunk"), dict) and "choices" in event["chunk"]:
+        yield event["chunk"]  # an event of openai's streaming helper
+    elif isinstance(event, dict):
+        yield event

@@ -1,0 +1,175 @@
+"""Tools in; what is known of each, as a model and a provider see it, in a file of the same bytes everywhere, out; and from it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from toolshape._bound import handlers_of
+from toolshape._calls import JsonObject, JsonSchema
+from toolshape._errors import UsageError
+from toolshape._registry import Registry, lenient
+from toolshape._tool import Tool
+from toolshape._validation.coercion import chosen_rules
+
+try:
+    from jsonschema import Draft202012Validator, FormatChecker
+    from jsonschema.exceptions import SchemaError
+except ImportError as error:
+    raise ImportError("contracts need jsonschema: pip install 'toolshape[schema]'") from error
+
+__all__ = ["Contract", "Locked", "contract_of", "read_lock", "written_lock"]
+
+_VERSION = 1
+
+
+class Locked(NamedTuple):
+    """One tool as it is called: its canonical record, without what only one provider is sent.
+
+    ``coerce`` are the rules of coercion that are on, where they are not the default. ``fingerprints`` are of the entries
+    that providers are sent, by the provider's name.
+    """
+
+    name: str
+    title: str | None
+    description: str
+    parameters: JsonSchema
+    output: JsonSchema | None
+    effects: tuple[str, ...]
+    examples: tuple[JsonObject, ...]
+    coerce: tuple[str, ...] | None
+    fingerprints: Mapping[str, str]
+
+
+class Contract(NamedTuple):
+    """The tools of an application as they are called, in their order; ``providers`` are those they were locked for."""
+
+    tools: Mapping[str, Locked]
+    providers: tuple[str, ...]
+
+
+def contract_of(tools: Registry, providers: Iterable[str] = ()) -> Contract:
+    """The contract of tools, with what each provider is sent of them.
+
+    Args:
+        tools: The tools.
+        providers: Providers, by name.
+
+    Raises:
+        ExportError: There is no such provider, or it cannot be sent one of the tools.
+    """
+    names = tuple(dict.fromkeys(providers))
+    fingerprints = {name: _fingerprints(tools, name) for name in names}
+    rules = _rules(tools)
+    found = {
+        tool.name: _locked(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
+        for tool in tools
+    }
+    return Contract(found, names)
+
+
+def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
+    """The rules of coercion of each tool; ``None`` for the default."""
+    bound, usual = lenient(tools).bind("json-schema"), chosen_rules()
+    found: dict[str, tuple[str, ...] | None] = {}
+    for wire_name, name in bound.names_by_wire_name().items():
+        handler = handlers_of(bound).find(wire_name)
+        rules = usual if handler is None else handler.shape.settings.rules
+        found[name] = None if rules == usual else tuple(sorted(rules))
+    return found
+
+
+def _fingerprints(tools: Registry, provider: str) -> dict[str, str]:
+    bound = tools.bind(provider)
+    return {tool.name: bound.subset([tool.name]).fingerprint for tool in tools}
+
+
+def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: Mapping[str, str]) -> Locked:
+    spec = tool.spec
+    return Locked(
+        spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
+        tuple(spec.examples), coerce, fingerprints,
+    )  # fmt: skip
+
+
+def written_lock(contract: Contract) -> str:
+    """The text of a lock file: JSON, a line for each value, in the order of the tools."""
+    tools = {
+        one.name: {key: value for key, value in one._asdict().items() if key != "name" and _is_said(key, value)}
+        for one in contract.tools.values()
+    }
+    content = {"version": _VERSION, "providers": list(contract.providers), "tools": tools}
+    return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
+
+
+def _is_said(key: str, value: Any) -> bool:
+    return value is not None if key == "coerce" else value not in (None, (), {})
+
+
+class _Entry(BaseModel):
+    """A tool in a lock file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    title: str | None = None
+    description: str = ""
+    parameters: JsonSchema
+    output: JsonSchema | None = None
+    effects: list[str] = []
+    examples: list[JsonObject] = []
+    coerce: list[str] | None = None
+    fingerprints: dict[str, str] = {}
+
+
+class _File(BaseModel):
+    """A lock file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    version: int
+    providers: list[str]
+    tools: dict[str, _Entry]
+
+
+def read_lock(given: Path | str) -> Contract:
+    """The contract in a lock file.
+
+    Args:
+        given: The path of the file.
+
+    Raises:
+        UsageError: There is none, or it is no lock file of a version that is known.
+    """
+    path = Path(given)
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        version = content.get("version") if isinstance(content, dict) else None
+        if type(version) is int and version != _VERSION:
+            raise UsageError(f"{path} is of version {version}, and this is {_VERSION}")
+        file = _File.model_validate(content)
+        return Contract({name: _read(name, one, file) for name, one in file.tools.items()}, tuple(file.providers))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; toolshape lock writes it") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path} is no lock file of toolshape ({place}: {first['msg']})") from error
+    except (ValueError, RecursionError, SchemaError) as error:
+        said = error.message if isinstance(error, SchemaError) else error
+        raise UsageError(f"{path} is no lock file of toolshape ({said})") from error
+
+
+def _read(name: str, given: _Entry, file: _File) -> Locked:
+    for schema in (given.parameters, given.output):
+        if schema is not None:
+            Draft202012Validator.check_schema(
+                schema, format_checker=FormatChecker(formats=())
+            )  # patterns are of Rust, too
+    if given.parameters.get("type") != "object":
+        raise ValueError(f"tools.{name}.parameters: they are no object")
+    if given.fingerprints.keys() != set(file.providers):
+        raise ValueError(f"tools.{name}.fingerprints: they are not those of the providers")
+    return Locked(
+        name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
+        tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,
+    )  # fmt: skip

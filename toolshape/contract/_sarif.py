@@ -1,0 +1,72 @@
+"""Changes in; SARIF 2.1.0, which code hosts show beside the lines of the functions, out."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from toolshape._calls import JsonObject
+from toolshape._registry import Registry
+from toolshape._tool import Tool
+from toolshape.contract._compare import Change, Diff, Level
+
+__all__ = ["to_sarif"]
+
+_LEVELS: dict[Level, str] = {"breaking": "error", "unknown": "warning", "behaviour": "note", "compatible": "none"}
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
+    """The changes as SARIF, each at the function of its tool.
+
+    Args:
+        found: The changes.
+        tools: The tools now.
+        lock: The path of the lock file, where a tool stands that is gone, or has no function, as one of a definition.
+    """
+    rules = sorted({change.kind for change in found.changes})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "toolshape",
+                "rules": [
+                    {"id": rule, "shortDescription": {"text": rule.replace("_", " ").capitalize()}} for rule in rules
+                ],
+            }
+        },
+        "results": [_result(one, tools, lock, rules.index(one.kind)) for one in found.changes],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, default=str) + "\n"
+
+
+def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
+    names = [change.after] if change.kind == "tool_renamed" else [change.tool]
+    tool = next((tools[name] for name in names if name in tools), None)
+    uri, line = (None if tool is None else _place(tool)) or (_uri(Path(lock)), 1)
+    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
+    properties = {"level": change.level, "tool": change.tool, "path": change.path, "witness": change.witness}
+    return {
+        "ruleId": change.kind,
+        "ruleIndex": rule,
+        "level": _LEVELS[change.level],
+        "message": {"text": str(change)},
+        "locations": [{"physicalLocation": place}],
+        "properties": {**properties, "providers": list(change.providers)},
+    }
+
+
+def _place(tool: Tool[..., Any]) -> tuple[str, int] | None:
+    """The URI and the line of a tool's function, as seen from here where it is below; ``None`` where it has none."""
+    if tool.function is None:
+        return None
+    given: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))
+    code = getattr(given if hasattr(given, "__code__") else type(given).__call__, "__code__", None)
+    return None if code is None else (_uri(Path(code.co_filename)), code.co_firstlineno)
+
+
+def _uri(path: Path) -> str:
+    here = Path.cwd()
+    if not path.is_absolute():
+        return quote(path.as_posix())
+    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()

@@ -1,0 +1,135 @@
+"""Validates values by a schema, with formats as tools check them. Needs jsonschema."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from ipaddress import (
+    IPv4Address,
+    IPv4Interface,
+    IPv4Network,
+    IPv6Address,
+    IPv6Interface,
+    IPv6Network,
+)
+from re import Pattern
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+import pydantic
+from jsonschema import ValidationError as SchemaError
+from jsonschema.exceptions import FormatError
+from jsonschema.validators import extend
+from pydantic import StringConstraints, TypeAdapter
+from referencing.exceptions import Unresolvable
+
+from toolshape._definitions.jsonschema_keywords import Validator, references_checked_once
+from toolshape._validation.faults import path_of
+from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
+
+__all__ = ["Formats", "admission", "refused_at"]
+
+Formats: TypeAlias = Literal["open", "checked", "certain"]
+"""How formats are read. JSON Schema leaves them ``open``. ``checked`` refuses what no type of the format takes, and
+``certain`` also refuses what some type of the format may refuse, as each text of a format that is not known here."""
+_TYPES: dict[str, Any] = {
+    "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address, "ipv6": IPv6Address,
+    "ipv4network": IPv4Network, "ipv6network": IPv6Network, "ipv4interface": IPv4Interface,
+    "ipv6interface": IPv6Interface, "ipvanyaddress": pydantic.IPvAnyAddress, "ipvanynetwork": pydantic.IPvAnyNetwork,
+    "ipvanyinterface": pydantic.IPvAnyInterface, "uuid": UUID, "uuid1": pydantic.UUID1, "uuid3": pydantic.UUID3,
+    "uuid4": pydantic.UUID4, "uuid5": pydantic.UUID5, "uuid6": pydantic.UUID6, "uuid7": pydantic.UUID7,
+    "uuid8": pydantic.UUID8, "email": pydantic.EmailStr, "name-email": pydantic.NameEmail, "uri": pydantic.AnyUrl,
+    "base64": pydantic.Base64Str, "base64url": pydantic.Base64UrlStr, "regex": Pattern[str],
+    DECIMAL: Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,8})([.][0-9]{1,8})?$")],
+    LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],  # the limits are not in the schema
+}  # fmt: skip
+"""The types for which pydantic writes these formats (2.14.3, seen by exporting each type, 2026-11-23)."""
+_TIMES = frozenset({"date", "date-time", "duration", "time"})
+_CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
+
+
+class _Checker:
+    """Checks formats for jsonschema, which asks ``check``."""
+
+    def __init__(self, formats: Formats) -> None:
+        self._formats = formats
+
+    def check(self, value: object, name: str) -> None:
+        """Refuse a text that is not of a format.
+
+        Raises:
+            FormatError: The text is not of the format.
+        """
+        if not isinstance(value, str) or name in FREE_FORMATS:
+            return
+        adapter = _adapter(name, self._formats)
+        if adapter is None:
+            if self._formats == "certain":
+                raise FormatError(f"nobody here knows the format {name}")
+            return
+        try:
+            if name in _TIMES and re.fullmatch(r"[-+]?[0-9.]+", value):
+                raise ValueError("tools take no number of seconds for a time")  # noqa: TRY301 - one refusal for both
+            adapter.validate_json(json.dumps(value), strict=True)
+        except ValueError as error:
+            raise FormatError(f"the text is not of the format {name}") from error
+
+
+@cache
+def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
+    types = {**_TYPES, **_CERTAIN} if formats == "certain" else _TYPES
+    try:
+        return TypeAdapter(types[name]) if name in types else None
+    except ImportError:  # email-validator is not installed, and no tool takes an address
+        return None
+
+
+def _content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
+    """What pydantic checks of a text that holds JSON, and JSON Schema leaves open."""
+    if isinstance(value, str) and node.get("contentMediaType") == "application/json":
+        try:
+            yield from validator.descend(json.loads(value), schema)
+        except (ValueError, RecursionError):
+            yield SchemaError("the text is no JSON")
+
+
+_ContentValidator: Any = extend(Validator, {"contentSchema": _content})  # type: ignore[no-untyped-call]
+
+
+@cache
+def _validator(text: str, formats: Formats) -> Any:
+    if formats == "open":
+        return Validator(json.loads(text))
+    checker: Any = _Checker(formats)
+    return _ContentValidator(json.loads(text), format_checker=checker)
+
+
+def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
+    """Compile a check of whether a schema admits a value; one that cannot be followed to its end admits none.
+
+    Args:
+        schema: The schema.
+        formats: How formats are read.
+    """
+    validator = _validator(json.dumps(schema, sort_keys=True), formats)
+
+    def admits(value: Any) -> bool:
+        try:
+            with references_checked_once():
+                return bool(validator.is_valid(value))
+        except (RecursionError, Unresolvable):
+            return False
+
+    return admits
+
+
+def refused_at(schema: Any) -> Callable[[Any], list[str]]:
+    """Compile what says at which paths a schema refuses a value."""
+    validator = _validator(json.dumps(schema, sort_keys=True), "open")
+
+    def refused(value: Any) -> list[str]:
+        with references_checked_once():
+            return [path_of(tuple(error.absolute_path)) for error in validator.iter_errors(value)]
+
+    return refused

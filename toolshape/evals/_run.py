@@ -1,0 +1,368 @@
+"""``Run``: the verdicts on some cases at some models, counted, compared, and written as lines of JSON."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+from toolshape._calls import Coercion
+from toolshape._errors import UsageError
+from toolshape.evals._matchers import Matcher
+from toolshape.evals._page import page_of
+from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
+
+__all__ = ["Comparison", "Run", "Share", "compared_models", "compared_tracks", "runs_by_column", "wilson"]
+
+_LONGEST_DIFFERENCE = 100
+_LEAST_EVIDENCE = 0.05
+
+
+class Share(NamedTuple):
+    """How many of some trials were right, with the interval in which the true share lies in 95 of 100 such runs.
+
+    ``every`` is the share of the cases that were right in each of their trials (pass^k, k being all of them).
+    """
+
+    right: int
+    total: int
+    low: float
+    high: float
+    every: float
+
+    def __str__(self) -> str:
+        return f"{self.right} of {self.total} ({self.low:.0%} to {self.high:.0%}), every trial: {self.every:.0%}"
+
+
+class Comparison(NamedTuple):
+    """Two runs of the same cases: how many of these are right more often in the one, and in the other.
+
+    ``chance`` is a two-sided sign test's: how often as uneven a split, or one more so, comes of models that are as good.
+    """
+
+    better: int
+    worse: int
+    chance: float
+
+    def __str__(self) -> str:
+        evidence = "no evidence of a difference" if self.chance > _LEAST_EVIDENCE else "a difference"
+        return f"better in {self.better}, worse in {self.worse}: {evidence} (p = {self.chance:.3f})"
+
+
+def wilson(right: int, total: int) -> tuple[float, float]:
+    """Wilson's interval at 95 per cent for a share."""
+    if not total:
+        return 0.0, 1.0
+    z = 1.959964
+    share, square = right / total, z * z
+    middle = (share + square / (2 * total)) / (1 + square / total)
+    half = z * math.sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """The verdicts of one evaluation, by case, track, model and trial in this order. ``str()`` is a table."""
+
+    verdicts: tuple[Verdict, ...]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, in the order in which they were given."""
+        return tuple(dict.fromkeys(verdict.model for verdict in self.verdicts))
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The names of the sets of tools, in the order in which they were given; none for a single registry."""
+        return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases, in their order."""
+        return tuple(dict.fromkeys(verdict.case for verdict in self.verdicts))
+
+    def of(self, model: str | None = None, track: str | None = None) -> "Run":
+        """The verdicts at one model, of one track, or both.
+
+        Args:
+            model: The model; all of them by default.
+            track: The name of a set of tools; all of them by default.
+        """
+        chosen = (
+            verdict for verdict in self.verdicts if model in (None, verdict.model) and track in (None, verdict.track)
+        )
+        return Run(verdicts=tuple(chosen))
+
+    def share(self) -> Share:
+        """How many trials were right; those that failed count among them."""
+        in_every_trial: dict[str, bool] = {}
+        right = 0
+        for verdict in self.verdicts:
+            is_right = verdict.label in RIGHT
+            right += is_right
+            in_every_trial[verdict.case] = in_every_trial.get(verdict.case, True) and is_right
+        low, high = wilson(right, len(self.verdicts))
+        every = sum(in_every_trial.values()) / len(in_every_trial) if in_every_trial else 0.0
+        return Share(right, len(self.verdicts), low, high, every)
+
+    def compare(self, other: "Run") -> Comparison:
+        """Compare with another run, case by case; a case that one of them lacks is left out.
+
+        Args:
+            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of one
+                model, as ``run.of(model)``, or of one track, a run of another.
+
+        Raises:
+            UsageError: They are of several models, or of several tracks, which are not the same.
+        """
+        by_model = self._is_paired("model", self.models, other.models)
+        by_track = self._is_paired("track", self.tracks, other.tracks)
+        mine, theirs = (_shares(run, by_model=by_model, by_track=by_track) for run in (self, other))
+        both = mine.keys() & theirs.keys()
+        better = sum(mine[key] > theirs[key] for key in both)
+        worse = sum(mine[key] < theirs[key] for key in both)
+        return Comparison(better, worse, _sign_test(better, worse))
+
+    @staticmethod
+    def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Whether cases are paired at each model, or of each track, because there are several.
+
+        Raises:
+            UsageError: They are not the same.
+        """
+        is_paired = len(mine) > 1 or len(theirs) > 1
+        if is_paired and set(mine) != set(theirs):
+            raise UsageError(f"two runs of several {what}s are compared where these are the same: choose one with of()")
+        return is_paired
+
+    def to_html(self, title: str = "Evaluation") -> str:
+        """One page for people who look: it loads nothing, and works without JavaScript.
+
+        Args:
+            title: What the page is called.
+        """
+        shares = {column: own.share() for column, own in runs_by_column(self).items()}
+        return page_of(self, title, shares, [*compared_tracks(self), *compared_models(self)])
+
+    def to_json_lines(self) -> str:
+        """Each verdict as a line of JSON."""
+        return "".join(_line(_as_json(verdict)) for verdict in self.verdicts)
+
+    @classmethod
+    def from_json_lines(cls, given: str) -> "Run":
+        """A run that ``to_json_lines`` wrote; where matchers were expected, there are their texts.
+
+        Raises:
+            UsageError: A line is no verdict.
+        """
+        return cls(verdicts=tuple(_of_json(line) for line in given.split("\n") if line.strip()))
+
+    def __str__(self) -> str:
+        columns = by_column(self.verdicts)
+        rows = [["case", *map(str, columns)]]
+        rows += [[case, *(_cell(column.get(case, ())) for column in columns.values())] for case in self.cases]
+        rows.append(["all", *(str(_run_of(column).share()) for column in columns.values())])
+        first = [
+            _first_difference(case, name, column.get(case, ()))
+            for case in self.cases
+            for name, column in columns.items()
+        ]
+        tracks = [f"{said}: {found}" for said, found in compared_tracks(self)]
+        return "\n".join([*_aligned(rows), *filter(None, first), *tracks])
+
+
+def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
+    """Compare the first track with each of the others, at each model; what is compared, and the comparison."""
+    by_model: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_model.setdefault(column.model, []).append((column.track, own))
+    for model, ((first, mine), *others) in by_model.items():
+        of_model = f", {model}" if len(by_model) > 1 else ""
+        for track, theirs in others:
+            yield f"{first} beside {track}{of_model}", mine.compare(theirs)
+
+
+def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
+    """Compare the first model with each of the others, of each track; what is compared, and the comparison."""
+    by_track: dict[str, list[tuple[str, Run]]] = {}
+    for column, own in runs_by_column(run).items():
+        by_track.setdefault(column.track, []).append((column.model, own))
+    for track, ((first, mine), *others) in by_track.items():
+        of_track = f", {track}" if track else ""
+        for model, theirs in others:
+            yield f"{first} beside {model}{of_track}", mine.compare(theirs)
+
+
+def runs_by_column(run: Run) -> dict[Column, Run]:
+    """The verdicts of each column."""
+    return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
+
+
+def _run_of(column: Mapping[str, Numbered]) -> Run:
+    return Run(verdicts=tuple(verdict for own in column.values() for _, verdict in own))
+
+
+def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
+    labels = [verdict.label for _, verdict in own]
+    return f"{sum(label in RIGHT for label in labels)} of {len(labels)}"
+
+
+def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
+    """What was wrong first, in a line."""
+    for _, verdict in own:
+        if verdict.label not in RIGHT:
+            said = verdict.error or "; ".join(map(str, verdict.differences[:1]))
+            return f"{case}, {column}, trial {verdict.trial}: {said[:_LONGEST_DIFFERENCE]}"
+    return ""
+
+
+def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
+    """The share of the trials of each case that are right."""
+    found: dict[tuple[str, str, str], list[bool]] = {}
+    for verdict in run.verdicts:
+        key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
+        found.setdefault(key, []).append(verdict.label in RIGHT)
+    return {key: sum(each) / len(each) for key, each in found.items()}
+
+
+def _sign_test(better: int, worse: int) -> float:
+    """How often as uneven a split, or one more so, comes by chance: the two tails of a binomial distribution.
+
+    The terms are added from the largest on, each made of the one before it, until they no longer count.
+    """
+    number, least = better + worse, min(better, worse)
+    if better == worse:
+        return 1.0
+    choices = math.lgamma(number + 1) - math.lgamma(least + 1) - math.lgamma(number - least + 1)
+    term = math.exp(choices - number * math.log(2))
+    tail = 0.0
+    for right in range(least, -1, -1):
+        tail += term
+        if term < tail * 1e-17:
+            break
+        term *= right / (number - right + 1)
+    return min(2 * tail, 1.0)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _as_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "case": verdict.case,
+        "model": verdict.model,
+        "track": verdict.track,
+        "trial": verdict.trial,
+        "label": verdict.label,
+        "score": verdict.score,
+        "differences": [
+            {
+                "kind": one.kind,
+                "tool": one.tool,
+                "path": one.path,
+                "expected": _plain(one.expected),
+                "actual": _plain(one.actual),
+            }
+            for one in verdict.differences
+        ],
+        "coercions": [one._asdict() for one in verdict.coercions],
+        "finish": verdict.finish,
+        "error": verdict.error,
+        "steps": verdict.steps,
+    }
+
+
+def _line(given: dict[str, Any]) -> str:
+    text = json.dumps(given, ensure_ascii=False, default=str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        text = json.dumps(given, default=str)
+    return f"{text}\n"
+
+
+def _of_json(line: str) -> Verdict:
+    try:
+        given = _checked(json.loads(line), _VERDICT)
+        differences = tuple(Difference(**_checked(each, _DIFFERENCE)) for each in given.pop("differences"))
+        coercions = tuple(Coercion(**_checked(each, _COERCION)) for each in given.pop("coercions"))
+        return Verdict(**given, differences=differences, coercions=coercions)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise UsageError(f"no verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
+
+
+def _is_text(given: Any) -> bool:
+    return isinstance(given, str)
+
+
+def _is_count(given: Any) -> bool:
+    return type(given) is int and given >= 0
+
+
+def _is_share(given: Any) -> bool:
+    return type(given) in (int, float) and 0 <= given <= 1
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, list)
+
+
+def _is_anything(_: Any) -> bool:
+    return True
+
+
+_Fields = dict[str, Callable[[Any], bool]]
+_VERDICT: _Fields = {
+    "case": _is_text,
+    "model": _is_text,
+    "track": _is_text,
+    "trial": _is_count,
+    "label": frozenset(get_args(Label)).__contains__,
+    "score": _is_share,
+    "differences": _is_list,
+    "coercions": _is_list,
+    "finish": lambda given: given is None or _is_text(given),
+    "error": _is_text,
+    "steps": lambda given: _is_count(given) and given > 0,
+}
+_DIFFERENCE: _Fields = {
+    "kind": frozenset(get_args(DifferenceKind)).__contains__,
+    "tool": _is_text,
+    "path": _is_text,
+    "expected": _is_anything,
+    "actual": _is_anything,
+}
+_COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything, "after": _is_anything}
+
+
+def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
+    """A part of a line whose members are what ``to_json_lines`` writes: a page shows them to people.
+
+    Raises:
+        TypeError: It has a member that is not known.
+        ValueError: A member is no such value.
+    """
+    for name, value in given.items():
+        if name not in fields:
+            raise TypeError(f"there is no member {name!r}")
+        if not fields[name](value):
+            raise ValueError(f"{name} is {value!r:.50}")
+    return given
+
+
+def _plain(value: Any) -> Any:
+    """A value whose matchers are the texts of them."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.says if isinstance(value, Matcher) else value

@@ -1,1 +1,0 @@
-"""Requests as a provider's server reads them; responses, streams and errors as it writes them."""

@@ -1,0 +1,311 @@
+"""``Fake``: a provider's wire on this machine, that says what a test scripts and refuses what the provider refuses."""
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from toolshape._calls import JsonObject
+from toolshape._errors import UsageError
+from toolshape._families import get
+from toolshape._registry import Registry
+from toolshape._tool import Tool
+from toolshape._wire.provider import AnyProvider
+from toolshape._wire.server import Refusal, RequestRead
+from toolshape.testing._fake import answers
+from toolshape.testing._fake.exchange import Exchange, Reply
+from toolshape.testing._fake.received import Received, received
+from toolshape.testing._fake.refusals import Refused, faults, refused
+from toolshape.testing._fake.server import Server
+from toolshape.testing._fake.shown import Form, forms_of
+from toolshape.testing._fake.speaker import environment, speaker_of
+from toolshape.testing._fake.transports import library, transport
+from toolshape.testing._fake.turn import Cut, Turn, with_tools
+from toolshape.testing._mistakes import SlipKind
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Answer", "Fake"]
+
+Answer: TypeAlias = Callable[[Exchange], "Turn | str"]
+"""What answers a request: it is given the request as an exchange that has no response yet."""
+
+_BAD_REQUEST = 400
+
+
+class Fake:
+    """A provider's wire on this machine, with the provider's own rules behind it.
+
+    It answers in turn what ``calls``, ``says``, ``replays``, ``fails`` and ``cuts`` script, then what ``generates`` or ``answers`` say;
+    and refuses what a cited rule of the provider refuses, in the provider's own form. A server starts when ``url`` or
+    ``env`` is first asked for; ``client`` needs none.
+
+    Args:
+        provider: Whose wire it speaks.
+        tools: The tools whose calls are scripted: a registry, or tools and functions. Tools can also be passed to ``calls``
+            themselves.
+        strict: Whether a field of a request that the provider's SDK does not know is refused.
+
+    Raises:
+        ExportError: There is no such provider.
+        UsageError: No fake speaks its wire.
+    """
+
+    def __init__(
+        self,
+        provider: AnyProvider,
+        tools: Registry | Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.provider = get(provider)
+        self.exchanges: list[Exchange] = []
+        self._speaker = speaker_of(self.provider)
+        self._is_strict = strict
+        registry = tools if isinstance(tools, Registry) else Registry(tools or ())
+        self._tools: dict[str, Tool[..., Any]] = {one.name: one for one in registry}
+        self._forms: dict[Tool[..., Any], list[Form]] = {}
+        self._script: list[Turn] = []
+        self._said = 0
+        self._answer: Answer | None = None
+        self._chance: random.Random | None = None
+        self._misses: list[str] = []
+        self._server: Server | None = None
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Fake({self.provider.name!r}, {len(self.exchanges)} exchanges)"
+
+    def close(self) -> None:
+        """Stop the server, if there is one; what was recorded stays."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+
+    # --- where it is ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a path; asking for it starts the server, also after ``close``."""
+        with self._lock:
+            if self._server is None:
+                self._server = Server(self._handle)
+            return self._server.url
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables by which the provider's SDK asks this fake, to be set over those that are there.
+
+        mistralai reads no address: pass it ``client()``. cohere reads them when it is imported.
+        """
+        return environment(self._speaker.endpoint, self.url)
+
+    def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
+        """A transport of an HTTP library that asks this fake without a socket.
+
+        Args:
+            http: The library; that of the provider's SDK by default.
+            is_async: Whether it is for an async client.
+
+        Raises:
+            UsageError: The library is not installed.
+        """
+        return transport(library(http or self._speaker.endpoint.http), self._handle, is_async=is_async)
+
+    def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
+        """A client on such a transport, for SDKs that take one; arguments and errors as for ``transport``."""
+        return library(http or self._speaker.endpoint.http).Client(transport=self.transport(http))
+
+    def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
+        """The same for async SDKs."""
+        return library(http or self._speaker.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
+
+    # --- what it says --------------------------------------------------------------------------------------------------------------
+
+    def _turn(self, turn: Turn) -> Turn:
+        with self._lock:
+            self._script.append(turn)
+        return turn
+
+    def calls(
+        self,
+        tool: Tool[..., Any] | str,
+        given: Mapping[str, Any] | None = None,
+        /,
+        *,
+        slip: SlipKind | None = None,
+        **arguments: Any,
+    ) -> Turn:
+        """Script a response that calls a tool; arguments and errors as for ``Turn.calls``, to which more can be added."""
+        return self._turn(Turn(self._tools).calls(tool, given, slip=slip, **arguments))
+
+    def says(self, text: str) -> Turn:
+        """Script a response of text."""
+        return self._turn(Turn(self._tools).says(text))
+
+    def replays(self, body: JsonObject) -> Turn:
+        """Script a response that was recorded, as ``Turn.replays``.
+
+        Raises:
+            UsageError: It is no body of the provider's responses.
+        """
+        given: Any = body
+        try:
+            is_read = isinstance(given, dict) and self.provider.read(given) is not None
+            list(self._speaker.unfold(given))
+        except Exception as error:  # whatever was recorded
+            message = f"no response of {self.provider.name} that can be streamed: {type(error).__name__}: {error}"
+            raise UsageError(message) from error
+        if not is_read:
+            raise UsageError(f"no response of {self.provider.name}: {type(given).__name__}")
+        return self._turn(Turn(self._tools).replays(body))
+
+    def cuts(self, how: Cut) -> Turn:
+        """Script a response that breaks off, as ``Turn.cuts`` says, of a text."""
+        return self._turn(Turn(self._tools).says("This text does not come to its").cuts(how))
+
+    def fails(
+        self,
+        status: int,
+        *,
+        retry_after: float | None = None,
+        message: str | None = None,
+        code: str | None = None,
+    ) -> Turn:
+        """Script an error; arguments and errors as for ``Turn.fails``."""
+        return self._turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
+
+    def generates(self, *, seed: int = 0) -> None:
+        """After the script, answer with calls made from the schemas that are sent; the same seed makes the same."""
+        with self._lock:
+            self._chance, self._answer = random.Random(seed), None  # noqa: S311 - to be the same each time
+
+    def answers(self, answer: Answer) -> None:
+        """After the script, answer with what a function makes of each request: a ``Turn``, or a text.
+
+        It may be asked in several threads at once.
+        """
+        with self._lock:
+            self._chance, self._answer = None, answer
+
+    # --- what happened -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def refused(self) -> list[Refused]:
+        """Why requests were refused, each with its rule, its place and the evidence."""
+        return [one for exchange in self.exchanges for one in exchange.refused]
+
+    def assert_done(self) -> None:
+        """Raise where the script and the requests do not fit: it says what was asked, and what was expected next.
+
+        Raises:
+            AssertionError: Something of the script was never asked for, or something was asked that the script does not say.
+        """
+        __tracebackhide__ = True  # pytest shows the test
+        with self._lock:
+            lines, left = list(self._misses), self._script[self._said :]
+        if left:
+            lines.append(f"never asked for: {'; '.join(map(str, left))}")
+            lines += [f"refused: {one}" for one in self.refused]
+        if lines:
+            asked = [f"  {number}. {one} -> {one.status}" for number, one in enumerate(self.exchanges, 1)]
+            raise AssertionError("\n".join([*lines, "asked so far:", *(asked or ["  nothing"])]))
+
+    # --- how it answers ------------------------------------------------------------------------------------------------------------
+
+    def _handle(self, method: str, target: str, raw: bytes) -> Reply:
+        asked = received(self._speaker, method, target, raw)
+        if asked.refusal is not None:
+            return self._missed(asked, asked.refusal.message, asked.refusal.status)
+        try:
+            return self._answered(asked)
+        except answers.NoAnswerError as error:
+            return self._missed(asked, str(error))
+        except Exception as error:  # of a function that answers, of a body that is replayed
+            return self._missed(asked, f"no answer could be made: {type(error).__name__}: {error}")
+
+    def _answered(self, asked: Received) -> Reply:
+        speaker, provider = self._speaker, self.provider
+        request = speaker.read_request(asked.body)
+        found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
+        if found:
+            return self._erred(asked, found[0][0], tuple(why for _, why in found))
+        with self._lock:
+            is_scripted = self._said < len(self._script)
+            turn = self._script[self._said] if is_scripted else None
+            if turn is None and self._chance is not None:
+                tools = self._tools.values()
+                turn = answers.generated_turn(provider, request, self._chance, tools, self._forms_of)
+            if turn is not None:
+                reply, exchange = self._reply(asked, request, turn)
+                self._said += is_scripted
+                self.exchanges.append(exchange)
+                return reply
+        if self._answer is None:
+            raise answers.NoAnswerError("the script has nothing left to say")
+        answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: it may ask this fake
+        given: Any = answer
+        if not isinstance(given, (str, Turn)):
+            raise UsageError(f"the function that answers gives a Turn or a text, not {given!r}")
+        turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
+        reply, exchange = self._reply(asked, request, turn)
+        self.exchanges.append(exchange)
+        return reply
+
+    def _reply(self, asked: Received, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
+        """A turn as what goes over the wire, and as it is recorded.
+
+        Raises:
+            NoAnswerError: A tool of a call was not sent.
+        """
+        if turn.failure is not None:
+            reply, body = answers.error_reply(self._speaker, turn.failure)
+            return reply, self._exchange(asked, reply.status, body)
+        model, is_streamed = asked.model or "", asked.framing is not None
+        said = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
+        response = self._speaker.respond(said) if turn.body is None else turn.body
+        reply = answers.reply_of(self._speaker, asked.framing, response, turn)
+        return reply, self._exchange(asked, reply.status, response if reply.status else None)
+
+    def _erred(self, asked: Received, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = "") -> Reply:
+        reply, response = answers.error_reply(self._speaker, refusal)
+        made = self._exchange(asked, refusal.status, response)
+        self.exchanges.append(replace(made, refused=refused, expected=expected))
+        return reply
+
+    def _exchange(self, asked: Received, status: int, response: JsonObject | None) -> Exchange:
+        return Exchange(
+            provider=self.provider,
+            path=asked.path,
+            model=asked.model,
+            request=asked.body,
+            is_streamed=asked.framing is not None,
+            status=status,
+            response=response,
+        )
+
+    def _forms_of(self, tool: Tool[..., Any]) -> list[Form]:
+        if tool not in self._forms:
+            self._forms[tool] = forms_of(self.provider, tool)
+        return self._forms[tool]
+
+    def _missed(self, asked: Received, what: str, status: int = _BAD_REQUEST) -> Reply:
+        """Answer what the script does not say, in a way that no SDK tries again."""
+        with self._lock:
+            left = self._script[self._said :]
+            expected = str(left[0]) if left else "nothing more"
+            reply = self._erred(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
+            self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
+        return reply

@@ -1,0 +1,252 @@
+"""A JSON Schema and a seeded random in; a value that it admits out. What cannot be said in a few lines is not tried for."""
+
+import json
+import math
+import random
+import warnings
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._schema.references import at_pointer
+from toolshape.testing._fake.texts import FORMATS, matching
+
+__all__ = ["generated"]
+
+_DEEPEST = 4
+_TRIES = 64
+_WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
+_LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
+_MOST_MADE, _LONGEST = 6_000, 200_000  # values inside of a value, and characters of a text
+_MOST_LOOKED_AT = 2_000  # schemas, for how deep a value must be
+_TYPES = ("string", "integer", "number", "boolean")
+
+
+def generated(schema: Any, chance: random.Random) -> Any:
+    """Make a value; one in some hundreds may not be admitted, where keywords depend on each other.
+
+    A schema that asks for more than anybody could send gets a value that is too small.
+
+    Args:
+        schema: The schema, whose references point into itself.
+        chance: What decides.
+    """
+    return _Generator(schema, chance).value(schema, 0)
+
+
+class _Generator:
+    def __init__(self, root: Any, chance: random.Random) -> None:
+        self.root = root
+        self.chance = chance
+        self.left = _MOST_MADE
+        self.looked_at = 0
+
+    def value(self, schema: Any, depth: int) -> Any:  # noqa: PLR0911 - one for each type
+        self.left -= 1
+        if self.left < 0:
+            return None
+        node = self.resolved(schema, depth)
+        if "const" in node:
+            return node["const"]
+        if node.get("enum"):
+            kinds = [one for one in node["enum"] if _is_of(one, node.get("type"))]
+            return self.chance.choice(kinds or node["enum"])
+        kind = self.kind(node, depth)
+        match kind:
+            case "object":
+                return self.object(node, depth)
+            case "array":
+                return self.array(node, depth)
+            case "string":
+                return self.string(node, depth)
+            case "integer" | "number":
+                return self.number(node, is_integer=kind == "integer")
+            case "boolean":
+                return self.chance.random() < 0.5  # noqa: PLR2004 - a coin
+            case _:
+                return None
+
+    def resolved(self, schema: Any, depth: int) -> JsonObject:
+        """A node without references and choices: one of these is chosen, and what stands beside them is kept."""
+        node: JsonObject = schema if isinstance(schema, dict) else {}
+        if isinstance(node.get("$ref"), str):
+            target = at_pointer(self.root, node["$ref"])
+            beside = {key: value for key, value in node.items() if key != "$ref"}
+            return self.resolved(_both(target if isinstance(target, dict) else {}, beside), depth + 1)
+        for keyword in ("anyOf", "oneOf"):
+            if node.get(keyword):
+                beside = {key: value for key, value in node.items() if key != keyword}
+                branch = self.branch(node[keyword], depth)
+                return self.resolved(_both(beside, branch if isinstance(branch, dict) else {}), depth)
+        if node.get("allOf"):
+            merged = {key: value for key, value in node.items() if key != "allOf"}
+            for one in node["allOf"]:
+                merged = _both(merged, self.resolved(one, depth))
+            return merged
+        return node
+
+    def branch(self, branches: list[Any], depth: int) -> Any:
+        """One of some branches; where it is deep, one that comes to its end soonest."""
+        if depth < _DEEPEST:
+            return self.chance.choice(branches)
+        heights = [self.height(one) for one in branches]
+        return self.chance.choice(
+            [one for one, height in zip(branches, heights, strict=True) if height == min(heights)]
+        )
+
+    def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
+        """How deep what a schema requires is at least; infinite for what contains itself."""
+        if not isinstance(schema, dict):
+            return 0
+        self.looked_at += 1
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference in seen or self.looked_at > _MOST_LOOKED_AT:
+                return math.inf
+            return 1 + self.height(at_pointer(self.root, reference), seen | {reference})
+        for keyword in ("anyOf", "oneOf"):
+            if schema.get(keyword):
+                return min(self.height(one, seen) for one in schema[keyword])
+        needed = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
+        needed += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
+        needed += [schema.get("items")] if schema.get("minItems") else []
+        return max((1 + self.height(one, seen) for one in needed), default=0)
+
+    def kind(self, node: JsonObject, depth: int) -> str:
+        given = node.get("type")
+        kinds = [str(one).lower() for one in (given if isinstance(given, list) else [given] if given else [])]
+        if node.get("nullable") is True:
+            kinds.append("null")
+        if not kinds:
+            implied = {
+                "properties": "object",
+                "additionalProperties": "object",
+                "items": "array",
+                "prefixItems": "array",
+            }
+            kinds = [kind for key, kind in implied.items() if key in node][:1] or [self.chance.choice(_TYPES)]
+        others = [one for one in kinds if one != "null"]
+        is_null = "null" in kinds and (not others or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004 - seldom
+        return "null" if is_null else self.chance.choice(others)
+
+    def object(self, node: JsonObject, depth: int) -> JsonObject:
+        properties: JsonObject = node.get("properties") or {}
+        required = [name for name in node.get("required") or () if isinstance(name, str)]
+        others = [name for name in properties if name not in required]
+        kept = [name for name in others if depth < _DEEPEST and self.chance.random() < 0.5]  # noqa: PLR2004 - a coin
+        names = [name for name in properties if name in required or name in kept]
+        names += [name for name in required if name not in properties]
+        found = {name: self.value(properties.get(name, {}), depth + 1) for name in names}
+        self.fill(found, node, others, depth)
+        return found
+
+    def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
+        """Add fields until there are as many as there must be, and some where any name is free."""
+        least, most = node.get("minProperties", 0), node.get("maxProperties", math.inf)
+        for name in others:
+            if len(found) < least and name not in found:
+                found[name] = self.value(node["properties"][name], depth + 1)
+        patterns = list((node.get("patternProperties") or {}).items())
+        more = node.get("additionalProperties")
+        free = patterns or isinstance(more, dict)
+        wanted = max(least, len(found) + (self.chance.randint(0, 2) if free and depth < _DEEPEST else 0))
+        for _ in range(_TRIES):
+            if len(found) >= min(wanted, most) or not (free or more is not False):
+                return
+            pattern, inner = self.chance.choice(patterns) if patterns else ("", more if isinstance(more, dict) else {})
+            name = self.value(
+                {"type": "string", **({"pattern": pattern} if pattern else node.get("propertyNames", {}))}, depth
+            )
+            if name not in found:
+                found[name] = self.value(inner, depth + 1)
+
+    def array(self, node: JsonObject, depth: int) -> list[Any]:
+        first = [self.value(one, depth + 1) for one in node.get("prefixItems") or ()]
+        items = node.get("items", {})
+        least = max(node.get("minItems", 0), len(first))
+        most = min(node.get("maxItems", math.inf), max(least, 0 if depth >= _DEEPEST else least + 2))
+        if items is False or (first and "items" not in node and "minItems" not in node):
+            return first
+        size = self.chance.randint(least, max(int(most), least))
+        found = first
+        keys = set(map(_key, found))
+        for _ in range(_TRIES + size):
+            if len(found) >= size or self.left < 0:
+                break
+            one = self.value(items, depth + 1)
+            if not node.get("uniqueItems") or _key(one) not in keys:
+                found.append(one)
+                keys.add(_key(one))
+        return found
+
+    def string(self, node: JsonObject, depth: int) -> str:
+        if node.get("contentMediaType") == "application/json":
+            return json.dumps(self.value(node.get("contentSchema", {}), depth + 1))
+        least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
+        if isinstance(node.get("pattern"), str):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what Python says of others' patterns is not our user's affair
+                for _ in range(32):
+                    text = matching(node["pattern"], self.chance, least=int(least))
+                    if least <= len(text) <= most:
+                        return text
+                    if not text:
+                        break  # the pattern cannot be followed
+        text = FORMATS[node["format"]](self.chance) if node.get("format") in FORMATS else ""
+        if text and least <= len(text) <= most:
+            return text
+        text = self.chance.choice(_WORDS)
+        while len(text) < least:
+            text += self.chance.choice(_WORDS)
+        return text if len(text) <= most else text[: int(most)]
+
+    def number(self, node: JsonObject, *, is_integer: bool) -> Any:
+        low = max(_bound(node, "minimum", -math.inf), _bound(node, "exclusiveMinimum", -math.inf))
+        high = min(_bound(node, "maximum", math.inf), _bound(node, "exclusiveMaximum", math.inf))
+        if math.isinf(low):
+            low = min(_LEAST_NUMBER if high <= 0 else 0, high - _MOST_NUMBER if high <= _LEAST_NUMBER else high)
+        if math.isinf(high):
+            high = max(_MOST_NUMBER, low + _MOST_NUMBER)
+        step = node.get("multipleOf") or (1 if is_integer else 0)
+        if step:
+            first, last = math.ceil(low / step), math.floor(high / step)
+            first += first * step == node.get("exclusiveMinimum")
+            last -= last * step == node.get("exclusiveMaximum")
+            times = self.chance.randint(first, max(first, last))
+            return int(times * step) if is_integer else times * step
+        found = round(self.chance.uniform(low, high), 3)
+        return found if low < found < high else (low + high) / 2 if low < high else low
+
+
+def _bound(node: JsonObject, keyword: str, default: float) -> float:
+    given = node.get(keyword)
+    return given if isinstance(given, (int, float)) and not isinstance(given, bool) else default
+
+
+_CLASSES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+    "null": type(None),
+}  # fmt: skip
+
+
+def _is_of(value: Any, kinds: Any) -> bool:
+    """Whether a value is of one of the types that a node names, if it names any."""
+    names = [str(one).lower() for one in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])]
+    is_flag = isinstance(value, bool)
+    return not names or any(
+        isinstance(value, _CLASSES.get(one, object)) and is_flag == (one == "boolean") for one in names
+    )
+
+
+def _key(value: Any) -> Any:
+    """What two equal values share, and no others; 1 is not true."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
+
+
+def _both(one: JsonObject, other: JsonObject) -> JsonObject:
+    """Two nodes that hold together: the fields of both, and of anything else what the second says."""
+    merged = {**one, **other}
+    if "properties" in one and "properties" in other:
+        merged["properties"] = {**one["properties"], **other["properties"]}
+    if "required" in one and "required" in other:
+        merged["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+    return merged

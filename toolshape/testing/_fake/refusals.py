@@ -1,0 +1,226 @@
+"""A request in; what its provider's cited rules refuse of it, and the answer that the provider gives to that, out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolshape._calls import JsonObject
+from toolshape._dispatch.messages import checked
+from toolshape._errors import ExportError, Problem, ResponseError
+from toolshape._families import get
+from toolshape._history.repair import tools_missing
+from toolshape._schema.checks import Cited, broken
+from toolshape._schema.limits import GrammarSize, grammar_size
+from toolshape._wire.histories import Histories
+from toolshape._wire.provider import Choice, Provider
+from toolshape._wire.server import Refusal, RequestFault, RequestRead, SentTool
+
+__all__ = ["Refused", "faults", "refused"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """Why a request was refused: the place, the rule, and the evidence that the provider has it, with its date.
+
+    ``status`` and ``message`` are what was answered; ``as_recorded`` is whether the provider was seen to word it so: a
+    message of our own says that it is.
+    """
+
+    rule: str
+    path: str
+    message: str
+    evidence: str
+    status: int
+    as_recorded: bool
+    tool: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path or 'the request'}: {self.rule}: {self.message} [{self.evidence}]"
+
+
+def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
+    """Everything that cited rules refuse of a request, in the order in which it is looked at.
+
+    Args:
+        provider: Who is asked.
+        request: What was read of its body.
+        model: The model that is asked.
+        strict: Whether a field that the provider's SDK does not know is refused.
+    """
+    for rule in provider.refuses_request:
+        for fault in rule.check(request):
+            yield fault._replace(evidence=rule.evidence)
+    if strict and provider.request_fields:
+        known = {name.replace("_", "").lower() for name in provider.request_fields}  # Google takes both spellings
+        for name in request.body:
+            if name.replace("_", "").lower() not in known:
+                evidence = "it is no field of the provider's SDK, and strict=True refuses these"
+                yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
+    yield from _too_many(provider, request)
+    yield from _over_budget(provider, request)
+    for tool in request.tools:
+        yield from _of_tool(_judge(provider, tool), tool)
+    yield from _of_choice(provider, request, model)
+    if provider.histories is not None:
+        yield from _of_history(provider, provider.histories, request, model)
+
+
+def _size(tool: SentTool) -> GrammarSize:
+    """What a schema costs; nothing, where it is none."""
+    try:
+        return grammar_size(tool.schema)
+    except (TypeError, AttributeError, ValueError, RecursionError):
+        return GrammarSize(0, 0, 0)
+
+
+def _judge(provider: Provider, tool: SentTool) -> Provider:
+    """The provider whose rules hold for a schema: the one that is asked, unless the schema stands where another's do."""
+    return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
+
+
+def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
+    limit, given = provider.most_tools, len(request.tools) + request.native
+    if limit is not None and given > limit.most:
+        message = f"{given} tools, at most {limit.most} are taken"
+        yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
+
+
+def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
+    strict = [one for one in request.tools if one.is_strict and isinstance(one.schema, dict)]
+    budget = provider.budget
+    if budget is None or not strict:
+        return
+    sizes = [_size(one) for one in strict]
+    spent = {
+        "tools": (len(strict), budget.tools),
+        "properties": (sum(one.properties for one in sizes), budget.properties),
+        "optional": (sum(one.optional for one in sizes), budget.optional),
+        "unions": (sum(one.unions for one in sizes), budget.unions),
+    }
+    for name, (given, most) in spent.items():
+        if most is not None and given > most:
+            message = f"{given} {name} of strict tools, at most {most} are taken"
+            yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
+
+
+def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
+    own = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
+    names, name = provider.names, tool.name
+    longest = names.longest if names.longest_accepted is None else names.longest_accepted
+    if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
+        message = f"{name!r} is not a valid tool name"
+        yield own._replace(
+            path=f"{tool.path}.name", rule="name", message=message, evidence=names.evidence, subject=str(name)
+        )
+    limit = provider.longest_description
+    if limit is not None and len(tool.description) > limit.most:
+        given = str(len(tool.description))
+        path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are taken"
+        known = own._replace(evidence=limit.evidence, given=given, most=str(limit.most))
+        yield known._replace(path=path, rule="description", message=message)
+    if not isinstance(tool.schema, dict):
+        return
+    for problem in _problems(provider, tool):
+        kind = tool.schema.get("type")
+        at = own._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
+        yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or ""))
+
+
+def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
+    """What is refused of a schema. Of one that is none, as ``{"required": null}``, no cited rule says what becomes."""
+    try:
+        return broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict))
+    except (TypeError, AttributeError, ValueError, KeyError, RecursionError):
+        return []
+
+
+def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
+    for one in (*provider.refuses, *(provider.refuses_strict if is_strict else ())):
+        if one.is_refused:
+            yield one
+
+
+def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+    entries = [one.entry for one in request.tools]
+    choice = Choice(
+        provider=provider.name,
+        model=model,
+        mode=request.mode,
+        names=request.names,
+        chosen=tuple(entries),
+        parallel=request.parallel,
+        is_strict=request.is_strict,
+    )
+    try:
+        provider.request(entries, choice)
+    except ExportError as error:
+        for problem in error.problems:
+            if problem.evidence:  # else the provider has no word for it, and ignores what says it
+                yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
+
+
+def _of_history(
+    provider: Provider, histories: Histories, request: RequestRead, model: str | None
+) -> Iterator[RequestFault]:
+    try:
+        problems = checked(provider, request.body, model)
+    except ResponseError:  # no messages: no cited rule says what becomes of them
+        return
+    for problem in problems:
+        if problem.rule == "item_without_reasoning":  # the server knows which items it made, a fake cannot
+            continue
+        subject = _subject(problem.message)
+        given = str(len(subject))
+        yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
+    missing = tools_missing(histories, model)
+    has_tools = bool(request.tools or request.native)
+    if missing is not None and not has_tools and any(provider.recognises(one) for one in request.messages):
+        yield RequestFault(missing.path, missing.rule, missing.message, missing.evidence)
+
+
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+def _subject(message: str) -> str:
+    """What a message of ours is about: what it quotes, else its first word."""
+    quoted = _QUOTED.search(message)
+    return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
+
+
+def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
+    """The provider's answer to a fault, in its own words where they were recorded, and why it is given."""
+    name = fault.rule if fault.given else f"{fault.rule}:missing"
+    wording = provider.wordings.get(name) or provider.wordings.get(fault.rule)
+    if wording is None:
+        message = f"{fault.path}: {fault.message} ({provider.name} refuses this; the words are toolshape's)"
+        refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)
+    else:
+        fields = _fields(fault)
+        param = None if wording.param is None else wording.param.format(**fields)
+        refusal = Refusal(wording.status, wording.message.format(**fields), wording.code, param)
+    about = Refused(
+        rule=fault.rule,
+        path=".".join(filter(None, (fault.path, fault.place))),
+        message=refusal.message,
+        evidence=fault.evidence,
+        status=refusal.status,
+        as_recorded=wording is not None,
+        tool=fault.tool,
+    )
+    return refusal, about
+
+
+def _fields(fault: RequestFault) -> JsonObject:
+    """What a wording may name."""
+    steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
+    context: list[str] = []
+    for step in steps:
+        context += ["items"] if step == "[]" else ["properties", step]
+    shown = "".join(".items" if step == "[]" else f".properties[{step}]" for step in steps)
+    message = re.match(r"\w+\[\d+\]", fault.path)
+    place = message[0] if message else fault.path
+    dotted = re.sub(r"\[(\d+)\]", r".\1", place)
+    param = fault.path
+    given = fault.given or "null"
+    about = {"context": tuple(context), "properties": shown, "message_path": dotted, "param": param}
+    return {**fault._asdict(), "given": given, **about}

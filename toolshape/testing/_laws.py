@@ -1,0 +1,500 @@
+"""Checks the laws of the lens for a provider or a tool with generated values, and names the law that is broken.
+
+Needs the extra ``testing``.
+"""
+
+import contextlib
+import copy
+import dataclasses
+import functools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, cast
+
+from toolshape._calls import JsonObject, JsonSchema
+from toolshape._errors import CallError
+from toolshape._families import get
+from toolshape._schema.lens import Change, Lens, Place, UnsupportedError
+from toolshape._schema.references import definition_name, resolver
+from toolshape._schema.rewrites import merge_all_of
+from toolshape._schema.values import UnreadableError
+from toolshape._schema.walk import everywhere
+from toolshape._tool import Tool, as_tool, record_of
+from toolshape._validation.faults import path_of
+from toolshape._validation.settings import Validate, ValidationSettings
+from toolshape._wire.export import WireTool, to_wire
+from toolshape._wire.provider import AnyProvider, Provider, Read
+from toolshape._wire.server import Completion, CompletionCall
+from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
+from toolshape.testing._strategies import values_for
+
+try:
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+    from jsonschema import Draft202012Validator
+except ImportError as error:
+    raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
+
+__all__ = ["LawBrokenError", "check_provider", "check_slips", "check_tool", "values"]
+
+Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "folding", "true"]
+
+_FORMATS: Mapping[str, st.SearchStrategy[str]] = {
+    "date": st.dates().map(str),
+    "date-time": st.datetimes().map(lambda moment: moment.replace(microsecond=0).isoformat() + "Z"),
+    "time": st.times().map(lambda time: time.replace(microsecond=0).isoformat()),
+    "duration": st.integers(0, 10**6).map(lambda seconds: f"PT{seconds}S"),
+    "uuid": st.uuids(version=4).map(str),
+    "email": st.just("a@example.com"),
+    "uri": st.just("https://example.com/a"),
+    "ipv4": st.just("127.0.0.1"),
+    "ipv6": st.just("::1"),
+    "hostname": st.just("example.com"),
+}
+_ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(max_size=5)
+    | st.sampled_from(["5", "null", "[1]", '"a"']),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+_DEEPEST = 6
+_LONG = 20
+
+
+class LawBrokenError(AssertionError):
+    """A provider breaks a law: the ``law``, the tool, and the value that shows it."""
+
+    def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
+        self.law = law
+        self.value = value
+        strict = "strict" if shown.is_strict else "lenient"
+        super().__init__(
+            f"{law}: {shown.wire_name} ({strict}): {said}\n  value: {json.dumps(value, default=str)[:2000]}"
+        )
+
+
+def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
+    """JSON values that are valid for a schema.
+
+    Args:
+        schema: JSON Schema as toolshape writes it; references go to its own ``$defs``.
+    """
+    valid = Draft202012Validator(in_2020_12(schema))
+
+    def is_valid(value: Any) -> bool:
+        return valid.is_valid(value)
+
+    return _values(schema, schema, 0).filter(is_valid)
+
+
+def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - a line a keyword
+    if not isinstance(node, dict):
+        return st.nothing() if node is False else _ANYTHING
+    if "$ref" in node:
+        target = root["$defs"][definition_name(node["$ref"])]
+        return st.deferred(lambda: _values({**target, **_without(node, "$ref")}, root, depth + 1))
+    if "const" in node:
+        return st.just(node["const"])
+    if "enum" in node:
+        return st.sampled_from(node["enum"]) | (st.none() if node.get("nullable") else st.nothing())
+    if node.get("allOf") and depth < _DEEPEST:
+        with contextlib.suppress(UnsupportedError):  # what is drawn for one part is filtered by the others
+            merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
+            return _values(node if merged is None else merged.node, root, depth + 1)
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in node:
+            branches = [branch for branch in node[keyword] if depth < _DEEPEST or not _is_deep(branch)]
+            shared = _without(node, keyword, "description", "default")
+            return st.one_of([_values({**shared, **branch}, root, depth + 1) for branch in branches or node[keyword]])
+    kinds = node.get("type")
+    if kinds is None:
+        return _ANYTHING
+    names = [name.lower() for name in (kinds if isinstance(kinds, list) else [kinds])]
+    found = st.one_of([_TYPED[name](node, root, depth) for name in names])
+    return found | st.none() if node.get("nullable") else found
+
+
+def _is_deep(node: Any) -> bool:
+    return isinstance(node, dict) and (node.get("type") in ("array", "object") or "$ref" in node)
+
+
+def _without(node: JsonSchema, *keys: str) -> JsonSchema:
+    return {key: value for key, value in node.items() if key not in keys}
+
+
+def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
+    properties = node.get("properties", {})
+    required = set(node.get("required", ()))
+    unnamed = {name: node.get("additionalProperties", True) for name in sorted(required - properties.keys())}
+    fields = {**unnamed, **properties}
+    given_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
+    optional = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name not in required}
+    named = st.fixed_dictionaries(given_fields, optional={} if depth > _DEEPEST else optional)
+    others = node.get("additionalProperties", not properties)
+    if others is False or depth > _DEEPEST:
+        return named
+    keys = _values({"type": "string", **_resolved(node.get("propertyNames", {}), root)}, root, depth + 1)
+    extras = st.dictionaries(keys, _values(others, root, depth + 1), max_size=2)
+    return st.builds(lambda more, own: {**{k: v for k, v in more.items() if k not in properties}, **own}, extras, named)
+
+
+def _resolved(node: JsonSchema, root: JsonSchema) -> JsonSchema:
+    return root["$defs"][definition_name(node["$ref"])] if "$ref" in node else node
+
+
+def _arrays(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
+    prefix = [_values(inner, root, depth + 1) for inner in node.get("prefixItems", ())]
+    least = node.get("minItems", 0)
+    most = min(node.get("maxItems", least + 3), least + 3) if depth < _DEEPEST else least
+    if prefix:
+        head = st.integers(min(least, len(prefix)), min(most, len(prefix))).flatmap(lambda n: st.tuples(*prefix[:n]))
+        if most <= len(prefix) or node.get("items") is False:
+            return head.map(list)
+        rest = st.lists(_values(node.get("items", True), root, depth + 1), max_size=most - len(prefix))
+        return st.tuples(st.tuples(*prefix), rest).map(lambda both: [*both[0], *both[1]])
+    items = _values(node.get("items", True), root, depth + 1)
+    if node.get("uniqueItems"):
+        return st.lists(items, min_size=least, max_size=most, unique_by=lambda item: json.dumps(item, sort_keys=True))
+    return st.lists(items, min_size=least, max_size=most)
+
+
+def _strings(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: ARG001
+    if node.get("format") in _FORMATS:
+        return _FORMATS[node["format"]]
+    if "pattern" in node:
+        longest: int = node.get("maxLength", 20)
+        matching = st.from_regex(str(node["pattern"]), fullmatch=False)
+        return matching.filter(lambda text: len(text) <= longest and "\n" not in text)
+    plain = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=node.get("minLength", 0))
+    limited = st.text("abc1 é", min_size=node.get("minLength", 0), max_size=node.get("maxLength", 8))
+    return (
+        limited
+        if "maxLength" in node
+        else limited | plain.filter(lambda text: len(text) < _LONG) | st.sampled_from(["5", "null", "{}"])
+    )
+
+
+def _integers(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: ARG001
+    step: int = node.get("multipleOf", 1)
+    low = cast("int", node.get("minimum", node.get("exclusiveMinimum", -(2**40))))
+    high = cast("int", node.get("maximum", node.get("exclusiveMaximum", 2**40)))
+    return st.integers(-(-low // step), high // step).map(lambda number: number * step)
+
+
+def _numbers(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: ARG001
+    low = node.get("minimum", node.get("exclusiveMinimum", -1e9))
+    high = node.get("maximum", node.get("exclusiveMaximum", 1e9))
+    return st.floats(low, high, allow_nan=False, width=32).map(float)
+
+
+_TYPED: Mapping[str, Callable[[JsonSchema, JsonSchema, int], st.SearchStrategy[Any]]] = {
+    "object": _objects,
+    "array": _arrays,
+    "string": _strings,
+    "integer": _integers,
+    "number": _numbers,
+    "boolean": lambda *_: st.booleans(),
+    "null": lambda *_: st.none(),
+}
+
+
+def check_provider(
+    provider: AnyProvider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
+) -> None:
+    """Check that a provider keeps the laws for these tools, lenient and strict.
+
+    *Sound*: what the sent schema admits is, after ``back``, valid for the function. *Sayable*: every value that the
+    function takes has a wire form, and is mapped back to itself. *Forgiving*: ``back`` leaves a call in canonical form
+    unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the
+    events that a response unfolds to fold to the same response, where the provider says how its server streams. A law
+    may be broken only at the path of a loss that a rewrite declares.
+
+    Args:
+        provider: By name, or itself: for providers of your own.
+        tools: Tools or functions, the odder the better.
+        examples: Values tried per law and tool.
+
+    Raises:
+        LawBrokenError: A law is broken; the message names the law, the tool and a smallest value.
+        ExportError: The provider cannot be sent one of the tools.
+    """
+    found = get(provider)
+    for one in map(as_tool, tools):
+        for strict in (False, True) if found.strict is not None else (False,):
+            shown = to_wire(found, one.spec, strict)
+            check_shape(one, shown, to_wire(found, one.spec, strict), examples=examples)
+            _check_folding(found, shown, examples)
+
+
+def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
+    """Check that a tool is *true*: what its canonical schema admits, its model accepts, and the other way round.
+
+    Values are drawn from both sides: those that the schema admits, and those that the model's types may accept, under
+    every name that a field has.
+
+    What JSON Schema cannot express (validators in code, strings in a form without a standard format) breaks this law
+    too, although the tool is not at fault.
+
+    Args:
+        tool: The tool, or a function.
+        arguments: A right call; arguments like it, but wrong somewhere, are tried too.
+        examples: Values tried each way.
+
+    Raises:
+        LawBrokenError: The schema and the model disagree on a value.
+    """
+    made = as_tool(tool)
+    plain = WireTool(
+        wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema)
+    )
+    laws = _Laws(made, plain)
+    _profile(examples)(given(values(laws.canonical))(laws.true))()
+    _profile(examples)(given(_changed(arguments))(laws.true))()
+    if not record_of(made).source.entry:
+        drawn = values_for(made.model.__pydantic_core_schema__)
+        _profile(examples)(given(drawn)(laws.true))()
+
+
+def check_slips(
+    tool: Tool[..., Any] | Callable[..., Any],
+    *arguments: JsonObject,
+    examples: int = 5,
+    coerce: Mapping[str, bool] | bool | None = None,
+) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
+    """Check that malformed arguments are never silently taken for others: see ``slips`` and ``check_slip``.
+
+    Args:
+        tool: The tool, or a function.
+        *arguments: Right arguments; without any, they are made from the tool's schema.
+        examples: How many are made.
+        coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
+
+    Returns:
+        How many of each kind were coerced, by which rules, and how many refused.
+
+    Raises:
+        SilentlyWrongError: One was taken for something that was not intended, or refused without its place.
+        ValueError: Arguments that were given are not right: the tool refuses them without coercions.
+    """
+    made = as_tool(tool)
+    found: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
+
+    def check(right: Any) -> None:
+        for slip in slips(made, right):
+            outcome, rules = check_slip(made, slip, coerce=coerce)
+            found[slip.kind, outcome, rules] += 1
+
+    takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
+    for right in arguments:
+        try:
+            takes(right)
+        except CallError as error:
+            raise ValueError(f"check_slips begins with right arguments, and these are not: {error}") from error
+        check(right)
+    if not arguments:
+        _profile(examples)(
+            given(values(record_of(made).definition.schema).filter(functools.partial(_is_right, takes)))(check)
+        )()
+    return found
+
+
+def _is_right(takes: Validate, value: Any) -> bool:
+    """Whether a value is right beyond what its schema can say."""
+    try:
+        takes(value)
+    except CallError:
+        return False
+    return True
+
+
+def _changed(value: Any) -> st.SearchStrategy[Any]:
+    """The value with something else somewhere in it."""
+    inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner.append(_changed(item).map(functools.partial(_with, value, key)))
+            inner.append(st.just({other: kept for other, kept in value.items() if other != key}))
+        inner.append(_ANYTHING.map(functools.partial(_with, value, "something else")))
+    if isinstance(value, list):
+        inner.extend(_changed(item).map(functools.partial(_with, value, index)) for index, item in enumerate(value))
+        inner.append(_ANYTHING.map(lambda new: [*value, new]))
+    return st.one_of(inner)
+
+
+def _with(value: Any, step: Any, new: Any) -> Any:
+    changed = value.copy()
+    changed[step] = new
+    return changed
+
+
+def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
+    """What is unfolded folds to what it was."""
+    respond, unfold = provider.respond, provider.unfold
+    if respond is None or unfold is None:
+        return
+
+    @_profile(examples)
+    @given(values(shown.lens.schema), st.text(max_size=40))
+    def law(arguments: Any, text: str) -> None:
+        said = Completion(
+            "m", "0", text, (CompletionCall("call00001", shown.wire_name, arguments),), finish="tool_calls"
+        )
+        body: JsonObject = json.loads(json.dumps(respond(said)))
+        folded: JsonObject = {}
+        for event in unfold(copy.deepcopy(body)):
+            provider.fold(folded, json.loads(json.dumps(event)))
+        whole, streamed = provider.read(body), provider.read(folded)
+        if whole is None or streamed is None or _called(whole) != _called(streamed):
+            raise LawBrokenError("folding", shown, f"it is read as {streamed!r}", body)
+
+    law()
+
+
+def _called(reading: Read) -> Any:
+    """The calls of a reading, and why it ended."""
+    return [tuple(one)[:3] for one in reading[1]], reading[2]
+
+
+def _profile(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        report_multiple_bugs=False,  # one law at a time, as LawBrokenError and not in a group
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=cast("Any", list(HealthCheck)),
+    )
+
+
+def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examples: int) -> None:
+    """Check the laws for one tool as it is shown."""
+    if json.dumps(shown.payload) != json.dumps(again.payload):
+        raise LawBrokenError("still", shown, "two exports differ", shown.payload)
+    try:
+        Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
+    except Exception as error:
+        raise LawBrokenError("obedient", shown, str(error).split("\n")[0], shown.lens.schema) from error
+    laws = _Laws(tool, shown)
+    _profile(examples)(given(values(shown.lens.schema))(laws.sound))()
+    _profile(examples)(given(values(laws.canonical))(laws.sayable))()
+
+
+def in_2020_12(schema: JsonSchema) -> JsonSchema:
+    """A schema in OpenAPI's dialect as the validator knows it."""
+
+    def rule(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+        if isinstance(node.get("type"), str) and not node["type"].islower():
+            node = {**node, "type": node["type"].lower()}
+        if node.get("nullable") is True:
+            return Change(node={"anyOf": [_without(node, "nullable"), {"type": "null"}]})
+        return Change(node=node)
+
+    return everywhere(rule)(schema).schema
+
+
+@dataclasses.dataclass
+class _Laws:
+    """The laws over values, for one tool as it is shown."""
+
+    tool: Tool[..., Any]
+    shown: WireTool
+
+    def __post_init__(self) -> None:
+        self.canonical: JsonSchema = record_of(self.tool).definition.schema
+        self.takes = record_of(self.tool).compile_validation(ValidationSettings(self.tool.name, frozenset()))
+        self.admitted = Draft202012Validator(self.canonical)
+        self.showable = Draft202012Validator(in_2020_12(self.shown.lens.schema))
+        losses = self.shown.lens.losses
+        self.loose = [loss.path for loss in losses if loss.kind in ("widened", "dropped", "moved")]
+        self.narrow = [loss.path for loss in losses if loss.kind == "narrowed"]
+        self.closed = any(loss.kind == "narrowed" and loss.keyword == "additionalProperties" for loss in losses)
+        self.ambiguous = any(loss.ambiguous for loss in losses)
+        self.branches_alike = any(loss.ambiguous and loss.keyword in ("anyOf", "oneOf") for loss in losses)
+
+    def back(self, value: Any) -> Any:
+        return value if self.shown.lens.back is None else self.shown.lens.back(value)
+
+    def out(self, value: Any) -> Any:
+        return value if self.shown.lens.out is None else self.shown.lens.out(value)
+
+    def true(self, value: Any) -> None:
+        error = next(self.admitted.iter_errors(value), None)
+        accepted = self.read(value) is not None
+        if accepted is not (error is None):
+            raise LawBrokenError("true", self.shown, "refused by the model" if error is None else error.message, value)
+
+    def sound(self, value: Any) -> None:
+        try:
+            canonical = self.back(value)
+        except UnreadableError as unread:
+            if not any(_covers(loss, unread.schema_path) for loss in self.loose):
+                raise LawBrokenError("sound", self.shown, f"{path_of(unread.location)}: {unread}", value) from unread
+            return
+        for error in self.admitted.iter_errors(canonical):
+            if not any(_covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose):
+                raise LawBrokenError(
+                    "sound", self.shown, f"{error.message} (canonical: {json.dumps(canonical)[:500]})", value
+                )
+
+    def sayable(self, value: Any) -> None:
+        meant = self.read(value)
+        if meant is None:  # a format or a validator in code, which the schema cannot say
+            return
+        shown = self.out(value)
+        error = next(self.showable.iter_errors(shown), None)
+        if error is not None and not self.closed:
+            raise LawBrokenError("sayable", self.shown, f"{error.message} (shown: {json.dumps(shown)[:500]})", value)
+        if error is None and not self.branches_alike and not self.narrow and self.read(self.back(shown)) != meant:
+            said = f"is mapped back to {json.dumps(self.back(shown))[:500]} (shown: {json.dumps(shown)[:500]})"
+            raise LawBrokenError("sayable", self.shown, said, value)
+        if not self.ambiguous and self.read(self.back(value)) != meant:
+            raise LawBrokenError(
+                "forgiving", self.shown, f"is mapped back to {json.dumps(self.back(value))[:500]}", value
+            )
+
+    def read(self, value: Any) -> Any:
+        """The value as the model validates it, defaults included, in a form that compares; ``None`` if refused."""
+        if record_of(self.tool).source.entry:
+            return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
+        try:
+            model, _ = self.takes(json.dumps(value))
+        except CallError:
+            return None
+        return {"fields": model.__dict__, "extra": model.__pydantic_extra__}
+
+
+def _covers(loss: str, path: str) -> bool:
+    return path == loss or (bool(loss) and path.startswith((f"{loss}.", f"{loss}[")))
+
+
+def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
+    """Where an error stands, as losses name places: from the root, and from the last definition it went through."""
+    full, short, node = "", "", schema
+    steps = list(error.absolute_schema_path)  # without the references it went through
+    while steps and isinstance(node, dict):
+        if "$ref" in node:
+            yield short
+            short = definition_name(node["$ref"])
+            node = schema["$defs"][short]
+            continue
+        step, *steps = steps
+        if step in ("properties", "prefixItems") and steps:
+            name, *steps = steps
+            added = f"[{name}]" if step == "prefixItems" else f".{name}"
+            full, short, node = (full + added).lstrip("."), (short + added).lstrip("."), node[step][name]
+        elif step in ("items", "additionalProperties") and steps:
+            added = "[]" if step == "items" else ".*"
+            full, short, node = (full + added).lstrip("."), (short + added).lstrip("."), node[step]
+        elif step in ("anyOf", "oneOf", "allOf") and steps:
+            index, *steps = steps
+            node = node[step][index]
+        else:
+            break
+    yield from (full, short)
+    for inner in error.context or ():
+        yield from _paths(inner, schema)

@@ -1,0 +1,276 @@
+"""Makes the malformed arguments that models write out of valid ones, and checks how a tool takes them."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from toolshape._calls import JsonObject
+from toolshape._errors import CallError
+from toolshape._tool import Tool, record_of
+from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.faults import Location, path_of
+from toolshape._validation.settings import ValidationSettings
+
+__all__ = ["Outcome", "SilentlyWrongError", "Slip", "SlipKind", "check_slip", "slips"]
+
+SlipKind = Literal[
+    "wrong_type", "wrapped", "nested_text", "null", "missing", "extra", "misspelt", "enum_case", "truncated", "doubled",
+    "not_json",
+]  # fmt: skip
+Outcome = Literal["coerced", "refused"]
+_WRAPPERS = ("arguments", "input", "parameters", "args")
+_NOTE = "explanation"
+_SHORT = 3  # letters; a name that is shorter cannot lose one and still be recognised
+
+
+class Slip(NamedTuple):
+    """One malformed payload: the ``payload`` as sent, the arguments that were ``intended``, and what went wrong where.
+
+    ``paths`` are places, written as in ``Problem.path``, one of which a refusal must name. They are empty if the
+    payload is wrong as a whole.
+    """
+
+    kind: SlipKind
+    payload: Any
+    intended: JsonObject
+    paths: tuple[str, ...] = ()
+
+
+class SilentlyWrongError(AssertionError):
+    """Malformed arguments were silently accepted as others, or refused without naming the place: see ``slip``."""
+
+    def __init__(self, tool: str, slip: Slip, said: str) -> None:
+        self.slip = slip
+        super().__init__(
+            f"{tool}: {slip.kind} at {slip.paths or 'the whole'}: {said}\n  payload: {slip.payload!r}"[:2000]
+        )
+
+
+def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
+    """Malformed variants of valid arguments: a few of each kind at every place, and each way to cut them off.
+
+    A payload that the tool accepts unchanged is no slip: nothing shows that another was meant.
+
+    Args:
+        tool: The tool.
+        arguments: Right arguments, as JSON.
+    """
+    takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
+    seen: set[str] = set()
+    null = {name: None for name in arguments if _is_taken(takes, {**arguments, name: None})}
+    for slip in (*_all(tool.name, arguments), Slip("null", dict.fromkeys(arguments), null)):
+        key = f"{type(slip.payload)} {slip.payload!r}"
+        if key not in seen and not _is_taken(takes, slip.payload):
+            seen.add(key)
+            yield slip
+
+
+def _is_taken(takes: Any, payload: Any) -> bool:
+    try:
+        return not takes(payload)[1]
+    except Exception:  # a validator of the author's may fail in its own way
+        return False
+
+
+def check_slip(
+    tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Check that a payload is coerced to what was intended and recorded, or refused with its place; say which.
+
+    Args:
+        tool: The tool.
+        slip: The slip.
+        coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
+
+    Raises:
+        SilentlyWrongError: It is neither.
+    """
+    settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
+    meant = _meant(tool, slip.intended)
+    try:
+        got, coercions = record_of(tool).compile_validation(settings)(slip.payload)
+    except CallError as error:
+        if not _names_the_place(error, slip):
+            raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
+        return "refused", ()
+    if not coercions:
+        raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
+    if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default is not itself
+        raise SilentlyWrongError(tool.name, slip, f"coerced to {_fields(got)!r} by {[one.rule for one in coercions]}")
+    return "coerced", tuple(dict.fromkeys(one.rule for one in coercions))
+
+
+def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
+    """What the function should receive; ``None`` where the intended arguments are invalid and must be refused."""
+    try:
+        return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
+    except CallError:
+        return None
+
+
+def _fields(validated: Any) -> Any:
+    if isinstance(validated, dict):
+        return validated
+    return {**validated.__dict__, **(validated.__pydantic_extra__ or {})}
+
+
+def _names_the_place(error: CallError, slip: Slip) -> bool:
+    """Whether a problem names the place, one inside it or one around it; the code is enough for malformed text."""
+    if slip.kind == "truncated":
+        return error.code == "truncated_arguments"
+    if not slip.paths or error.code == "malformed_arguments":
+        return bool(error.problems)
+    paths = [problem.path for problem in error.problems]
+    return any(_is_at(one, path) or _is_at(path, one) for one in paths for path in slip.paths)
+
+
+def _is_at(inner: str, outer: str) -> bool:
+    return inner == outer or not outer or inner.startswith((f"{outer}.", f"{outer}["))
+
+
+# --- the malformed payloads ----------------------------------------------------------------------------------------------------
+
+
+def _all(name: str, arguments: JsonObject) -> Iterator[Slip]:
+    for location, value in _places(arguments, ()):
+        yield from _at_place(arguments, location, value)
+        if isinstance(value, dict):
+            yield from _in_object(arguments, location, value)
+    yield from _of_whole(name, arguments)
+
+
+def _places(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
+    yield location, value
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in items:
+        yield from _places(item, (*location, step))
+
+
+def _at_place(arguments: JsonObject, location: Location, value: Any) -> Iterator[Slip]:
+    if not location:
+        return
+    path = path_of(location)
+    for kind, written in _written_otherwise(value):
+        yield Slip(kind, _with(arguments, location, written), arguments, (path,))
+    if value is not None:  # a null that is not taken can only mean that the place was to be left out
+        yield Slip("null", _with(arguments, location, None), _without(arguments, location), (path,))
+    if isinstance(location[-1], str):
+        yield Slip("missing", _without(arguments, location), arguments, (path,))
+
+
+def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
+    """The same value as a model may write it where it is not asked to."""
+    yield "wrapped", [value]
+    yield "wrapped", {"value": value}
+    if isinstance(value, (dict, list)):
+        yield "nested_text", json.dumps(value)
+        yield "nested_text", json.dumps(json.dumps(value))
+        yield "nested_text", str(value)
+    if isinstance(value, dict):
+        yield "wrong_type", [{"key": key, "value": item} for key, item in value.items()]
+    elif isinstance(value, list):
+        yield "wrapped", {"items": value}
+        if len(value) == 1:
+            yield "wrong_type", value[0]
+        if value and all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value):
+            yield "wrong_type", ", ".join(map(str, value))
+    elif isinstance(value, str):
+        yield from _text_otherwise(value)
+    else:
+        yield from _scalar_otherwise(value)
+
+
+def _text_otherwise(value: str) -> Iterator[tuple[SlipKind, Any]]:
+    for written in (value.upper(), value.lower(), value.capitalize()):
+        if written != value and written.casefold() == value.casefold():
+            yield "enum_case", written
+    yield "wrong_type", f" {value} "
+    yield "nested_text", json.dumps(value)
+    if re.fullmatch(r"-?(0|[1-9][0-9]{0,15})", value, re.ASCII):
+        yield "wrong_type", int(value)
+
+
+def _scalar_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
+    text = json.dumps(value)
+    yield "wrong_type", text
+    yield "wrong_type", str(value)
+    if isinstance(value, bool):
+        for word in (int(value), str(value).upper(), "yes" if value else "no"):
+            yield "wrong_type", word
+    elif isinstance(value, int):
+        yield "wrong_type", float(value)
+        for written in (f"0{text}", f"+{text}", f"{text}.0", f"{text} units", f" {text}"):
+            yield "wrong_type", written
+    elif isinstance(value, float):
+        yield "wrong_type", text.replace(".", ",")
+        yield "wrong_type", f"{text}%"
+
+
+def _in_object(arguments: JsonObject, location: Location, value: JsonObject) -> Iterator[Slip]:
+    if _NOTE not in value:
+        noted = _with(arguments, location, {**value, _NOTE: "because it is asked for"})
+        yield Slip("extra", noted, arguments, (path_of((*location, _NOTE)),))
+    for name, item in value.items():
+        for other in _misspelt(name):
+            if other not in value:
+                renamed = {other if key == name else key: inner for key, inner in value.items()}
+                paths = (path_of((*location, other)), path_of((*location, name)))
+                yield Slip("misspelt", _with(arguments, location, renamed), arguments, paths)
+        pairs = ", ".join(f"{json.dumps(key)}: {json.dumps(inner)}" for key, inner in value.items())
+        twice = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
+        yield Slip("doubled", _text_with(arguments, location, twice), arguments, (path_of((*location, name)),))
+
+
+def _misspelt(name: str) -> Iterable[str]:
+    camel = re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
+    snake = re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", name)
+    middle = len(name) // 2
+    others = (name.upper(), name.capitalize(), camel, snake, f"{name}{name[-1:]}", name.replace("_", "-"))
+    cut = (name[:-1], name[:middle] + name[middle + 1 :]) if len(name) > _SHORT else ()
+    return [other for other in dict.fromkeys((*others, *cut)) if other and other != name]
+
+
+def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
+    text = json.dumps(arguments)
+    for wrapper in (*_WRAPPERS, name):
+        yield Slip("wrapped", {wrapper: arguments}, arguments)
+        yield Slip("wrapped", {wrapper: text}, arguments)
+    yield Slip("wrapped", json.dumps([arguments]), arguments)
+    yield Slip("nested_text", json.dumps(text), arguments)
+    yield Slip("nested_text", json.dumps(json.dumps(text)), arguments)
+    for doubled in (text + text, text + "{}", "{}" + text, text + '""', f"[{text}, {text}]"):
+        yield Slip("doubled", doubled, arguments)
+    for length in range(1, len(text.encode())):
+        yield Slip("truncated", text.encode()[:length].decode(errors="ignore") or text[:1], arguments)
+    for written in (
+        str(arguments), f"```json\n{text}\n```", f"{text[:-1]},}}", f"{text} // that is all", f"Here it is: {text}",
+        text.replace("}", "", 1), text.replace(",", "", 1),
+    ):  # fmt: skip
+        yield Slip("not_json", written, arguments)
+    if not re.search(r"\\|'|:[^ ]", text):  # else it would say something else
+        yield Slip("not_json", text.replace('"', "'"), arguments)
+        yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
+
+
+def _with(value: Any, location: Location, new: Any) -> Any:
+    if not location:
+        return new
+    copy = value.copy()
+    copy[location[0]] = _with(value[location[0]], location[1:], new)
+    return copy
+
+
+def _without(value: Any, location: Location) -> Any:
+    copy = value.copy()
+    if len(location) == 1:
+        del copy[location[0]]
+    else:
+        copy[location[0]] = _without(value[location[0]], location[1:])
+    return copy
+
+
+def _text_with(value: Any, location: Location, text: str) -> str:
+    """A value as text, with another text at one place."""
+    mark = "\x00here\x00"
+    return json.dumps(_with(value, location, mark)).replace(json.dumps(mark), text)

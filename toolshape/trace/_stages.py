@@ -1,0 +1,257 @@
+"""A line of a trace in; what becomes of its calls today, stage by stage, out. Nothing is run."""
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from toolshape._bound import Bound, canonical_validation, handlers_of
+from toolshape._calls import Call, Coercion, JsonObject, WireCall
+from toolshape._dispatch.collector import Collector
+from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.resolve import Received, call_of, received_by, refuse_cut
+from toolshape._errors import CallError, UsageError
+from toolshape._registry import Registry
+from toolshape._results import REFUSED
+from toolshape._wire.provider import Strictness
+from toolshape.trace._line import VERSION
+
+__all__ = ["Recorded", "Stages", "is_whole_line", "parse_line", "recorded", "stages", "why_unreadable"]
+
+_STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}
+
+
+class Recorded(NamedTuple):
+    """One line of a trace.
+
+    ``number`` counts the lines from 1. ``response`` is the body or the text as it came, or the pieces of a stream;
+    ``None`` where it was not kept: ``calls`` are then its calls, those with hidden places in canonical form. ``stream``
+    is whether a stream had ``ended`` or was still ``open``. ``outcome`` has what became of each call, ``error`` why the
+    response could not be read.
+    """
+
+    number: int
+    provider: str
+    strict: Strictness
+    model: str | None
+    request_id: str | None
+    tools: str
+    response: Any
+    calls: tuple[JsonObject, ...]
+    outcome: tuple[JsonObject, ...]
+    error: str
+    stream: Literal["ended", "open"] | None
+    redact: tuple[str, ...]
+    notes: JsonObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stages:
+    """What becomes of one recorded call, from what came to what its function would get.
+
+    ``raw`` is the provider's whole call, ``read`` its arguments as they came, ``resolved`` the tool, ``canonical`` the
+    arguments mapped back, ``refused`` why these are refused, ``validated`` what the function would get, ``coerced`` how
+    they were coerced; ``result`` is the outcome that was recorded. What was not kept is ``None``; ``is_whole`` is whether
+    nothing is missing or hidden of the arguments.
+    """
+
+    raw: Any
+    read: Any
+    resolved: str | None
+    canonical: JsonObject | None
+    refused: CallError | None
+    validated: JsonObject | None
+    coerced: tuple[Coercion, ...]
+    result: JsonObject
+    is_whole: bool
+
+    def as_json(self) -> JsonObject:
+        """The stages as JSON."""
+        problems = None
+        if self.refused is not None:
+            problems = {"code": self.refused.code, "problems": [one._asdict() for one in self.refused.problems]}
+        coerced = [one._asdict() for one in self.coerced]
+        return {
+            "raw": self.raw, "read": self.read, "resolved": self.resolved, "canonical": self.canonical,
+            "refused": problems, "validated": self.validated, "coerced": coerced, "result": self.result,
+        }  # fmt: skip
+
+
+def parse_line(line: bytes, number: int) -> Recorded:
+    """Parse a line of a trace.
+
+    Raises:
+        UsageError: It is no such line, or one of a later version.
+    """
+    try:
+        given = json.loads(line)
+        version = given["version"]
+        if version != VERSION:
+            raise UsageError(f"line {number} is of version {version!r}: this toolshape reads {VERSION}")
+        return Recorded(
+            number=number,
+            provider=given["provider"],
+            strict=_STRICTNESS[given["strict"]],
+            model=given["model"],
+            request_id=given["request_id"],
+            tools=given["tools"],
+            response=_response(given),
+            calls=tuple(given.get("calls", ())),
+            outcome=tuple(given["outcome"]),
+            error=given.get("error", ""),
+            stream=None if "stream" not in given else "ended" if given["stream_ended"] else "open",
+            redact=tuple(given.get("redact", ())),
+            notes=given.get("notes", {}),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"line {number} is no line of a trace ({error!r})") from error
+
+
+def _response(given: JsonObject) -> Any:
+    if "stream" in given:
+        return [_encoded(one) for one in given["stream"]]
+    return _encoded(given["text"]) if "text" in given else given.get("body")
+
+
+def _encoded(piece: Any) -> Any:
+    return piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
+
+
+def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
+    """The lines of a trace; what a process left unfinished at the end of one is passed over.
+
+    Raises:
+        UsageError: A line is of a later version, or none of them can be read.
+    """
+    has_read, first = False, b""
+    for number, line in enumerate(lines, start=1):
+        if is_whole_line(line):
+            has_read = True
+            yield parse_line(line, number)
+        first = first or line.strip()
+    if first and not has_read:
+        raise UsageError(f"nothing of this trace can be read: {why_unreadable(first)}")
+
+
+def is_whole_line(line: bytes) -> bool:
+    """Whether a line was written to its end; an editor may have put a mark of UTF-8 before the first."""
+    whole = line.removeprefix(codecs.BOM_UTF8)
+    return whole.startswith(b"{") and whole.rstrip().endswith(b"}") and whole.endswith(b"\n")
+
+
+_COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""How files of gzip, zip, bzip2, xz and zstandard begin."""
+
+
+def why_unreadable(line: bytes) -> str:
+    """Why the first line of a file is none of a trace, for the person who named the file."""
+    if line.startswith(_COMPRESSED):
+        return "the file is compressed: unpack it first"
+    if b"\x00" in line[:100]:  # in UTF-16 and UTF-32, each bracket has one beside it
+        return "the file is not UTF-8: it may be UTF-16"
+    if line.startswith(b"{") and not line.rstrip().endswith(b"}"):
+        return "line 1 was not written to its end"
+    try:
+        parse_line(line, 1)
+    except UsageError as error:
+        return str(error)
+    return "line 1 does not end"
+
+
+def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
+    """What becomes of each call of a recorded response with these tools; nothing is run.
+
+    Args:
+        one: The line.
+        tools: The tools as they are today.
+
+    Raises:
+        ResponseError: The response cannot be read.
+        ExportError: The tools cannot be bound to its provider.
+    """
+    bound = tools.bind(one.provider, one.strict)
+    if one.calls or one.response is None:
+        return tuple(
+            (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, one, at)
+            for at, given in enumerate(one.calls)
+        )
+    plan = _plan(bound, one)
+    return tuple(_of_call(bound, call, plan.results[at].error, _at(one, at)) for at, call in enumerate(plan.calls))
+
+
+def _plan(bound: Bound, one: Recorded) -> Plan:
+    """The plan of a response as it came.
+
+    Raises:
+        ResponseError: It cannot be read.
+    """
+    if one.stream is None:
+        return Plan.of(bound.provider, reading_of(bound.provider, one.response), handlers_of(bound))
+    collector = Collector(bound.provider, handlers_of(bound))
+    for piece in one.response:
+        collector.feed(piece)
+    if one.stream == "ended":
+        collector.close()
+    return collector.plan()
+
+
+def _at(one: Recorded, position: int) -> JsonObject:
+    return one.outcome[position] if position < len(one.outcome) else {}
+
+
+def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
+    handler = handlers_of(bound).find(call.wire_name)
+    if handler is None or (error is not None and error.code in REFUSED):
+        received = Received(None, (), error)
+    else:
+        received = received_by(handler, call.arguments_raw)
+    return Stages(
+        raw=call.raw,
+        read=call.arguments_raw,
+        resolved=call.name,
+        canonical=call.arguments,
+        refused=received.error,
+        validated=received.arguments,
+        coerced=received.coercions,
+        result=result,
+        is_whole=True,
+    )
+
+
+def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
+    """The stages of a call that was kept without the response that it was part of."""
+    wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
+    call = call_of(bound.provider.name, handlers_of(bound), position, wire)
+    error: CallError | None = None
+    try:
+        refuse_cut(given["is_cut"], call.arguments_raw, call.wire_name)
+    except CallError as cut:
+        error = cut
+    if call.name is None:
+        error = CallError("unknown_tool", tool=call.wire_name)
+    return _of_call(bound, call, error, _at(one, position))
+
+
+def _of_canonical(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
+    """The stages of a call whose arguments were kept in canonical form, without what is hidden."""
+    name = given["wire_name"]
+    handler, validate = handlers_of(bound).find(name), canonical_validation(bound, name)
+    arguments = given.get("arguments")
+    received = Received(None, (), None)
+    if handler is None or validate is None:
+        received = Received(None, (), CallError("unknown_tool", tool=name))
+    elif arguments is not None:
+        received = received_by(handler, arguments, validate)
+    return Stages(
+        raw=None,
+        read=None,
+        resolved=None if handler is None else handler.name,
+        canonical=arguments,
+        refused=received.error,
+        validated=received.arguments,
+        coerced=received.coercions,
+        result=_at(one, position),
+        is_whole=bool(given.get("is_whole")),
+    )
