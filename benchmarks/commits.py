@@ -26,6 +26,7 @@ HOT_PATH = (
     "toolshape/_function/invoke.py",
     "toolshape/_function/output.py",
     "toolshape/_families/__init__.py",
+    "toolshape/_families/openai/messages.py",
     "toolshape/_families/openai/responses.py",  # the provider of the calls that are timed
     "toolshape/_validation/fast_path.py",
     "toolshape/_wire/bodies.py",

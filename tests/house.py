@@ -89,7 +89,7 @@ def picture() -> str:
     lines += ["```", "", "| room | modules, each after what it imports |", "|---|---|"]
     for one in ROOMS:
         inside = [name for name in in_order([n for n in needs if room(n) == one], needs) if name.count(".") > 1]
-        shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in inside)
+        shown = ", ".join(f"`{name.split('.', 2)[2]}`" for name in inside)
         lines.append(f"| `{one}{'/' if inside else '.py'}` | {shown or 'one module'} |")
     return "\n".join(lines)
 

@@ -72,9 +72,15 @@ __all__ = [
     "tool",
 ]
 
-for _public in [value for name, value in globals().items() if name in __all__ and isinstance(value, type)]:
-    _public.__module__ = __name__  # tracebacks and pickles name the public place, which does not move
-del _public
+
+def _name_as_public(found: object) -> None:
+    """Make tracebacks and pickles name the public place of a class, which does not move."""
+    if isinstance(found, type):
+        found.__module__ = __name__
+
+
+for _name in __all__:
+    _name_as_public(globals().get(_name))
 
 _LATER = {
     "Conversation": "toolshape._conversation",
@@ -93,8 +99,7 @@ if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = getattr(importlib.import_module(_LATER[name]), name)
-        if isinstance(found, type):
-            found.__module__ = __name__
+        _name_as_public(found)
         return found
 
 

@@ -29,16 +29,6 @@ from toolshape._wire.provider import Choice, Provider, Reading, Strictness
 if TYPE_CHECKING:
     from toolshape.messages import Message, Repaired
 
-__all__ = [
-    "Bound",
-    "Observer",
-    "Seen",
-    "canonical_calls",
-    "canonical_validation",
-    "handlers_of",
-    "plan_of_call",
-    "show",
-]
 
 _MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {

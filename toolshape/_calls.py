@@ -5,27 +5,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-__all__ = [
-    "EARLY",
-    "ArgumentsReader",
-    "Call",
-    "Coercion",
-    "Effect",
-    "Finding",
-    "Finish",
-    "JsonObject",
-    "JsonSchema",
-    "Loss",
-    "Namespace",
-    "Spec",
-    "Verbatim",
-    "WireCall",
-    "WireMessage",
-    "new_record",
-    "shortened",
-    "visible",
-]
-
 JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 WireMessage: TypeAlias = dict[str, Any]

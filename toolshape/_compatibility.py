@@ -11,8 +11,6 @@ from toolshape._report import Entry
 from toolshape._tool import Tool, make_tool
 from toolshape._wire.provider import AnyProvider, Provider, Strictness
 
-__all__ = ["Difference", "Refused", "check", "differences"]
-
 
 class Refused(NamedTuple):
     """One thing that a provider would refuse: ``tool`` is empty where it is the set, ``evidence`` says how we know."""

@@ -8,8 +8,6 @@ from toolshape._calls import Call, Effect, JsonObject
 from toolshape._identity import Identity, identity_of
 from toolshape._results import Result
 
-__all__ = ["CallContext", "CallState", "Cancellation", "Progress", "ToolFacts", "with_contexts"]
-
 
 class ToolFacts(Protocol):
     """What a hook may want to know of a tool; each ``Tool`` has it."""

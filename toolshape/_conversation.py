@@ -31,7 +31,6 @@ from toolshape.messages import MediaPart, Message, MessagePart, Repair, TextPart
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Conversation"]
 
 _VERSION = 1
 

@@ -18,25 +18,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-__all__ = [
-    "CallError",
-    "CallErrorCode",
-    "DefinitionError",
-    "ExportError",
-    "HistoryError",
-    "Problem",
-    "ResponseError",
-    "TokenError",
-    "TokenRule",
-    "ToolError",
-    "ToolshapeError",
-    "UsageError",
-    "did_you_mean",
-    "for_model",
-    "nearest",
-    "preview",
-]
-
 CallErrorCode = Literal[
     "unknown_tool",
     "malformed_arguments",

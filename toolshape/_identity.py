@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from toolshape._calls import Call
 
-__all__ = ["Identity", "canonical_json", "has_made_up_id", "identity_of"]
-
 
 class Identity(NamedTuple):
     """What tells a call from all others.

@@ -11,8 +11,6 @@ from sqlalchemy.exc import ArgumentError
 
 from toolshape._errors import UsageError
 
-__all__ = ["CALLS", "CLOCKS", "INSERTS", "KEPT", "METADATA", "engine_of", "url_of"]
-
 METADATA = sa.MetaData()
 CALLS = sa.Table(
     "toolshape_calls",

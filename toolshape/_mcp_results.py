@@ -10,11 +10,6 @@ from typing import Any
 
 from toolshape._parts import File, Image, Part, Text, as_text
 
-__all__ = [
-    "Structured", "is_mcp_content_type", "is_mcp_result", "is_mcp_result_type", "mcp_contents", "mcp_error", "mcp_parts", "mcp_structured",
-    "mcp_value",
-]  # fmt: skip
-
 _NAME = "CallToolResult"
 
 

@@ -22,8 +22,6 @@ from toolshape.messages import (
     ToolResultPart,
 )
 
-__all__ = ["message_from_json", "message_to_json"]
-
 _BYTES, _FLOAT = "$bytes", "$float"
 """The one member of an object that stands for bytes, or for a number that JSON does not have.
 

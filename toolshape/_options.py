@@ -11,9 +11,6 @@ from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import chosen_rules
 from toolshape._wire.provider import Strictness
 
-__all__ = ["Approve", "Options", "ToolOptions", "given_in", "labels", "options_of", "refuse_wrong"]
-
-
 Approve: TypeAlias = Callable[[JsonObject], bool]
 """Takes the arguments that a function would get, as JSON, and says whether somebody has to approve of the call."""
 

@@ -4,22 +4,6 @@ import base64
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = [
-    "File",
-    "Image",
-    "Part",
-    "Text",
-    "as_text",
-    "by_media_type",
-    "data_url",
-    "encoded",
-    "is_taken",
-    "kind_of",
-    "named",
-    "named_by_url",
-    "parts_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Text:

@@ -25,15 +25,6 @@ from toolshape._validation.settings import Validate, ValidationSettings
 if TYPE_CHECKING:
     from toolshape._execution.concurrency import Limit
 
-__all__ = [
-    "Binding",
-    "Record",
-    "check_examples",
-    "check_validation_of_results",
-    "require",
-    "require_object",
-    "with_context",
-]
 
 _SURELY = 0.8  # the likeness of a misspelt name
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]

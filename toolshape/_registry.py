@@ -28,7 +28,6 @@ from toolshape._wire.provider import AnyProvider, Provider, Strictness
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Registry", "lenient", "replaced"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

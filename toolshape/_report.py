@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import Finding, JsonObject, Loss, visible
 
-__all__ = ["Entry", "Report", "Severity", "table"]
-
 Severity: TypeAlias = Literal["mapped_back", "not_enforced", "lost"]
 _SEVERITIES: dict[str, Severity] = {
     "renamed": "mapped_back",

@@ -13,11 +13,6 @@ from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessa
 from toolshape._errors import CallError, CallErrorCode, UsageError
 from toolshape._parts import File, Image, Part, Text
 
-__all__ = [
-    "REFUSED", "Answered", "Controls", "PendingCall", "Result", "Results", "controls_of", "place_of", "ready_at",
-    "sendable",
-]  # fmt: skip
-
 _MOST_SHOWN = 20
 _NONE_HELD: Mapping[int, tuple[Any, ...]] = MappingProxyType({})
 REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})

@@ -9,8 +9,6 @@ from toolshape._errors import UsageError, did_you_mean
 from toolshape._options import labels
 from toolshape._tool import Tool
 
-__all__ = ["joined_settings", "no_such_tool", "selected"]
-
 _UNSAID: Mapping[str, Any] = MappingProxyType(
     {"strict": "auto", "coerce": None, "feedback": "lines", "undeclared": None}
 )

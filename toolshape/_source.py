@@ -26,8 +26,6 @@ from toolshape._validation.settings import Validate, ValidationSettings
 if TYPE_CHECKING:
     from toolshape._execution.concurrency import Limit
 
-__all__ = ["Definition", "DefinitionSource", "FunctionSource"]
-
 
 class Definition(Protocol):
     """What is known of a tool, whether it was read from a function or written by somebody else."""

@@ -13,17 +13,6 @@ from toolshape._errors import ToolshapeError, did_you_mean
 from toolshape._registry import Registry
 from toolshape._tool import Tool, as_tool
 
-__all__ = [
-    "TargetError",
-    "absolute",
-    "injected",
-    "load",
-    "registry_beside",
-    "registry_of",
-    "registry_of_tool",
-    "tool_of",
-]
-
 
 class TargetError(Exception):
     """A target names nothing, or what it names could not be loaded; ``__cause__`` is what its module raised."""

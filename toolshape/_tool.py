@@ -39,7 +39,6 @@ from toolshape._wire.provider import AnyProvider, Strictness
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Tool", "as_tool", "make_from_definition", "make_tool", "record_of", "tool"]
 
 P = ParamSpec("P")
 Rest = ParamSpec("Rest")

@@ -29,8 +29,6 @@ except ImportError as error:
 
 from toolshape._targets import TargetError, injected, registry_of, registry_of_tool, tool_of
 
-__all__ = ["main"]
-
 _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 _to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
 _strict = click.option(

@@ -12,8 +12,6 @@ from toolshape._commands.output import echo, echo_json, say, write
 from toolshape._targets import load, registry_of
 from toolshape.trace import replay
 
-__all__ = ["against", "billing", "locking", "paging"]
-
 _to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
 
 

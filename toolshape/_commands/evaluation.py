@@ -16,8 +16,6 @@ from toolshape.evals._run import compared_models, runs_by_column
 from toolshape.evals._verdict import Column
 from toolshape.trace import record
 
-__all__ = ["evaluation"]
-
 _Path = click.Path(dir_okay=False, path_type=Path)
 
 

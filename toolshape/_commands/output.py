@@ -22,20 +22,6 @@ from toolshape._calls import visible
 from toolshape._errors import UsageError
 from toolshape._report import table
 
-__all__ = [
-    "echo",
-    "echo_json",
-    "output",
-    "own_input",
-    "own_output",
-    "progress",
-    "refuse_unwritable",
-    "say",
-    "show_error",
-    "show_table",
-    "write",
-]
-
 _STYLES: Mapping[str, str] = {"refused": "bold red", "finding": "yellow", "yes": "green", "ok": "green"}
 _OUTPUT: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("toolshape_output", default=None)
 

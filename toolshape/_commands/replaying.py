@@ -11,8 +11,6 @@ import click
 from toolshape._commands.output import echo, echo_json, say
 from toolshape.trace import Replay, replay
 
-__all__ = ["replaying"]
-
 
 @click.command("replay")
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))

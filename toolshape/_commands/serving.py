@@ -21,8 +21,6 @@ from toolshape._tool import record_of
 if TYPE_CHECKING:
     from mcp.server import Server
 
-__all__ = ["serving"]
-
 
 @click.command("mcp")
 @click.argument("target")

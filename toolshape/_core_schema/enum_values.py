@@ -10,8 +10,6 @@ from pydantic_core import PydanticKnownError, to_jsonable_python
 
 from toolshape._core_schema.nodes import Node
 
-__all__ = ["Choices", "as_text", "choices_of", "json_of_choice", "key_of", "lookup_of"]
-
 _MOST_COMBINATIONS = 64
 _SCALARS = (str, int, float, bool, type(None))
 

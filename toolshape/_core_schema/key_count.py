@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside
 
-__all__ = ["KEYLESS", "KeyCount", "UndecidableError", "compile_key_count", "count_of_flat"]
-
 KeyCount: TypeAlias = Callable[[Any], int]
 _FieldCount: TypeAlias = tuple[str, KeyCount]
 

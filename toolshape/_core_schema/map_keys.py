@@ -12,8 +12,6 @@ from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
 from toolshape._core_schema.nodes import Definitions, Node, inside
 from toolshape._schema.values import INTEGER_KEY
 
-__all__ = ["NUMERIC", "KeyRule", "key_rule"]
-
 _NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # none that a float cannot hold
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
 """Matches text that pydantic reads as seconds, since 1970 or of a duration."""

@@ -8,24 +8,6 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-__all__ = [
-    "CHOICES",
-    "MAPS",
-    "NOT_SCHEMAS",
-    "TAGS",
-    "TRANSPARENT",
-    "WRAPPER",
-    "Definitions",
-    "Node",
-    "class_config",
-    "core_nodes",
-    "definitions_of",
-    "inside",
-    "rebuilt",
-    "sets_extra",
-    "takes_no_alias",
-]
-
 Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 

@@ -10,8 +10,6 @@ from toolshape._core_schema.key_count import KEYLESS, KeyCount, UndecidableError
 from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
 from toolshape._schema.arrows import Dropped
 
-__all__ = ["NullAdmitting", "compile_null_admitting"]
-
 Forget: TypeAlias = Callable[[Any], None]
 
 

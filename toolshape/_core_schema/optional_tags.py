@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 from toolshape._core_schema.enum_values import choices_of
 from toolshape._core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node, inside
 
-__all__ = ["tag_names", "with_optional_tag"]
-
 
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     """Let a tagged union choose the only branch that fits the fields, where a tag with a default is left out.

@@ -31,8 +31,6 @@ from toolshape._core_schema.nodes import (
 from toolshape._core_schema.optional_tags import with_optional_tag
 from toolshape._schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
-__all__ = ["NUMBER_TEXTS", "tighten", "tightened"]
-
 _LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks it
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 

@@ -22,8 +22,6 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._validation.coercion import Coerce
 from toolshape._validation.settings import Validate, ValidationSettings
 
-__all__ = ["build_definition", "compile_validation", "each_of"]
-
 
 def build_definition(
     given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None

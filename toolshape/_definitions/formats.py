@@ -10,8 +10,6 @@ from toolshape._schema.normalise import SCHEMA_WORDS, SchemaReader
 from toolshape._schema.values import copied
 from toolshape._wire.bodies import plain
 
-__all__ = ["Foreign", "ForeignError", "entries", "read_definition"]
-
 
 class ForeignError(Exception):
     """A definition cannot be read; ``problems`` holds why."""

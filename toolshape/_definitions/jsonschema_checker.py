@@ -33,8 +33,6 @@ from toolshape._validation.lookup import child_of
 from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
 from toolshape._validation.slow_path import validate_with_coercions
 
-__all__ = ["checkable", "compile_validation", "schema_problems", "unchecked"]
-
 _MOST_ERRORS = 2_000
 _SLOWNESS = 40
 

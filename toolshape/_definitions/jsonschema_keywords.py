@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 try:
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator as Draft202012Validator
     from jsonschema import ValidationError as SchemaError
     from jsonschema.validators import extend
 except ImportError as error:
@@ -22,8 +22,6 @@ except ImportError as error:
 from toolshape._schema.patterns import is_bounded
 from toolshape._schema.values import is_same_text
 from toolshape._validation.apply_coercions import TooMuchWrongError
-
-__all__ = ["Draft202012Validator", "StandardValidator", "Validator", "additional", "references_checked_once"]
 
 _MOST_REFUSED = 2_000  # parts of a value
 

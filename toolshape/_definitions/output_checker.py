@@ -12,8 +12,6 @@ from toolshape._definitions.quick_check import compile_quick_check
 from toolshape._schema.values import is_finite
 from toolshape._validation.faults import path_of
 
-__all__ = ["WrongResultError", "compile_output_check"]
-
 _MOST_NAMED = 5
 
 

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 from toolshape._calls import JsonSchema
 
-__all__ = ["Admits", "compile_quick_check"]
-
 Admits: TypeAlias = Callable[[Any], bool]
 """``True``: the schema admits the value. ``False``: nothing is known."""
 _SAYS_NOTHING = frozenset({"$comment", "$schema", "default", "deprecated", "description", "examples", "title"})

@@ -8,8 +8,6 @@ from toolshape._function.invoke import Invoke, Layout
 from toolshape._function.output import Output
 from toolshape._function.signature import Kind
 
-__all__ = ["Choose", "SchemaDefinition"]
-
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 """Gives the function that answers a tool's calls, for the name in its definition."""
 

@@ -13,8 +13,6 @@ from toolshape._results import Result, Results, controls_of, place_of, ready_at
 from toolshape._schema.values import copied
 from toolshape._validation.lookup import MASKED, Secrets
 
-__all__ = ["Decision", "approve", "deny", "edit", "hold"]
-
 Decision: TypeAlias = bool | str | Mapping[str, Any]
 """``True`` approves of a call, ``False`` or a text for the model denies it, other arguments edit it."""
 _STARS = "**********"  # what pydantic shows of a secret

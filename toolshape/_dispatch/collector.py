@@ -14,8 +14,6 @@ from toolshape._wire.bodies import member, model_of
 from toolshape._wire.provider import Provider
 from toolshape._wire.stream_events import Decoder
 
-__all__ = ["Collector", "WatchStream"]
-
 WatchStream: TypeAlias = Callable[[Plan, Sequence[Any], bool], None]
 """Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
 

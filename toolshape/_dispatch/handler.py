@@ -19,8 +19,6 @@ from toolshape._schema.union_branches import are_disjoint
 from toolshape._tool import record_of
 from toolshape._wire.provider import Strictness
 
-__all__ = ["Handler", "Handlers", "Undeclared"]
-
 Undeclared: TypeAlias = Literal["write"] | None
 """What tools are taken for that declare neither ``read`` nor ``write`` nor ``destructive``."""
 

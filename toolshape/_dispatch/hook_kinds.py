@@ -8,10 +8,6 @@ from toolshape._context import CallContext
 from toolshape._errors import UsageError
 from toolshape._results import Result
 
-__all__ = [
-    "EitherHook", "Hook", "check_hooks", "hook_name", "is_async_hook", "is_either_hook", "is_loop_hook", "refuse_no_hook",
-]  # fmt: skip
-
 
 class EitherHook(Protocol):
     """A hook for both drivers: called where no loop runs the tool, its ``acall`` awaited where one does."""

@@ -23,8 +23,6 @@ from toolshape._results import Result
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["Work", "answer", "answer_in_loop"]
-
 
 class Work(NamedTuple):
     """One call to be answered, and what the application gave for it."""

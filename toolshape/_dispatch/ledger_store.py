@@ -5,8 +5,6 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 from toolshape._errors import UsageError
 from toolshape._identity import Identity
 
-__all__ = ["Claim", "LedgerStore", "checked_ledger"]
-
 
 class Claim(NamedTuple):
     """What a ledger says of a call.

@@ -19,14 +19,6 @@ from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
 from toolshape._wire.provider import Provider
 from toolshape.messages import Message, Origin, ProviderPart, ReasoningPart, Repaired, ToolCallPart
 
-__all__ = [
-    "checked",
-    "conversion_to",
-    "read_messages",
-    "repaired_messages",
-    "switched_off",
-]
-
 
 def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """The rules of histories that are switched off.

@@ -17,8 +17,6 @@ from toolshape._identity import Identity
 from toolshape._results import Result
 from toolshape._tool import Tool, record_of
 
-__all__ = ["LedgerGuard", "tried", "written_down"]
-
 _POLL = 0.05  # seconds between two looks at a call that runs elsewhere, at first
 _LONGEST_POLL = 1.0
 

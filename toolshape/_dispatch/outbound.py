@@ -18,8 +18,6 @@ from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import OutboundCall, Provider
 from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
-__all__ = ["CallWriter", "histories_of", "outbound_calls", "result_part_of", "written_results"]
-
 
 def histories_of(provider: Provider) -> Histories:
     """How a provider's messages are read and written.

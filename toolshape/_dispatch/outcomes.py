@@ -13,8 +13,6 @@ from toolshape._mcp_results import Structured, is_mcp_result, mcp_contents, mcp_
 from toolshape._parts import Part, parts_of
 from toolshape._results import Result
 
-__all__ = ["failed", "succeeded"]
-
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 

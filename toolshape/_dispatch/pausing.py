@@ -21,8 +21,6 @@ from toolshape._identity import canonical_json
 from toolshape._results import Result, Results, controls_of
 from toolshape._tool import record_of
 
-__all__ = ["VERSION", "Parts", "Pause", "pause", "read_kept", "resumed"]
-
 VERSION = 1
 _BYTES = "toolshape:bytes"
 _NEEDS_LEDGER = "a tool takes secrets, which never stand in a token: pass ledger=, to keep what the model wrote there"

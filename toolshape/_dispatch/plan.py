@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     import asyncio
     from datetime import timedelta
 
-__all__ = ["OnProgress", "Plan", "plan_of", "run_in_this_task", "watch"]
 
 _MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
 OnProgress: TypeAlias = Callable[[Progress], object]

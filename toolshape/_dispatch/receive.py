@@ -9,8 +9,6 @@ from toolshape._families import family_of, recognised
 from toolshape._wire.bodies import parsed_body
 from toolshape._wire.provider import Completed, Provider, Read
 
-__all__ = ["folded", "reading_of", "sendable_name"]
-
 
 def reading_of(provider: Provider, response: Any) -> Read:
     """Read the calls of a response; items of its lists that are not objects are skipped.

@@ -12,8 +12,6 @@ from toolshape._results import Result
 from toolshape._validation.settings import Validate
 from toolshape._wire.ids import generated_id, id_seed, sendable_id
 
-__all__ = ["Received", "call_of", "error_result", "received_by", "refuse_cut", "unknown"]
-
 
 class Received(NamedTuple):
     """What a function would get of a call, as JSON that ``is_same_value`` compares, and the coercions; or why it is refused."""

@@ -20,8 +20,6 @@ from toolshape._identity import Identity, identity_of
 from toolshape._results import Controls, Results, controls_of
 from toolshape._wire.provider import Provider, Strictness
 
-__all__ = ["Resumption", "resume"]
-
 
 class Resumption(NamedTuple):
     """What is given to resume a plan by; see ``Registry.resume``.

@@ -13,8 +13,6 @@ from toolshape._wire.export import WireTool, to_wire
 from toolshape._wire.provider import Provider, Strictness
 from toolshape._wire.strict_budget import Candidate, relaxed
 
-__all__ = ["Shape", "shapes"]
-
 Rules: TypeAlias = Mapping[str, bool] | bool | None
 
 

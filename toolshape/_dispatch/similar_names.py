@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from toolshape._errors import nearest
 
-__all__ = ["NameIndex"]
-
 
 class NameIndex:
     """Names, of which those that share pieces with another are compared with it.

@@ -4,8 +4,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["HERE", "IN_LOOP", "Steps", "done_here"]
-
 T = TypeVar("T")
 
 

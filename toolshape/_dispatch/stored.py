@@ -10,8 +10,6 @@ from toolshape._function.output import Output
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import Result
 
-__all__ = ["restored", "stored"]
-
 _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
 

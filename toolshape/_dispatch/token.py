@@ -9,8 +9,6 @@ from toolshape._calls import JsonObject
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import canonical_json
 
-__all__ = ["checked_key", "digest", "opened", "signed"]
-
 _SHORTEST_KEY = 16  # bytes
 _LEEWAY = 60.0  # seconds by which clocks of two machines may differ
 _SIGNATURE, _ARGUMENTS = b"toolshape token 1\n", b"toolshape arguments 1\n"

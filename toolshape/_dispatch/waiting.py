@@ -17,11 +17,6 @@ from toolshape._record import require
 from toolshape._results import PendingCall, Results, controls_of, place_of, ready_at
 from toolshape._tool import record_of
 
-__all__ = [
-    "CLAIMING", "Ready", "Stage", "Taken", "after", "check", "chosen", "is_mixed", "not_begun", "put_back", "running",
-    "stages", "taken", "wait_again", "wait_for_ledger",
-]  # fmt: skip
-
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
 """A call that may run: its position, the call, its handler, its validated arguments, and the coercions.
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Generator
 
 from toolshape._results import Results
 
-__all__ = ["Watch"]
-
 
 class Watch:
     """Counts the runs of a plan that are under way, as several may run a part of it each."""

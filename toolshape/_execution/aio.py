@@ -15,22 +15,6 @@ from toolshape._execution.returned import collected, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
-__all__ = [
-    "all_of",
-    "alone",
-    "awaited_value",
-    "finished",
-    "in_thread",
-    "is_running",
-    "run",
-    "run_async",
-    "sleep",
-    "start_task",
-    "thread_limit",
-    "to_the_end",
-    "wait_until_done",
-]
-
 _MOST_THREADS = 32
 T = TypeVar("T")
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
-__all__ = ["Limit", "Slot"]
-
 
 class Limit:
     """How many calls of one tool may run at once; the others wait, the first to come first."""

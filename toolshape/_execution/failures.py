@@ -5,16 +5,6 @@ import uuid
 
 from toolshape._errors import CallError, CallErrorCode, ToolError
 
-__all__ = [
-    "OwnCancellationError",
-    "RemoteError",
-    "TimedOutError",
-    "as_call_error",
-    "hidden",
-    "is_cancellation",
-    "validation_error",
-]
-
 
 class RemoteError(ToolError):
     """A server that the tool asked said that the call failed: its text is as trusted as the tool's results are."""

@@ -13,8 +13,6 @@ from toolshape._execution.returned import collected, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
-__all__ = ["in_turn", "within"]
-
 T = TypeVar("T")
 
 

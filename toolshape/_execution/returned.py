@@ -8,8 +8,6 @@ from toolshape._execution.failures import RemoteError
 from toolshape._function.signature import Kind
 from toolshape._mcp_results import is_mcp_result, mcp_error
 
-__all__ = ["SETTLED", "collected", "is_async", "is_asynchronous"]
-
 SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 """The types of values that are what they are: nothing has to be awaited or collected."""
 

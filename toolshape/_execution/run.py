@@ -10,8 +10,6 @@ from toolshape._execution.returned import SETTLED, collected, is_async, is_async
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
-__all__ = ["NOTHING_INJECTED", "compile_call", "final_value", "refuse_running_loop"]
-
 NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 

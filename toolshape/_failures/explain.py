@@ -12,8 +12,6 @@ from toolshape._failures.facts import ErrorFacts, facts_of
 from toolshape._failures.places import Place, place_in, without_names
 from toolshape._failures.waits import wait_in
 
-__all__ = ["Failure", "FailureKind", "explain"]
-
 FailureKind: TypeAlias = Literal[
     "schema",
     "history",

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ErrorFacts", "facts_of"]
-
 _DEEPEST = 8
 _LONGEST_CODE = 200
 _LONGEST = 4_000  # characters of a message that are looked into: it may quote a whole schema

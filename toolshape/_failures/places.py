@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["Place", "place_in", "without_names"]
-
 
 class Place(NamedTuple):
     """Where a message points: a tool by its number or name, a path in its schema, a message by its number.

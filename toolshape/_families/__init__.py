@@ -3,16 +3,16 @@
 import copyreg
 import functools
 import importlib
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolshape._errors import ExportError, Problem, ResponseError, nearest
 from toolshape._wire.provider import AnyProvider, Provider
 
-__all__ = ["available", "families", "family_of", "get", "recognised"]
-
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
+_VENDORS = "openai.vendors"
 
 
 def get(provider: AnyProvider) -> Provider:
@@ -23,7 +23,7 @@ def get(provider: AnyProvider) -> Provider:
     """
     if isinstance(provider, Provider):
         return provider
-    found = _built_in().get(provider)
+    found = _find(provider)
     if found is None:
         for entry in _entry_points():
             if entry.name != provider:
@@ -88,7 +88,7 @@ _OTHER_NAMES: Mapping[str, str] = {
 
 def available() -> tuple[str, ...]:
     """The names of all providers: those in this package, and those of installed packages' entry points."""
-    return tuple(sorted({*_built_in(), *(entry.name for entry in _entry_points())}))
+    return tuple(sorted({*(one.name for one in _built_in()), *(entry.name for entry in _entry_points())}))
 
 
 def _entry_points() -> Iterable[Any]:
@@ -97,19 +97,46 @@ def _entry_points() -> Iterable[Any]:
     return importlib.metadata.entry_points(group=ENTRY_POINTS)
 
 
+def _built_in() -> Iterator[Provider]:
+    """The providers of this package in the order in which they are asked whose response it is; modules load one by one."""
+    for module in _modules():
+        yield from _providers_of(module).values()
+
+
 @functools.cache
-def _built_in() -> Mapping[str, Provider]:
+def _modules() -> tuple[str, ...]:
     import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
 
-    found = sorted(pkgutil.iter_modules(__path__), key=lambda file: (file.name != _MOST_SPOKEN, file.name))
-    names = [f"{__name__}.{file.name}" for file in found]
-    files = [importlib.import_module(name) for name in names]
-    return {provider.name: provider for file in files for provider in file.PROVIDERS}
+    others = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
+    return (_MOST_SPOKEN, *others, _VENDORS)
+
+
+@functools.cache
+def _providers_of(module: str) -> Mapping[str, Provider]:
+    """The providers of one wire family, by name; empty where there is no such module."""
+    name = f"{__name__}.{module}"
+    try:
+        found = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return {}
+    return {provider.name: provider for provider in found.PROVIDERS}
+
+
+@functools.cache
+def _find(name: Any) -> Provider | None:
+    """A provider of this package: most are in the module of their name, which alone is imported then."""
+    if not isinstance(name, str):
+        return None
+    family = name.partition(":")[0].replace("-", "_")
+    own = _providers_of(family).get(name) if family.isidentifier() else None
+    return own or next((provider for provider in _built_in() if provider.name == name), None)
 
 
 def families() -> tuple[Provider, ...]:
     """The default provider of each wire family of this package."""
-    return tuple(one for name, one in _built_in().items() if one.family == name)
+    return tuple(one for one in _built_in() if one.family == one.name)
 
 
 def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
@@ -125,10 +152,10 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
     Raises:
         ResponseError: It has the form of no family.
     """
-    for provider in (*bound, *_built_in().values()):
+    for provider in itertools.chain(bound, _built_in()):
         if recognised(provider, response):
-            default = _built_in().get(provider.family, provider)
-            return default if recognised(default, response) else provider
+            default = _find(provider.family) or provider
+            return default if default is provider or recognised(default, response) else provider
     raise ResponseError(_not_a_response(response), body=response)
 
 
@@ -143,7 +170,7 @@ def _not_a_response(response: Any) -> str:
         return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
     if isinstance(response, (list, tuple)) and response:
         return f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
-    known = ", ".join(sorted({provider.family for provider in _built_in().values()}))
+    known = ", ".join(sorted({provider.family for provider in _built_in()}))
     form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
     return f"not a response of a known family ({known}): {form}"
 

@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import JsonObject, Spec, WireMessage
-from toolshape._families.openai import messages
-from toolshape._families.openai import responses as openai
+from toolshape._families.openai import OPENAI, messages
+from toolshape._families.openai import messages as openai_messages
+from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai.server import ENDPOINT, VARIABLES
 from toolshape._results import Result
 from toolshape._schema import rewrites
@@ -20,7 +22,7 @@ from toolshape._wire.server_json import KEY
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
     """As ``get_json_schema`` writes it, the result's schema too."""
-    tool = openai.envelope(spec, strict=False)
+    tool = openai_schema.envelope(spec, strict=False)
     if spec.output is not None:
         tool["function"]["return"] = spec.output
     return tool
@@ -37,22 +39,22 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 def recognises(body: Any) -> bool:
     """A response of the hosted router, or the message that a tokenizer has parsed."""
-    return openai.recognises(body)
+    return openai_bodies.recognises(body)
 
 
 def read(body: Any) -> Read | None:
     """The router gets its message back as it came; a template, which fails on text, with arguments as objects."""
-    reading = openai.read(body)
-    response = openai.whole(body)
+    reading = openai_bodies.read(body)
+    response = openai_bodies.whole(body)
     if reading is None:
         return None
     if response is body:  # of the router, which links results by their ids
         [sent], calls, finish, cut, ends_in_call = reading
         again_sent = member(sent, "tool_calls") or ()
-        again = [openai.call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
+        again = [openai_messages.read_call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
         return [sent], again, finish, cut, ends_in_call
     message = _with_objects(response["choices"][0]["message"])
-    own = [openai.call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
+    own = [openai_messages.read_call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
     if own:
         message["tool_calls"], own = with_call_ids(
             message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True
@@ -76,7 +78,7 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def _message(result: Result) -> WireMessage:
-    message = {"role": "tool", "name": result.call.wire_name, "content": openai.content(result)}
+    message = {"role": "tool", "name": result.call.wire_name, "content": openai_messages.content(result)}
     has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
     return {**message, "tool_call_id": result.call.id} if has_own else message
 
@@ -91,12 +93,12 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
 
 
 HUGGINGFACE = replace(
-    openai.OPENAI,
+    OPENAI,
     name="huggingface",
     form="huggingface",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; transformers 5.23.0"),
     lenient=(
-        *openai.OPENAI.lenient,
+        *OPENAI.lenient,
         inlined(rewrites.recursion_as_json_text),
         everywhere(rewrites.null_as_nullable),
     ),

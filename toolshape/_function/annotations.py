@@ -21,19 +21,6 @@ if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
 else:
     signature = inspect.signature
 
-__all__ = [
-    "Injected",
-    "calling_frame",
-    "context_of_framework",
-    "description_of",
-    "is_context",
-    "is_injected",
-    "local_names",
-    "names_self",
-    "resolve",
-    "signature",
-    "unpacked",
-]
 
 T = TypeVar("T")
 

@@ -25,8 +25,6 @@ from toolshape._core_schema.enum_values import json_of_choice, key_of
 from toolshape._core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inside
 from toolshape._schema.values import WrittenSet, WrittenText
 
-__all__ = ["Form", "FreshDefault", "exact_arguments", "shown_name", "written_arguments", "written_default"]
-
 
 def shown_name(field: str, info: FieldInfo) -> str:
     """The name of a field in the schema."""

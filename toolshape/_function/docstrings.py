@@ -17,8 +17,6 @@ from docstring_parser.google import GoogleParser, Section, SectionType
 from docstring_parser.numpydoc import NumpydocParser
 from docstring_parser.numpydoc import Section as NumpySection
 
-__all__ = ["Doc", "attribute_docstrings", "read_docstring"]
-
 
 class Doc(NamedTuple):
     """What a docstring says.

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 
-__all__ = ["Invoke", "Layout", "compile_invoke"]
-
 _MOST_KEPT = 256
 Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 

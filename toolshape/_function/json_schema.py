@@ -33,8 +33,6 @@ from toolshape._function.arguments import FreshDefault, shown_name, written_defa
 from toolshape._schema.values import is_finite, scalars
 from toolshape._schema.write_only import without_secret_defaults
 
-__all__ = ["generate"]
-
 
 def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[Finding]]:
     """Generate the canonical JSON Schema of a pydantic core schema.

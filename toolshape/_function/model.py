@@ -35,8 +35,6 @@ from toolshape._function.signature import (
     Signature,
 )
 
-__all__ = ["FunctionDefinition", "define_model"]
-
 
 class FunctionDefinition(NamedTuple):
     """A function that can be offered, validated and called.

@@ -17,8 +17,6 @@ from toolshape._function.signature import Signature
 from toolshape._mcp_results import is_mcp_content_type, is_mcp_result_type
 from toolshape._parts import File, Image, Text
 
-__all__ = ["Output", "describe", "undescribed"]
-
 _EMPTY = inspect.Signature.empty
 _YIELDING = frozenset(
     {

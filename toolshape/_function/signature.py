@@ -18,11 +18,6 @@ from toolshape._function.annotations import (
     signature,
 )
 
-__all__ = [
-    "EMPTY", "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_KEYWORD", "VAR_POSITIONAL", "Kind", "NameNotDefinedError",
-    "Parameter", "Signature", "dispatches_on", "innermost", "read_signature", "without_first",
-]  # fmt: skip
-
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
 POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -28,8 +28,6 @@ from toolshape.messages import (
     with_parts,
 )
 
-__all__ = ["Carrier", "carried", "joined"]
-
 _DATED = re.compile(r"|[-@]latest|[-@]\d{4}(\d{2}|\d{4}|-\d{2}-\d{2})?")
 _FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
     "unknown_tool": ("calls a tool that is not here", "it is sent as it was"),

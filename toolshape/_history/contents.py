@@ -22,16 +22,6 @@ from toolshape.messages import (
     with_parts,
 )
 
-__all__ = [
-    "CONTENT_RULES",
-    "TOOL_RULES",
-    "blank_text",
-    "missing_reasoning",
-    "missing_signature",
-    "trailing_space",
-    "without_item_id",
-]
-
 Repairer: TypeAlias = Callable[[Message, Log], Message]
 
 

@@ -15,8 +15,6 @@ from toolshape._history.repair import Progress, invalidated, repaired
 from toolshape._wire.histories import Encode
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, results_in
 
-__all__ = ["Conversion", "Converted"]
-
 
 class Converted(NamedTuple):
     """The messages of a request: ``system`` are those that stand beside the others."""

@@ -11,8 +11,6 @@ from toolshape._wire.histories import IN_ONE_MESSAGE, HistoryRule
 from toolshape._wire.ids import generated_id
 from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, part_path, results_in
 
-__all__ = ["Ids", "with_ids"]
-
 
 class Ids:
     """The ids that have been used, and how often each came that was issued anew."""

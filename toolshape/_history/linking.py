@@ -6,8 +6,6 @@ from dataclasses import replace
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, results_in
 
-__all__ = ["linked"]
-
 
 def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
     """Give ids to calls that came without, and to results those of the calls that they answer.

@@ -9,8 +9,6 @@ from toolshape._errors import Problem
 from toolshape._wire.histories import Histories, HistoryRule, HistoryRuleName
 from toolshape.messages import Repair
 
-__all__ = ["Log", "Rules", "rules_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable
 
 from toolshape.messages import Message
 
-__all__ = ["merged_neighbours"]
-
 
 def merged_neighbours(
     messages: Iterable[Message], merge: Callable[[Message, Message], Message | None]

@@ -22,8 +22,6 @@ from toolshape.messages import (
     with_parts,
 )
 
-__all__ = ["begins_turn", "in_order", "wire_role"]
-
 BRIDGE = "Noted."
 OPENING = "Continue."
 

@@ -17,8 +17,6 @@ from toolshape.messages import (
     with_parts,
 )
 
-__all__ = ["LateResultError", "Pairs", "paired"]
-
 NO_ANSWER = "The call was not answered."
 
 

@@ -11,8 +11,6 @@ from toolshape._wire.bodies import parsed_body, plain
 from toolshape._wire.histories import Histories
 from toolshape.messages import Message, TextPart
 
-__all__ = ["messages_in", "wire_messages"]
-
 
 def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()) -> list[Message]:
     """Read messages.

@@ -22,8 +22,6 @@ from toolshape.messages import (
     part_path,
 )
 
-__all__ = ["Progress", "invalidated", "repaired", "tools_missing"]
-
 _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 

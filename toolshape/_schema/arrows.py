@@ -5,8 +5,6 @@ from typing import Any, TypeAlias
 
 from toolshape._schema.values import UnreadableError
 
-__all__ = ["Arrow", "Dropped", "chained", "in_array", "in_matching", "in_object", "in_others"]
-
 Arrow: TypeAlias = Callable[[Any], Any]
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
 """For an arrow that only drops null fields: of each object, the names of all fields, and of those dropped."""

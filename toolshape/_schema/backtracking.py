@@ -10,8 +10,6 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
 from toolshape._schema.walk import everywhere
 
-__all__ = ["DEEPEST", "depth_of", "is_too_deep", "may_backtrack", "unions_recur"]
-
 DEEPEST = 12
 """The most levels of a value whose schema may backtrack: each level doubles what a validator tries."""
 

@@ -11,8 +11,6 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import at_pointer, referring
 from toolshape._schema.walk import everywhere
 
-__all__ = ["Check", "Cited", "broken", "cited"]
-
 Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
 

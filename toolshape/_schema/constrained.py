@@ -30,17 +30,6 @@ from toolshape._schema.union_branches import fits
 from toolshape._schema.values import kind_of
 from toolshape._schema.walk import everywhere
 
-__all__ = [
-    "STRUCTURE",
-    "never_left_out",
-    "patterns_as_maps",
-    "possible_enum",
-    "require_what_is_named",
-    "require_what_is_there",
-    "wrapped_root",
-    "wrapped_root_with_items",
-]
-
 
 def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
     """Several types, or an object or array that may be null, as branches: what is said of each stays with it."""

@@ -8,8 +8,6 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-__all__ = ["intersected"]
-
 _DEEPEST = 20  # levels of schemas that differ: one that contains itself would never end
 _LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})

@@ -11,8 +11,6 @@ from toolshape._calls import JsonSchema, Loss
 from toolshape._schema.arrows import Arrow, Dropped
 from toolshape._schema.references import Resolve
 
-__all__ = ["MARKS", "NAMES", "PATH", "Change", "Lens", "Pass", "Place", "Rule", "UnsupportedError", "each"]
-
 
 class UnsupportedError(Exception):
     """A schema that cannot be rewritten: ``path`` and ``rule`` say what is unsupported, the message what to do."""

@@ -10,8 +10,6 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import definition_name
 from toolshape._schema.walk import everywhere
 
-__all__ = ["GrammarSize", "at_most", "grammar_size", "long_enums", "sizes"]
-
 
 class GrammarSize(NamedTuple):
     """What a schema costs where it is compiled: its properties, those of them that are optional, and its unions."""

@@ -18,8 +18,6 @@ from toolshape._schema.values import copied
 from toolshape._schema.walk import everywhere
 from toolshape._schema.write_only import without_secret_defaults
 
-__all__ = ["SCHEMA_WORDS", "SchemaReader"]
-
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"})
 
 _TYPES: Mapping[str, str] = {

@@ -9,7 +9,6 @@ if sys.version_info >= (3, 11):
 else:
     import sre_parse as re_parser
 
-__all__ = ["is_bounded"]
 
 _FEW_TIMES = 10
 _MOST_MATCHING = 1_000_000  # steps of matching one text by a pattern

@@ -5,8 +5,6 @@ from typing import Any
 
 from toolshape._schema.references import definition_name, is_reference, references
 
-__all__ = ["endless", "recursive_groups"]
-
 
 def endless(schema: Mapping[str, Any]) -> list[str]:
     """Returns the references by which a definition refers to itself at the same place of the value.

@@ -5,19 +5,6 @@ from typing import Any, TypeAlias
 
 from toolshape._calls import JsonSchema
 
-__all__ = [
-    "Resolve",
-    "at_pointer",
-    "definition_name",
-    "follow",
-    "is_reference",
-    "mentions",
-    "pruned",
-    "references",
-    "referring",
-    "resolver",
-]
-
 Resolve: TypeAlias = Callable[[Any], Any]
 """Follows a ``$ref`` to its definition, as far as there is one; any other node is itself."""
 

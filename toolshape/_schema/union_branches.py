@@ -10,8 +10,6 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-__all__ = ["are_disjoint", "are_distinguishable", "branch_of", "fits", "matches"]
-
 _DEPTH = 64  # of a schema that refers to itself without consuming any of the value
 _ALL = 1_000_000
 _SEVERAL = 2

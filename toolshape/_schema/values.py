@@ -12,32 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "INTEGER_KEY",
-    "UnreadableError",
-    "WrittenFloat",
-    "WrittenObject",
-    "WrittenSet",
-    "WrittenText",
-    "append_text",
-    "as_json",
-    "as_plain_json",
-    "copied",
-    "first_repeated_key",
-    "is_equal",
-    "is_equal_json",
-    "is_finite",
-    "is_same_text",
-    "is_same_value",
-    "is_whole",
-    "kind_of",
-    "parser_input",
-    "read_json",
-    "require_unique_keys",
-    "scalars",
-    "write_json",
-]  # fmt: skip
-
 
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 """What the keys of an object match where they are integers: JSON has only text for them."""

@@ -15,8 +15,6 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import definition_name, follow, is_reference, pruned, referring, resolver
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
 
-__all__ = ["compose", "everywhere", "inlined", "inlined_but_recursion", "unmarked"]
-
 MOST_NODES = 50_000  # a definition from elsewhere may be hostile: references that double at every step
 _MOST_INLINED = 2_000  # where references may stay as well
 _SEVERAL = 2

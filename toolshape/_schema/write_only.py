@@ -6,8 +6,6 @@ from typing import Any
 from toolshape._calls import JsonSchema
 from toolshape._schema.references import definition_name
 
-__all__ = ["is_secret", "without_secret_defaults"]
-
 _DEEPEST = 16
 
 

@@ -10,19 +10,6 @@ from toolshape._schema.values import WrittenFloat, copied
 from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, proposal
 from toolshape._validation.faults import Fault, Location, path_of
 
-__all__ = [
-    "WORK_OF_FAULT",
-    "Checker",
-    "Coercer",
-    "InvalidError",
-    "TooMuchWrongError",
-    "alike",
-    "coerced_scalars",
-    "coerced_until_valid",
-    "has",
-    "value_at",
-]
-
 _MOST_ROUNDS = 6  # JSON text may hold more JSON text: each round coerces one layer
 _MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value has very many faults
 _WORK_OF_TRYING = 200  # per union branch, whatever the size of the value

@@ -12,20 +12,6 @@ from toolshape._errors import did_you_mean, nearest
 from toolshape._schema.values import WrittenFloat
 from toolshape._validation.faults import Location
 
-__all__ = [
-    "COERCE",
-    "OMIT",
-    "RULES",
-    "SCALARS",
-    "Coerce",
-    "Expected",
-    "ExpectedAt",
-    "Parse",
-    "chosen_rules",
-    "is_installed", "is_misspelt",
-    "proposal",
-]  # fmt: skip
-
 RULES: Mapping[str, bool] = {
     "empty_as_no_arguments": True,
     "json_text": True,

@@ -21,8 +21,6 @@ from toolshape._function.arguments import written_default
 from toolshape._validation.coercion import COERCE, SCALARS, Expected
 from toolshape._validation.faults import Location
 
-__all__ = ["compile_expected"]
-
 Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
 
 _KINDS: Mapping[str, frozenset[str]] = {

@@ -17,8 +17,6 @@ from toolshape._validation.settings import Validate, Validated, ValidationSettin
 if TYPE_CHECKING:
     from toolshape._core_schema.null_defaults import NullAdmitting
 
-__all__ = ["compile_model_validation"]
-
 
 def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
     """Compile the function that validates what a model sent: JSON text, bytes, or an object.

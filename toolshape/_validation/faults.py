@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Fault", "Location", "path_of"]
-
 Location: TypeAlias = tuple[int | str, ...]
 
 

@@ -11,8 +11,6 @@ from toolshape._validation.faults import Fault, Location, path_of
 from toolshape._validation.lookup import Secrets, nodes_at, property_names
 from toolshape._validation.wording import expected_of
 
-__all__ = ["annotated", "meant", "problems_of"]
-
 _MOST_HINTS = 10
 _MOST_TOLD = 100
 _LONGEST_MESSAGE = 200

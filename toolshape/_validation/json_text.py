@@ -8,9 +8,6 @@ from pydantic_core import from_json
 
 from toolshape._schema.values import UnreadableError, WrittenFloat, first_repeated_key, read_json, require_unique_keys
 
-__all__ = ["has_every_key", "keys_in", "parse_json", "repeats_key"]
-
-
 Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 

@@ -10,8 +10,6 @@ from toolshape._schema.references import resolver
 from toolshape._schema.write_only import is_secret
 from toolshape._validation.faults import Location
 
-__all__ = ["MASKED", "Secrets", "child_of", "is_scalar", "location_of", "nodes_at", "property_names"]
-
 MASKED = "[hidden]"
 """What stands for a value that may be a secret."""
 _MOST_NODES = 50

@@ -10,8 +10,6 @@ from toolshape._core_schema.nodes import Node, core_nodes
 from toolshape._function.model import FunctionDefinition
 from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
 
-__all__ = ["ModelTraits", "traits_of"]
-
 
 class ModelTraits(NamedTuple):
     """The traits of a model that decide how its arguments are validated.

@@ -19,8 +19,6 @@ from toolshape._validation.pydantic_faults import KEY, OF_FIELDS, bounded, expla
 from toolshape._validation.settings import Validated, ValidationSettings
 from toolshape._validation.slow_path import validate_with_coercions
 
-__all__ = ["compile_slow_path"]
-
 _WORK_OF_STEP = 3
 _LONGEST_WITH_SCALARS = 10_000  # characters; what is longer is looked at with care for what that costs
 

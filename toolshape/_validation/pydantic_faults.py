@@ -14,8 +14,6 @@ from toolshape._validation.coercion import Expected, ExpectedAt
 from toolshape._validation.faults import Fault, Location
 from toolshape._validation.feedback import meant
 
-__all__ = ["KEY", "OF_FIELDS", "bounded", "explained_faults", "faults_of", "is_same"]
-
 KEY = "[key]"
 """The step that marks a pydantic location as that of an error about a key, not about the value under it."""
 _MOST_ERRORS = 10_000  # those of all branches of a union among them

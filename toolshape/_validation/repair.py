@@ -9,7 +9,6 @@ try:
 except ImportError as error:
     raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
 
-__all__ = ["TruncatedError", "read_repaired"]
 
 _LONGEST = 30_000  # characters; json5 reads about as many in a second
 _FENCE = "```"

@@ -10,8 +10,6 @@ from toolshape._schema.arrows import Arrow, Dropped
 from toolshape._schema.values import UnreadableError
 from toolshape._validation.json_text import has_every_key, keys_in, parse_json
 
-__all__ = ["Validate", "Validated", "ValidationSettings", "to_canonical"]
-
 Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
 

@@ -16,8 +16,6 @@ from toolshape._validation.feedback import annotated, problems_of
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.settings import Validated, ValidationSettings
 
-__all__ = ["validate_with_coercions"]
-
 
 def validate_with_coercions(
     checker: Checker,

@@ -7,8 +7,6 @@ from toolshape._calls import JsonSchema
 from toolshape._core_schema.tighten import NUMBER_TEXTS
 from toolshape._errors import preview
 
-__all__ = ["expected_of"]
-
 _MOST_CHOICES = 12
 _MOST_BRANCHES = 6
 _LONGEST_PATTERN = 60

@@ -8,17 +8,6 @@ from toolshape._errors import ResponseError
 from toolshape._results import Result
 from toolshape._schema.values import as_plain_json, is_whole, read_json
 
-__all__ = [
-    "hold_unless_whole",
-    "make_room",
-    "member",
-    "model_of",
-    "parsed_body",
-    "plain",
-    "release_held",
-    "result_json",
-]
-
 _MOST_LEFT_OUT = 1_000
 
 

@@ -15,32 +15,6 @@ from toolshape._results import Result
 from toolshape._schema.values import as_json
 from toolshape.messages import MediaPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = [
-    "arguments_object",
-    "arguments_text",
-    "bytes_of",
-    "content_list",
-    "context_of",
-    "encoded_results",
-    "found_text",
-    "given_id",
-    "has_place_for_id",
-    "is_nothing",
-    "joined_text",
-    "keys_beside",
-    "marked_error",
-    "media_of",
-    "result_of",
-    "result_part",
-    "result_pieces",
-    "sound_format",
-    "sound_of",
-    "text_of",
-    "unmarked",
-    "with_call_id",
-    "with_first_id",
-]
-
 _READ_KEYS = frozenset(
     {
         "type", "text", "id", "function", "custom", "name", "input", "arguments", "args", "call_id", "status", "index", "role",

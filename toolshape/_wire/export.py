@@ -14,8 +14,6 @@ from toolshape._schema.values import copied
 from toolshape._schema.walk import compose
 from toolshape._wire.provider import Provider, Strictness
 
-__all__ = ["WireTool", "refusals", "repaired", "to_wire"]
-
 
 class WireTool(NamedTuple):
     """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""

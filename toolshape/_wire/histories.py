@@ -11,16 +11,6 @@ from toolshape._results import Result
 if TYPE_CHECKING:
     from toolshape.messages import Message, ToolCallPart
 
-__all__ = [
-    "CARRY_RULES",
-    "IN_ONE_MESSAGE",
-    "NULL",
-    "Encode",
-    "Histories",
-    "HistoryRule",
-    "HistoryRuleName",
-    "history_rules",
-]
 
 HistoryRuleName: TypeAlias = Literal[
     "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",

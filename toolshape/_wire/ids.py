@@ -8,8 +8,6 @@ from typing import Any
 from toolshape._calls import JsonObject, WireCall
 from toolshape._wire.bodies import plain
 
-__all__ = ["generated_id", "id_seed", "is_plain_id", "sendable_id", "with_call_ids"]
-
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 9  # Mistral takes exactly nine letters and digits; every other provider takes them too
 

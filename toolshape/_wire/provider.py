@@ -14,23 +14,6 @@ from toolshape._schema.lens import Pass
 from toolshape._wire.histories import Histories
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, RequestRule, Wording
 
-__all__ = [
-    "Budget",
-    "Choice",
-    "Completed",
-    "Deferral",
-    "Facts",
-    "Limit",
-    "NameRule",
-    "OutboundCall",
-    "Provider",
-    "Read",
-    "Reading",
-    "Strictness",
-    "never_streamed",
-    "unsupported",
-]
-
 
 class Reading(NamedTuple):
     """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.

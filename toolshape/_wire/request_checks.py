@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from toolshape._wire.server import RequestCheck, RequestFault, RequestRead
 from toolshape._wire.server_json import mapping
 
-__all__ = ["entry_keys", "required_fields", "schemas_are_objects", "unique_names"]
-
 
 def unique_names(request: RequestRead) -> Iterator[RequestFault]:
     """No two tools have one name."""

@@ -6,23 +6,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import Finish, JsonObject
 
-__all__ = [
-    "Completion",
-    "CompletionCall",
-    "Endpoint",
-    "ErrorReply",
-    "Framing",
-    "Refusal",
-    "RequestCheck",
-    "RequestFault",
-    "RequestRead",
-    "RequestRule",
-    "SentTool",
-    "Wording",
-    "request_rules",
-]
-
-
 Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json-array"]
 
 

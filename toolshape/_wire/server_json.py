@@ -8,8 +8,6 @@ from toolshape._calls import JsonObject
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.server import Completion, CompletionCall
 
-__all__ = ["KEY", "arguments_text", "listed", "mapping", "pieces", "request_id", "seconds_text", "sent_calls", "texts"]
-
 KEY = "fake-key"
 _PIECE = 12  # characters; a long text comes in pieces of up to a quarter of it
 

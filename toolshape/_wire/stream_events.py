@@ -10,8 +10,6 @@ from toolshape._errors import ResponseError
 from toolshape._schema.values import read_json
 from toolshape._wire.bodies import parsed_body, plain
 
-__all__ = ["Decoder"]
-
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
 _DEEPEST_WRAPPED = 20

@@ -8,8 +8,6 @@ from toolshape._errors import ExportError, Problem
 from toolshape._schema.limits import GrammarSize, grammar_size
 from toolshape._wire.provider import Budget, Provider
 
-__all__ = ["Candidate", "relaxed"]
-
 
 class Candidate(NamedTuple):
     """A tool of the set: its schema in wire form, whether that is strict, and whether strict was asked for.

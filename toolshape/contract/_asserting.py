@@ -9,8 +9,6 @@ from toolshape._registry import Registry
 from toolshape.contract._compare import Diff, diff
 from toolshape.contract._lock import contract_of, read_lock, written_lock
 
-__all__ = ["UPDATE", "ContractError", "assert_contract"]
-
 UPDATE = "TOOLSHAPE_UPDATE"
 """The variable of the environment by which lock files are written anew; ``pytest --toolshape-update`` sets it."""
 

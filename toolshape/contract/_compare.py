@@ -25,8 +25,6 @@ from toolshape.contract._validators import Formats, admission, refused_at
 from toolshape.contract._witness import Budget, SpentError, candidates
 from toolshape.testing._fake.generate import generated
 
-__all__ = ["Change", "Diff", "Level", "Refuses", "compared", "diff", "is_about"]
-
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]

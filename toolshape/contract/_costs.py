@@ -10,8 +10,6 @@ from toolshape._calls import JsonObject, shortened
 from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 
-__all__ = ["Bill", "Cost", "Count", "bill"]
-
 Count: TypeAlias = Callable[[JsonObject], int]
 """Takes the keywords of a request, without messages, and gives its input tokens."""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")

@@ -9,8 +9,6 @@ from toolshape._identity import canonical_json
 from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import ANNOTATIONS, BY_NAME, is_same_json
 
-__all__ = ["Step", "differences", "with_names"]
-
 _NEW = "new:"
 _SAID = ("description", "title", "default", "examples", "deprecated")
 _ONE_BELOW = frozenset(

@@ -14,18 +14,6 @@ from toolshape._identity import canonical_json
 from toolshape._schema.references import at_pointer
 from toolshape._schema.union_branches import are_disjoint
 
-__all__ = [
-    "ANNOTATIONS",
-    "BY_NAME",
-    "DECIMAL",
-    "FREE_FORMATS",
-    "LIMITED_DECIMAL",
-    "Admits",
-    "Proof",
-    "is_same_json",
-    "marked",
-]
-
 Admits: TypeAlias = Callable[[Any, Any], bool]
 """Whether a schema admits a value."""
 ANNOTATIONS = frozenset(

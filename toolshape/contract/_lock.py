@@ -20,7 +20,6 @@ try:
 except ImportError as error:
     raise ImportError("contracts need jsonschema: pip install 'toolshape[schema]'") from error
 
-__all__ = ["Contract", "Locked", "contract_of", "read_lock", "written_lock"]
 
 _VERSION = 1
 

@@ -16,8 +16,6 @@ from toolshape._tool import Tool
 from toolshape.contract._compare import Diff
 from toolshape.contract._costs import Cost, bill
 
-__all__ = ["PROVIDERS", "page_of"]
-
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
 """Whom a page shows tools at where nobody says."""
 _STYLE = """

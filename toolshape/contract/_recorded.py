@@ -7,8 +7,6 @@ from typing import NamedTuple
 from toolshape.contract._compare import Change, Diff, is_about
 from toolshape.trace import Replay
 
-__all__ = ["BrokenCalls", "broken_calls"]
-
 _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_tool"})
 
 

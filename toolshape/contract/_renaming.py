@@ -7,8 +7,6 @@ from typing import NamedTuple
 from toolshape.contract._differences import Step, differences
 from toolshape.contract._lock import Locked
 
-__all__ = ["Renaming", "renamed_tools", "with_renamings"]
-
 _ALIKE = 0.6  # of two names, as ``difflib`` counts
 
 

@@ -11,8 +11,6 @@ from toolshape._registry import Registry
 from toolshape._tool import Tool
 from toolshape.contract._compare import Change, Diff, Level
 
-__all__ = ["to_sarif"]
-
 _LEVELS: dict[Level, str] = {"breaking": "error", "unknown": "warning", "behaviour": "note", "compatible": "none"}
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -28,8 +28,6 @@ from toolshape._definitions.jsonschema_keywords import Validator, references_che
 from toolshape._validation.faults import path_of
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
-__all__ = ["Formats", "admission", "refused_at"]
-
 Formats: TypeAlias = Literal["open", "checked", "certain"]
 """How formats are read. JSON Schema leaves them ``open``. ``checked`` refuses what no type of the format takes, and
 ``certain`` also refuses what some type of the format may refuse, as each text of a format that is not known here."""

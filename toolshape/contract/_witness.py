@@ -13,8 +13,6 @@ from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import is_same_json
 from toolshape.testing._fake.generate import generated
 
-__all__ = ["Budget", "SpentError", "candidates"]
-
 _DEEPEST = 6
 _MOST_BELOW = 60  # values of one place
 _MOST_CONSTANTS = 200  # of conditions and choices

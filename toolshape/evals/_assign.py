@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["best_in_order", "best_in_steps", "best_pairs"]
-
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """The pairs of a best assignment, each row and each column at most once.

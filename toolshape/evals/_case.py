@@ -28,7 +28,6 @@ from toolshape.evals._verdict import Difference, DifferenceKind, Label, Verdict
 if TYPE_CHECKING:
     from toolshape._conversation import Conversation
 
-__all__ = ["Case", "expected_of", "judged"]
 
 _SAME_TOOL = 1e-6  # what a call of the right tool counts whose arguments are all wrong
 

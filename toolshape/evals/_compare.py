@@ -17,19 +17,6 @@ from toolshape.evals._expect import Expect, is_matched
 from toolshape.evals._matchers import Matcher
 from toolshape.evals._verdict import Difference, DifferenceKind
 
-__all__ = [
-    "Made",
-    "Pair",
-    "check_expected",
-    "difference_at",
-    "has_secrets",
-    "is_happening",
-    "made_of",
-    "pair_of",
-    "shown_coercions",
-    "unknown_call",
-]
-
 _LEFT_OUT = object()
 _Place = tuple[int | str, ...]
 

@@ -26,8 +26,6 @@ from toolshape.evals._compare import check_expected, has_secrets
 from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
 
-__all__ = ["Ask", "Model", "evaluate"]
-
 Ask: TypeAlias = Callable[[JsonObject, list[Any]], Awaitable[Any] | Any]
 """The application's own call of its client: it takes the keywords of a request and its messages, and gives the response."""
 

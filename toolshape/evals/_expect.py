@@ -6,8 +6,6 @@ from typing import Any, Literal
 from toolshape._tool import Tool
 from toolshape.evals._matchers import Matcher
 
-__all__ = ["Expect", "never"]
-
 
 class Expect:
     """A call that is expected: of a tool, with arguments in canonical form, each a value as JSON or a matcher.

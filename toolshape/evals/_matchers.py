@@ -8,8 +8,6 @@ from typing import Any
 
 from toolshape._schema.values import WrittenText, is_same_value
 
-__all__ = ["Matcher", "anything", "close_to", "containing", "matching", "one_of", "where"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matcher:

@@ -11,8 +11,6 @@ from typing import Any, Protocol, TypeAlias
 from toolshape._calls import Coercion
 from toolshape.evals._verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, by_column
 
-__all__ = ["page_of"]
-
 _Columns: TypeAlias = dict[Column, dict[str, Numbered]]
 _LABELS: tuple[Label, ...] = ("right", "right_after_coercion", "wrong", "failed")
 

@@ -12,8 +12,6 @@ from toolshape.evals._matchers import Matcher
 from toolshape.evals._page import page_of
 from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
 
-__all__ = ["Comparison", "Run", "Share", "compared_models", "compared_tracks", "runs_by_column", "wilson"]
-
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
 

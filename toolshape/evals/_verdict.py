@@ -6,8 +6,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import Coercion
 
-__all__ = ["RIGHT", "Column", "Difference", "DifferenceKind", "Label", "Numbered", "Verdict", "by_column"]
-
 Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
 RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
 """The labels of a case that was answered as it should be."""

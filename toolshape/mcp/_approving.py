@@ -25,8 +25,6 @@ from toolshape._errors import UsageError
 from toolshape._results import PendingCall, controls_of
 from toolshape._tool import record_of
 
-__all__ = ["Sealing", "asked", "decisions"]
-
 _QUESTION = "approval"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _FORM: JsonObject = {

@@ -18,8 +18,6 @@ from toolshape._errors import ToolError, UsageError
 from toolshape._execution.failures import RemoteError
 from toolshape._schema.backtracking import depth_of
 
-__all__ = ["Connection"]
-
 _DEEPEST = 150  # levels of a message, of which pydantic reads 200 and writes 255
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError, EOFError)
 

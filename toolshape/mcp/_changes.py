@@ -12,8 +12,6 @@ from mcp.server.subscriptions import ServerEvent, ToolsListChanged
 
 from toolshape._registry import Registry
 
-__all__ = ["Changes", "tell_of_changes"]
-
 T = TypeVar("T")
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from typing_extensions import Unpack
 
-__all__ = ["ServerLike", "connect"]
 
 ServerLike: TypeAlias = "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
 """A server: one in this process; a URL; a command, as a text or as a list; what the SDK's ``Client`` takes, or one."""

@@ -44,8 +44,6 @@ from toolshape._results import Results
 from toolshape.mcp import _approving as approving
 from toolshape.mcp._changes import Changes, tell_of_changes
 
-__all__ = ["Inject", "server"]
-
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
 """The values of injected parameters, or what gives them for a request, as for the user who makes it."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}

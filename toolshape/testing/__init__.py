@@ -7,7 +7,10 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from toolshape.testing._fake import Exchange, Fake, Refused, Turn
+    from toolshape.testing._fake.exchange import Exchange
+    from toolshape.testing._fake.fake import Fake
+    from toolshape.testing._fake.refusals import Refused
+    from toolshape.testing._fake.turn import Turn
     from toolshape.testing._laws import LawBrokenError, check_provider, check_slips, check_tool, values
     from toolshape.testing._mistakes import SilentlyWrongError, Slip, check_slip, slips
 
@@ -28,7 +31,10 @@ __all__ = [
 ]
 
 _PLACES = {
-    **dict.fromkeys(("Exchange", "Fake", "Refused", "Turn"), "toolshape.testing._fake"),
+    "Exchange": "toolshape.testing._fake.exchange",
+    "Fake": "toolshape.testing._fake.fake",
+    "Refused": "toolshape.testing._fake.refusals",
+    "Turn": "toolshape.testing._fake.turn",
     **dict.fromkeys(
         ("LawBrokenError", "check_provider", "check_slips", "check_tool", "values"), "toolshape.testing._laws"
     ),

@@ -36,7 +36,6 @@ try:
 except ImportError as error:
     raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
 
-__all__ = ["LawBrokenError", "check_provider", "check_slips", "check_tool", "values"]
 
 Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "folding", "true"]
 

@@ -12,8 +12,6 @@ from toolshape._validation.coercion import chosen_rules
 from toolshape._validation.faults import Location, path_of
 from toolshape._validation.settings import ValidationSettings
 
-__all__ = ["Outcome", "SilentlyWrongError", "Slip", "SlipKind", "check_slip", "slips"]
-
 SlipKind = Literal[
     "wrong_type", "wrapped", "nested_text", "null", "missing", "extra", "misspelt", "enum_case", "truncated", "doubled",
     "not_json",

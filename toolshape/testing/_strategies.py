@@ -17,7 +17,6 @@ try:
 except ImportError as error:
     raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
 
-__all__ = ["values_for"]
 
 _DEEPEST = 5
 _SAMPLES: Mapping[str, st.SearchStrategy[Any]] = {

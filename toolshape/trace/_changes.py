@@ -12,8 +12,6 @@ from toolshape._validation.lookup import MASKED
 from toolshape.trace._privacy import Hidden, hidden_of, known_path, masked, split_patterns
 from toolshape.trace._stages import Recorded, Stages, stages
 
-__all__ = ["Change", "ChangeKind", "Compared", "compared"]
-
 ChangeKind: TypeAlias = Literal[
     "now_unreadable", "now_readable", "other_calls", "other_tool", "now_refused", "now_accepted", "other_value",
     "other_coercion", "other_error",

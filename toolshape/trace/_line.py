@@ -12,8 +12,6 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member, model_of, parsed_body, plain
 from toolshape.trace._privacy import Hidden, Pattern, digest_of, hidden_of, kept, known_path, masked
 
-__all__ = ["VERSION", "has_failed", "line_of"]
-
 VERSION = 1
 _IDS = ("id", "responseId", "response_id", "request_id")
 

@@ -13,8 +13,6 @@ from toolshape._schema.write_only import is_secret
 from toolshape._tool import Tool, record_of
 from toolshape._validation.lookup import MASKED, Secrets, is_scalar, location_of, nodes_at, property_names
 
-__all__ = ["Hidden", "digest_of", "hidden_of", "kept", "known_path", "masked", "split_patterns"]
-
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
 """The name of a tool, or ``*``, and the fields that lead to a place in its arguments; items of lists are passed over."""

@@ -14,8 +14,6 @@ from toolshape._errors import ExportError, UsageError
 from toolshape.trace._line import has_failed, line_of
 from toolshape.trace._privacy import Pattern, split_patterns
 
-__all__ = ["Recorder", "definitions_path", "record"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorder:

@@ -15,8 +15,6 @@ from toolshape.trace._changes import Change, compared
 from toolshape.trace._spans import Executors, Span, lines_in, over_spans, spans_of
 from toolshape.trace._stages import is_whole_line, parse_line, why_unreadable
 
-__all__ = ["Replay", "replay"]
-
 _SPAN = 1 << 18  # bytes of a span: some hundred responses, a few hundredths of a second
 _LEAST_SPANS = 16  # of a file that is shorter
 _SHORTEST_SPAN = 1 << 14

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from toolshape._errors import UsageError
 
-__all__ = ["Executors", "Span", "lines_in", "over_spans", "spans_of"]
-
 Executors: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or what makes one anew when it breaks: ``ProcessPoolExecutor``, a Dask client's ``get_executor``."""
 R = TypeVar("R")

@@ -18,8 +18,6 @@ from toolshape._results import REFUSED
 from toolshape._wire.provider import Strictness
 from toolshape.trace._line import VERSION
 
-__all__ = ["Recorded", "Stages", "is_whole_line", "parse_line", "recorded", "stages", "why_unreadable"]
-
 _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._parts import (
     File,
     Image,
@@ -17,6 +17,8 @@ from toolshape._parts import (
     named,
     named_by_url,
 )
+from toolshape._results import Result
+from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
     bytes_of,
@@ -29,6 +31,7 @@ from toolshape._wire.content import (
     text_of,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -39,8 +42,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES", "piece", "system_texts"]
 
 
 def read(item: JsonObject, path: str) -> Message:
@@ -252,3 +253,35 @@ HISTORIES = Histories(
     ),
 )
 """Rules of histories, with the evidence for each."""
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def read_call(block: Any) -> WireCall:
+    return WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
+
+
+def sendable(block: JsonObject) -> JsonObject:
+    """A block as a request takes it: arguments that were cut off are text, and are sent back inside an object."""
+    text = block.get("input")
+    return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    blocks = [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in calls]
+    return [{"role": "assistant", "content": blocks}]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """All results in one user message, directly after the assistant's, in its order; anything else is a 400."""
+    return [{"role": "user", "content": [write_result(result) for result in results]}]
+
+
+def write_result(result: Result) -> JsonObject:
+    block: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.text}
+    if result.parts:
+        block["content"] = [piece(one) for one in result.parts]
+    if result.error is not None:
+        block["is_error"] = True
+    return block

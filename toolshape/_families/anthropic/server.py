@@ -8,8 +8,6 @@ from toolshape._families.openai.server import mode_of
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, texts
 
-__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
-
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
     "other": "end_turn",

@@ -5,9 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.anthropic.messages import system_texts
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
+from toolshape._results import Result
+from toolshape._wire.bodies import member, result_json
 from toolshape._wire.content import (
     arguments_object,
     bytes_of,
@@ -19,6 +21,7 @@ from toolshape._wire.content import (
     result_pieces,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -29,8 +32,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES", "piece"]
 
 
 def read(item: JsonObject, path: str) -> Message:
@@ -249,3 +250,42 @@ HISTORIES = Histories(
         *history_rules("botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22", "malformed_arguments"),
     ),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def read_call(block: Any) -> WireCall:
+    use = member(block, "toolUse")
+    return WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
+
+
+def sendable(block: JsonObject) -> JsonObject:
+    """Arguments that were cut off are text, and go back inside an object."""
+    use = block.get("toolUse")
+    if not use or not isinstance(use.get("input"), str):
+        return block
+    return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
+    return [{"role": "assistant", "content": uses}]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
+    return [{"role": "user", "content": [{"toolResult": write_result(result)} for result in results]}]
+
+
+def write_result(result: Result) -> JsonObject:
+    # A nested "__type" is refused (bifrost#5762): such a result goes as text.
+    value = result_json(result) if result.text[:1] == "{" else None
+    is_object = isinstance(value, dict) and '"__type"' not in result.text
+    content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
+    if result.parts:
+        content = [piece(one) for one in result.parts]
+    tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
+    if result.error is not None:
+        tool_result["status"] = "error"
+    return tool_result

@@ -1,57 +1,14 @@
-"""AWS Bedrock Converse. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
+"""AWS Bedrock Converse: reads responses, and puts streams together. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject, Spec, WireCall, WireMessage
-from toolshape._families.anthropic import responses as anthropic
-from toolshape._families.bedrock import messages, server
-from toolshape._results import Result
-from toolshape._schema import checks as rules
-from toolshape._schema.checks import cited
+from toolshape._calls import Finish, JsonObject
+from toolshape._families.bedrock.messages import read_call, sendable
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_whole, make_room, member, release_held, result_json
+from toolshape._wire.bodies import hold_unless_whole, make_room, member, release_held
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Choice, Completed, Facts, NameRule, OutboundCall, Provider, Reading, unsupported
-from toolshape._wire.request_checks import required_fields, schemas_are_objects
-from toolshape._wire.server import request_rules
-
-
-def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """A description has at least one character; the schema is an object, never a text."""
-    tool: JsonObject = {"name": spec.name, "inputSchema": {"json": spec.parameters}}
-    if spec.description:
-        tool["description"] = spec.description
-    if strict:
-        tool["strict"] = True
-    return {"toolSpec": tool}
-
-
-def gather(tools: list[JsonObject]) -> list[JsonObject]:
-    """Each entry of the list has one key, so a cache point becomes an entry of its own, after its tool."""
-    return [{key: value} for tool in tools for key, value in tool.items()]
-
-
-# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5); an inference profile does not say what it is.
-_NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\.")
-
-
-def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """A choice among several tools is unsupported: only those tools are sent."""
-    anthropic.refuse_forced(choice)
-    if choice.mode == "none":
-        raise unsupported(choice, "choice", 'Bedrock does not support "none": ask in the prompt, the tools must stay')
-    if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
-    config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
-    if len(choice.names) == 1:
-        if choice.model and _NAMES_NO_TOOL.search(choice.model):
-            raise unsupported(choice, "choice", f"{choice.model} takes no choice of a tool: ask for it in the prompt")
-        config["toolChoice"] = {"tool": {"name": choice.names[0]}}
-    elif choice.names or choice.mode is not None:
-        config["toolChoice"] = {"auto": {}} if choice.mode == "auto" else {"any": {}}
-    return {"toolConfig": config}
+from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
@@ -76,10 +33,10 @@ def read(body: Any) -> Reading | None:
         return None
     message = member(member(body, "output"), "message")
     content: list[Any] = list(member(message, "content") or [])
-    calls = [_call(block) for block in content if _is_call(block)]
+    calls = [read_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
     sent, calls = with_call_ids(
-        [_sendable(block) for block in content],
+        [sendable(block) for block in content],
         calls,
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
@@ -96,19 +53,6 @@ def _is_call(block: Any) -> bool:
     """Whether a block is a call to answer, and not one that the provider runs itself."""
     use = member(block, "toolUse")
     return use is not None and member(use, "type") != "server_tool_use"
-
-
-def _call(block: Any) -> WireCall:
-    use = member(block, "toolUse")
-    return WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
-
-
-def _sendable(block: JsonObject) -> JsonObject:
-    """Arguments that were cut off are text, and go back inside an object."""
-    use = block.get("toolUse")
-    if not use or not isinstance(use.get("input"), str):
-        return block
-    return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -136,7 +80,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if isinstance(text, str):
             use["input"] = as_json(text or "{}")
         if at in positions:
-            return hold_unless_whole(body, positions[at], _call(content[at]), text)
+            return hold_unless_whole(body, positions[at], read_call(content[at]), text)
     return release_held(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
 
 
@@ -165,29 +109,6 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
-    return [{"role": "assistant", "content": uses}]
-
-
-def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
-    return [{"role": "user", "content": [{"toolResult": _result(result)} for result in results]}]
-
-
-def _result(result: Result) -> JsonObject:
-    # A nested "__type" is refused (bifrost#5762): such a result goes as text.
-    value = result_json(result) if result.text[:1] == "{" else None
-    is_object = isinstance(value, dict) and '"__type"' not in result.text
-    content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
-    if result.parts:
-        content = [messages.piece(one) for one in result.parts]
-    tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
-    if result.error is not None:
-        tool_result["status"] = "error"
-    return tool_result
-
-
 FINISHES: Mapping[str, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -200,49 +121,3 @@ FINISHES: Mapping[str, Finish] = {
     "malformed_tool_use": "error",
     "error": "error",
 }
-BEDROCK = Provider(
-    name="bedrock",
-    family="bedrock",
-    form="bedrock",
-    names=NameRule(
-        pattern=r"[a-zA-Z0-9_-]+",
-        longest=64,
-        evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName",
-    ),
-    # Keywords are the model's own business; the strict subset is documented as Claude's.
-    refuses=cited("aws-sdk-net#3377; recorded 400s", rules.root_is_object),
-    refuses_strict=anthropic.DIALECT,
-    lenient=anthropic.ANTHROPIC.lenient,
-    strict=anthropic.ANTHROPIC.strict,
-    envelope=envelope,
-    gather=gather,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes=FINISHES,
-    fold=fold,
-    carries=frozenset({"image", "file", "video"}),
-    say=say,
-    encode=encode,
-    histories=messages.HISTORIES,
-    facts=Facts(
-        arguments="an object",
-        malformed="no call: `stopReason` `malformed_tool_use`",
-        declined="`stopReason` `end_turn`, or `guardrail_intervened`",
-        strict="`toolSpec.strict`, at newer models",
-        needs="`toolConfig` in every request whose history holds a call",
-    ),
-    endpoint=server.ENDPOINT,
-    read_request=server.read_request,
-    refuses_request=(
-        *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
-        *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
-    ),
-    request_fields=server.REQUEST_FIELDS,
-    respond=server.respond,
-    unfold=server.unfold,
-    error=server.error,
-    wordings=server.WORDINGS,
-)
-
-PROVIDERS = (BEDROCK,)

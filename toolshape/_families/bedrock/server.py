@@ -7,8 +7,6 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, sent_calls, texts
 
-__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "read_request", "respond", "unfold"]
-
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
     "error": "malformed_model_output", "other": "end_turn",

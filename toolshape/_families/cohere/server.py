@@ -6,8 +6,6 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Wording
 from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
 
-__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "error", "respond", "unfold"]
-
 _FINISHES: dict[Finish, str] = {
     "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR", "error": "ERROR",
     "other": "COMPLETE",

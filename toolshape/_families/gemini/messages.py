@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.anthropic.messages import system_texts
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, named_by_url
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, named_by_url
+from toolshape._results import Result
 from toolshape._schema.values import write_json
-from toolshape._wire.bodies import plain
+from toolshape._wire.bodies import member, plain, result_json
 from toolshape._wire.content import arguments_object, bytes_of, content_list, encoded_results, given_id, result_part
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -21,8 +23,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES", "VERTEX_HISTORIES", "piece"]
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 _SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
@@ -215,3 +215,50 @@ VERTEX_HISTORIES = replace(
         ),
     ),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def function_call(part: Any) -> Any:
+    """The call in a part, as the wire or as the SDK names it."""
+    found = member(part, "functionCall")
+    return member(part, "function_call") if found is None else found
+
+
+def read_call(part: Any) -> WireCall:
+    call = function_call(part)
+    call_id = member(call, "id")
+    return WireCall("" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part)
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    return [{"role": "model", "parts": [{"functionCall": _said(one)} for one in calls]}]
+
+
+def _said(one: OutboundCall) -> JsonObject:
+    return {"id": one.id, "name": one.wire_name, "args": one.arguments}
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """All responses in one content, as many as there were calls."""
+    return [{"role": "user", "parts": [{"functionResponse": _response(result)} for result in results]}]
+
+
+def _response(result: Result) -> JsonObject:
+    response: JsonObject = {"name": result.call.wire_name}
+    if member(function_call(result.call.raw), "id") not in (None, ""):  # an id that we made up is none of the model's
+        response["id"] = result.call.id
+    if result.error is not None:
+        response["response"] = {"error": result.text}
+    # Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text.
+    elif '"$ref"' in result.text:
+        response["response"] = {"output": result.text}
+    else:
+        response["response"] = {"output": result_json(result)}
+    types = HISTORIES.media_types
+    if shown := [one for one in result.parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
+        text = as_text(tuple(one for one in result.parts if one not in shown))
+        response["response"] = {"output" if result.error is None else "error": text}
+        response["parts"] = [piece(one) for one in shown]
+    return response

@@ -8,19 +8,6 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, seconds_text, sent_calls, texts
 
-__all__ = [
-    "ENDPOINT",
-    "REQUEST_FIELDS",
-    "STATUSES",
-    "VARIABLES",
-    "VERTEX_VARIABLES",
-    "WORDINGS",
-    "error",
-    "read_request",
-    "respond",
-    "unfold",
-]
-
 _MODES: dict[Any, Literal["auto", "none", "required"]] = {
     "AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required",
 }  # fmt: skip

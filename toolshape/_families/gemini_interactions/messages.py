@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.anthropic.messages import system_texts
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
+from toolshape._results import Result
 from toolshape._schema.values import write_json
+from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
     bytes_of,
@@ -17,6 +19,7 @@ from toolshape._wire.content import (
     result_pieces,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -27,8 +30,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES", "piece"]
 
 
 def read(item: JsonObject, path: str) -> Message:
@@ -173,3 +174,33 @@ HISTORIES = Histories(
         ),
     ),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def read_call(step: Any) -> WireCall:
+    return WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
+
+
+def sendable(step: JsonObject) -> JsonObject:
+    """Arguments that were cut off are text, and go back inside an object."""
+    text = step.get("arguments")
+    return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    return [{"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """A step for each, linked by the call's id, with an error flag; the result is a text."""
+    return [_step(result) for result in results]
+
+
+def _step(result: Result) -> JsonObject:
+    step: JsonObject = {"type": "function_result", "call_id": result.call.id, "name": result.call.wire_name}
+    step["result"] = [piece(one) for one in result.parts] or result.text
+    if result.error is not None:
+        step["is_error"] = True
+    return step

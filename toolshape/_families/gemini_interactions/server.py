@@ -11,8 +11,6 @@ from toolshape._families.openai.server import mode_of, sent_function
 from toolshape._wire.server import Completion, Endpoint, RequestRead
 from toolshape._wire.server_json import listed, mapping, pieces, sent_calls, texts
 
-__all__ = ["ENDPOINT", "read_request", "respond", "unfold"]
-
 ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=VARIABLES)
 
 

@@ -3,8 +3,6 @@
 from toolshape._wire.server import ErrorReply, Refusal, Wording
 from toolshape._wire.server_json import request_id
 
-__all__ = ["REQUEST_FIELDS", "WORDINGS", "error"]
-
 _UNPROCESSABLE = 422
 
 

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai
-from toolshape._parts import Image, Text, encoded
+from toolshape._families.openai import messages as openai_messages
+from toolshape._parts import Image, Text, by_media_type, encoded
+from toolshape._results import Result
+from toolshape._wire.bodies import member
 from toolshape._wire.content import arguments_object, bytes_of, encoded_results, joined_text, text_of
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -17,8 +21,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES"]
 
 
 def read(item: JsonObject, path: str) -> Message:
@@ -120,3 +122,37 @@ HISTORIES = Histories(
         *history_rules("ollama 0.6.3 Message.ToolCall: the arguments are an object, 2026-11-22", "malformed_arguments"),
     ),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def read_call(call: Any) -> WireCall:
+    function = member(call, "function")
+    call_id = member(call, "id")
+    return WireCall(
+        "" if call_id is None else call_id, member(function, "name") or "", member(function, "arguments"), call
+    )
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    tool_calls = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
+    return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """Linked by name and order, and by the id where there was one. There is no error flag."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> WireMessage:
+    message: WireMessage = {
+        "role": "tool",
+        "tool_name": result.call.wire_name,
+        "content": openai_messages.content(result),
+    }
+    media = [by_media_type(one) for one in result.parts if not isinstance(one, Text)]
+    if images := [encoded(one) for one in media if isinstance(one, Image) and one.data]:
+        message["images"] = images
+    has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's
+    return {**message, "tool_call_id": result.call.id} if has_own else message

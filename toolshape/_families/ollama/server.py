@@ -6,8 +6,6 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal
 from toolshape._wire.server_json import arguments_text, pieces, sent_calls
 
-__all__ = ["ENDPOINT", "error", "respond", "unfold"]
-
 _FINISHES: dict[Finish, str] = {"length": "length"}
 
 

@@ -1,12 +1,27 @@
 """Messages of Chat Completions, and of the vendors that speak it; types read in openai 3.54.0 on 2026-11-22."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
-from toolshape._parts import File, Image, Part, as_text, by_media_type, data_url, encoded, kind_of
+from toolshape._calls import JsonObject, WireCall, WireMessage, new_record
+from toolshape._parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    data_url,
+    encoded,
+    is_taken,
+    kind_of,
+    named,
+)
+from toolshape._results import Result
+from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
     arguments_text,
@@ -26,6 +41,7 @@ from toolshape._wire.content import (
     unmarked,
 )
 from toolshape._wire.histories import NULL, Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -37,18 +53,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = [
-    "HISTORIES",
-    "OBJECT_ARGUMENTS",
-    "VENDOR_HISTORIES",
-    "WITH_VIDEO",
-    "call_part",
-    "media_in",
-    "media_piece",
-    "read",
-    "write",
-]
 
 _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
@@ -346,3 +350,84 @@ OBJECT_ARGUMENTS = Histories(
     write=lambda message, encode: write_with(message, encode, is_text=False),
     rules=PAIRING,
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    tool_calls = [
+        {
+            "id": one.id,
+            "type": "function",
+            "function": {"name": one.wire_name, "arguments": json.dumps(one.arguments, ensure_ascii=False)},
+        }
+        for one in calls
+    ]
+    return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
+
+
+def read_call(call: Any) -> WireCall:
+    """A call in a message, of a function or of a custom tool."""
+    function = member(call, "function")
+    if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
+        custom = member(call, "custom")
+        return WireCall(member(call, "id") or "", member(custom, "name") or "", member(custom, "input"), call)
+    return new_record(
+        WireCall, (member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
+    )
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """One message a call, directly after the assistant's: every id must be answered. There is no error flag.
+
+    A tool's message holds texts only: images and files follow in one message of the user's.
+    """
+    answers: list[WireMessage] = []
+    shown: list[JsonObject] | None = None
+    for result in results:
+        call, _, error, _, _, text, _, parts, _, _ = result
+        if error is not None or "Error [" in text:
+            text = content(result)
+        raw = call.raw
+        if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
+            answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        else:
+            answers.append({"role": "function", "name": call.wire_name, "content": text})
+        if parts:
+            shown = shown or []
+            shown += _shown(result)
+    return [*answers, {"role": "user", "content": shown}] if shown else answers
+
+
+def _shown(result: Result) -> list[JsonObject]:
+    parts = [one for one in result.parts if not isinstance(one, Text)]
+    if not parts:
+        return []
+    said: list[JsonObject] = [
+        {"type": "text", "text": f"From the result of {result.call.wire_name} ({result.call.id}):"}
+    ]
+    types = HISTORIES.media_types
+    for one in map(by_media_type, parts):
+        if not isinstance(one, Image) and not one.data:
+            said.append({"type": "text", "text": one.url})
+        elif kind_of(one) in ("audio", "video") and not is_taken(one, types):
+            said.append({"type": "text", "text": named(one)})
+        else:
+            said.append(media_piece(MediaPart(media=one)))
+    return said
+
+
+def _is_legacy(call: Any) -> bool:
+    """The function_call of 2023: a name and arguments with nothing around them."""
+    return member(call, "name") is not None and member(call, "arguments") is not None
+
+
+_ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
+
+
+def content(result: Result) -> str:
+    if result.error is not None:
+        return f"Error [{result.error.code}]: {result.text}"
+    # A value that looks like the mark is moved one space, so that the mark can be trusted and the value read back.
+    return f" {result.text}" if _ERROR_MARK.match(result.text) else result.text

@@ -7,23 +7,6 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, pieces, request_id, texts
 
-__all__ = [
-    "ENDPOINT",
-    "FINISHES",
-    "REQUEST_FIELDS",
-    "VARIABLES",
-    "WORDINGS",
-    "error",
-    "mode_of",
-    "read_counted_request",
-    "read_request",
-    "respond",
-    "sent_function",
-    "unfold",
-    "unfold_whole_calls",
-    "usage",
-]
-
 FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
     "other": "stop",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from toolshape._calls import JsonObject
-from toolshape._families.openai import messages
-from toolshape._families.openai import responses as openai
+from toolshape._families.openai import OLDER, OPENAI, messages
+from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai.server import ENDPOINT, VARIABLES, WORDINGS
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
@@ -19,7 +19,7 @@ from toolshape._wire.request_checks import required_fields, unique_names
 from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
 from toolshape._wire.server_json import KEY, mapping
 
-_FACTS = openai.OPENAI.facts
+_FACTS = OPENAI.facts
 
 
 def _asked_by_openai(**variables: str) -> Endpoint:
@@ -35,8 +35,8 @@ def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
 # Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
 # unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
-    openai.OPENAI,
-    request=openai.request_without_subsets,
+    OPENAI,
+    request=openai_schema.request_without_subsets,
     refuses_strict=(),
     is_strict_by_auto=False,
     most_tools=None,
@@ -59,11 +59,11 @@ def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and choice.parallel is True:
         message = "Azure does not support parallel strict calls: use strict=False"
         raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
-    return openai.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
+    return openai_schema.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
 
 
 AZURE = replace(
-    openai.OLDER,
+    OLDER,
     name="azure",
     endpoint=ENDPOINT._replace(
         variables={
@@ -80,7 +80,9 @@ AZURE = replace(
 # Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. $defs is spelt
 # differently there, so references are inlined.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
-DEEPSEEK_KEYWORDS = tuple(key for key in openai.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems"))
+DEEPSEEK_KEYWORDS = tuple(
+    key for key in openai_schema.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems")
+)
 _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
 
 
@@ -108,7 +110,7 @@ DEEPSEEK = replace(
     strict=(
         structure.wrapped_root,
         inlined(rewrites.recursion_as_json_text),
-        *openai.OBJECTS,
+        *openai_schema.OBJECTS,
         everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
         everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
     ),

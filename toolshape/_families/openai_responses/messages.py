@@ -1,12 +1,16 @@
 """Items of OpenAI's Responses; types read in openai 3.54.0 on 2026-11-22."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.anthropic.messages import system_texts
 from toolshape._families.openai import messages as openai
+from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
+from toolshape._results import Result
+from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_text,
     bytes_of,
@@ -21,6 +25,7 @@ from toolshape._wire.content import (
     unmarked,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -31,8 +36,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES", "piece"]
 
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -207,3 +210,47 @@ HISTORIES = Histories(
         *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
     ),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}  # the latter is free text, for no tool of ours
+
+
+def read_call(item: Any) -> WireCall:
+    arguments = member(item, ARGUMENTS[member(item, "type")])
+    return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    return [
+        {
+            "type": "function_call",
+            "call_id": one.id,
+            "name": one.wire_name,
+            "arguments": json.dumps(one.arguments, ensure_ascii=False),
+        }
+        for one in calls
+    ]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    return [
+        {
+            "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
+            "call_id": result.call.id,
+            "output": [piece(one) for one in _marked(result)] or openai_messages.content(result),
+        }
+        for result in results
+    ]
+
+
+def _marked(result: Result) -> tuple[Part, ...]:
+    """The parts of a result, the first text with the mark of an error where it is one: there is no flag."""
+    if not result.parts:
+        return ()
+    first = result.parts[0] if isinstance(result.parts[0], Text) else None
+    marked = openai_messages.content(result._replace(text="" if first is None else first.text))
+    if marked == ("" if first is None else first.text):
+        return result.parts
+    return (Text(marked), *(result.parts if first is None else result.parts[1:]))

@@ -8,9 +8,6 @@ from toolshape._families.openai import server as openai
 from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
 
-__all__ = ["ENDPOINT", "REQUEST_FIELDS", "WORDINGS", "deferral_and_search", "read_request", "respond", "unfold"]
-
-
 ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 

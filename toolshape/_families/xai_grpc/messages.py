@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import data_url
+from toolshape._results import Result
 from toolshape._wire.content import (
     arguments_text,
     encoded_results,
@@ -15,6 +17,7 @@ from toolshape._wire.content import (
     text_of,
 )
 from toolshape._wire.histories import Encode, Histories
+from toolshape._wire.provider import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -25,8 +28,6 @@ from toolshape.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-
-__all__ = ["HISTORIES"]
 
 _ROLES: dict[str, Any] = {
     "ROLE_SYSTEM": "system",
@@ -123,3 +124,22 @@ HISTORIES = Histories(
     write=write,
     input_kinds=frozenset({"image", "image_url"}),
 )
+
+
+# --- calls and results as they are written after a dispatch
+
+OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
+
+
+def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+    [message] = openai_messages.say(calls)
+    tool_calls = [{**call, "type": OWN[-1]} for call in message["tool_calls"]]
+    return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """Text only; there is no error flag."""
+    return [
+        {"role": "ROLE_TOOL", "tool_call_id": result.call.id, "content": [{"text": openai_messages.content(result)}]}
+        for result in results
+    ]

@@ -20,8 +20,6 @@ from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
 from toolshape.testing._fake.speaker import Speaker
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 
-__all__ = ["Forms", "NoAnswerError", "completion_of", "error_reply", "generated_turn", "reply_of"]
-
 Forms: TypeAlias = Callable[[Tool[..., Any]], list[Form]]
 _TRIES = 100
 _CHARACTERS_A_TOKEN = 4

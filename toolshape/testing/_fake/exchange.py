@@ -10,8 +10,6 @@ from toolshape._wire.provider import Provider
 from toolshape.messages import Message
 from toolshape.testing._fake.refusals import Refused
 
-__all__ = ["Exchange", "Reply"]
-
 
 class Reply(NamedTuple):
     """What goes over the wire: ``drop`` says where the connection is closed, before anything or after the chunks, if it is."""

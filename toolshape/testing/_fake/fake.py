@@ -28,7 +28,6 @@ from toolshape.testing._mistakes import SlipKind
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Answer", "Fake"]
 
 Answer: TypeAlias = Callable[[Exchange], "Turn | str"]
 """What answers a request: it is given the request as an exchange that has no response yet."""

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from toolshape._calls import JsonObject
 from toolshape._wire.server import Framing
 
-__all__ = ["CONTENT_TYPES", "framed"]
-
 CONTENT_TYPES: Mapping[Framing, str] = {
     "sse": "text/event-stream; charset=utf-8",
     "named-sse": "text/event-stream; charset=utf-8",

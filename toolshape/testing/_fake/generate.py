@@ -10,8 +10,6 @@ from toolshape._calls import JsonObject
 from toolshape._schema.references import at_pointer
 from toolshape.testing._fake.texts import FORMATS, matching
 
-__all__ = ["generated"]
-
 _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")

@@ -9,8 +9,6 @@ from toolshape._calls import JsonObject
 from toolshape._wire.server import Framing, Refusal
 from toolshape.testing._fake.speaker import Speaker
 
-__all__ = ["Received", "received"]
-
 _NOT_FOUND, _BAD_REQUEST = 404, 400
 
 

@@ -15,8 +15,6 @@ from toolshape._wire.histories import Histories
 from toolshape._wire.provider import Choice, Provider
 from toolshape._wire.server import Refusal, RequestFault, RequestRead, SentTool
 
-__all__ = ["Refused", "faults", "refused"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:

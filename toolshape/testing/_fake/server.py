@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from toolshape.testing._fake.exchange import Reply
 
-__all__ = ["Handle", "Server"]
-
 Handle: TypeAlias = Callable[[str, str, bytes], Reply]
 _POLL_SECONDS = 0.01
 _JOIN_SECONDS = 5.0

@@ -11,8 +11,6 @@ from toolshape._tool import Tool
 from toolshape._wire.provider import Choice, Provider, Strictness
 from toolshape._wire.server import RequestRead, SentTool
 
-__all__ = ["Form", "forms_of", "sent_form", "sent_tool", "written"]
-
 _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
 

@@ -9,8 +9,6 @@ from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead
 
-__all__ = ["Speaker", "environment", "speaker_of"]
-
 
 class Speaker(NamedTuple):
     """The server's side of a provider."""

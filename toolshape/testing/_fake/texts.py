@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["FORMATS", "matching"]
-
 # The parser of regular expressions has no public name; it moved in Python 3.11.
 _PARSER: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _MOST_REPEATED = 3

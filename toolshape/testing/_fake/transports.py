@@ -8,8 +8,6 @@ from toolshape._errors import UsageError
 from toolshape.testing._fake.exchange import Reply
 from toolshape.testing._fake.server import Handle
 
-__all__ = ["library", "transport"]
-
 
 def library(name: Literal["httpx", "httpx2"]) -> Any:
     """An HTTP library.

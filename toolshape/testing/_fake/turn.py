@@ -12,8 +12,6 @@ from toolshape._validation.settings import ValidationSettings
 from toolshape._wire.server import Refusal
 from toolshape.testing._mistakes import Slip, SlipKind, slips
 
-__all__ = ["Cut", "ScriptedCall", "Turn", "with_tools"]
-
 Cut: TypeAlias = Literal["length", "connection", "stream"]
 
 

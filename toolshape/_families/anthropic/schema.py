@@ -1,0 +1,115 @@
+"""Anthropic Messages: what is sent and what is refused. Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named."""
+
+import re
+
+from toolshape._calls import JsonObject, JsonSchema, Namespace, Spec
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.checks import cited
+from toolshape._schema.lens import Place
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.bodies import member
+from toolshape._wire.provider import Choice, Deferral, unsupported
+
+_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+# Structured outputs documentation, 2026-07. Bounds, lengths and recursion are 400 there; oneOf and prefixItems are not
+# documented, so they are not sent.
+FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
+STRICT_KEYWORDS = (
+    "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items", "minItems",
+    "pattern", "properties", "required", "title", "type",
+)  # fmt: skip
+_COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
+STRICT = (
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    inlined(rewrites.recursion_as_json_text),
+    *structure.STRUCTURE,
+    everywhere(rewrites.every_object_has_properties),
+    everywhere(rewrites.close_objects),
+    everywhere(rewrites.say_formats_but(*FORMATS)),
+    everywhere(rewrites.say_instead("minItems", unless=lambda _, least: least in (0, 1))),
+    everywhere(rewrites.say_instead("pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern))),
+    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
+)
+
+
+def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
+    """Arrays have a ``minItems`` of 0 or 1."""
+    return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
+
+
+def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """No lookaround, back reference, word boundary or large repetition."""
+    return "the pattern is too complex" if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))) else None
+
+
+# n8n#30590 and claude-code#79418: property keys of the root are checked, those below are not.
+KEY = r"[a-zA-Z0-9_.-]{1,64}"
+KEYS = everywhere(rewrites.rename_keys(KEY, only_root=True))
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    tool: JsonObject = {"name": spec.name, "input_schema": spec.parameters}
+    if spec.description:
+        tool["description"] = spec.description
+    if strict:
+        tool["strict"] = True
+    return tool
+
+
+def _deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
+    """There are no groups."""
+    return {**entry, "defer_loading": True}
+
+
+DEFERRAL = Deferral(
+    mark=_deferred,
+    is_marked=lambda entry: entry.get("defer_loading") is True,
+    search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+    is_search=lambda tool: str(member(tool, "type")).startswith("tool_search_tool_"),
+    evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
+    "a request whose tools are all deferred is refused",
+)
+# ToolChoiceParam's "any" and "tool" are refused by these models (errors page, 2026).
+_NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
+
+
+def refuse_forced(choice: Choice) -> None:
+    """Refuse what some models refuse: that a tool must be called."""
+    if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
+        message = f"{choice.model} does not support a forced tool call: leave it out"
+        raise unsupported(choice, "choice", message, "Anthropic's errors page, 2026")
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """The parallel switch lives inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
+
+    A choice among several tools is unsupported: only those tools are sent.
+    """
+    refuse_forced(choice)
+    if not choice.names and choice.mode is None and choice.parallel is None:
+        return {"tools": tools}
+    tool_choice: JsonObject = {"type": _CHOICES[choice.mode or ("required" if choice.names else "auto")]}
+    if len(choice.names) == 1:
+        tool_choice = {"type": "tool", "name": choice.names[0]}
+    if choice.parallel is not None and tool_choice["type"] != "none":
+        tool_choice["disable_parallel_tool_use"] = not choice.parallel
+    return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": tool_choice}
+
+
+DIALECT = cited(
+    "structured outputs documentation, 2026-07",
+    rules.closed,
+    rules.typed,
+    rules.no_recursion,
+    rules.known_keywords(*STRICT_KEYWORDS, "$ref", "$defs", "definitions", "allOf"),
+    rules.known_formats(*FORMATS),
+    few_items,
+    simple_pattern,
+)
+# The constraints that a strict schema cannot hold; put in descriptions in lenient ones too, as the SDK's helper does.
+MOVED = (
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
+    "minItems", "uniqueItems",
+)  # fmt: skip

@@ -1,0 +1,43 @@
+"""AWS Bedrock Converse: what is sent and what is refused. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
+
+import re
+
+from toolshape._calls import JsonObject, Spec
+from toolshape._families.anthropic import schema as anthropic_schema
+from toolshape._wire.provider import Choice, unsupported
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """A description has at least one character; the schema is an object, never a text."""
+    tool: JsonObject = {"name": spec.name, "inputSchema": {"json": spec.parameters}}
+    if spec.description:
+        tool["description"] = spec.description
+    if strict:
+        tool["strict"] = True
+    return {"toolSpec": tool}
+
+
+def gather(tools: list[JsonObject]) -> list[JsonObject]:
+    """Each entry of the list has one key, so a cache point becomes an entry of its own, after its tool."""
+    return [{key: value} for tool in tools for key, value in tool.items()]
+
+
+# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5); an inference profile does not say what it is.
+_NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\.")
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """A choice among several tools is unsupported: only those tools are sent."""
+    anthropic_schema.refuse_forced(choice)
+    if choice.mode == "none":
+        raise unsupported(choice, "choice", 'Bedrock does not support "none": ask in the prompt, the tools must stay')
+    if choice.parallel is False:
+        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
+    config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
+    if len(choice.names) == 1:
+        if choice.model and _NAMES_NO_TOOL.search(choice.model):
+            raise unsupported(choice, "choice", f"{choice.model} takes no choice of a tool: ask for it in the prompt")
+        config["toolChoice"] = {"tool": {"name": choice.names[0]}}
+    elif choice.names or choice.mode is not None:
+        config["toolChoice"] = {"auto": {}} if choice.mode == "auto" else {"any": {}}
+    return {"toolConfig": config}

@@ -1,0 +1,60 @@
+"""Cohere v2 chat: what is sent and what is refused. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
+
+import re
+
+from toolshape._calls import JsonObject, Spec, WireMessage
+from toolshape._families.openai import schema as openai_schema
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.provider import Choice, unsupported
+
+# Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
+# is written for response schemas, and taken to hold for strict_tools.
+FORMATS = ("date-time", "uuid", "date", "time")
+STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
+STRICT = (
+    structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    inlined(rewrites.recursion_as_json_text),
+    everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.enum_as_strings),  # before null, which is unsupported here, is split off the choices
+    *structure.STRUCTURE,
+    everywhere(rewrites.null_left_out),
+    everywhere(rewrites.one_required),
+    everywhere(rewrites.union_as_json_text),
+    everywhere(rewrites.say_formats_but(*FORMATS)),
+    everywhere(rewrites.open_objects),
+    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
+)
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a flag of the request
+    return openai_schema.envelope(spec, strict=False)
+
+
+# tool_choice is for Command R7B and newer (cohere 7.3.1, V2ChatRequest).
+_WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r-plus-0\d-2024)?$")
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """``REQUIRED`` or ``NONE``, in upper case; to choose one tool or some, only these are sent."""
+    if choice.parallel is False:
+        raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
+    is_said = choice.names or choice.mode in ("required", "none")
+    if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
+        message = f"{choice.model} does not support a tool choice: leave it out"
+        raise unsupported(choice, "choice", message, "cohere 7.3.1 V2ChatRequest: for Command R7B and newer")
+    body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
+    if choice.names or choice.mode == "required":
+        body["tool_choice"] = "REQUIRED"
+    elif choice.mode == "none":
+        body["tool_choice"] = "NONE"
+    if choice.is_strict:
+        body["strict_tools"] = True
+    return body
+
+
+def without_null(message: WireMessage) -> WireMessage:
+    """A message without content has no such key."""
+    return {key: value for key, value in message.items() if key != "content" or value is not None}

@@ -1,0 +1,139 @@
+"""Google Gemini, generateContent: what is sent and what is refused. Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named."""
+
+from typing import Any
+
+from toolshape._calls import JsonObject, JsonSchema, Spec
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.lens import MARKS, Change, Place, each
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.bodies import member
+from toolshape._wire.provider import Choice, unsupported
+
+_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+# FunctionDeclaration.parameters_json_schema names its parameters [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
+KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+KEYS = everywhere(rewrites.rename_keys(KEY))
+# The list documented for responseJsonSchema; what is not on it is ignored. A node with $ref may say nothing else
+# (gcli2api#374, 2026-05), and cycles are taken only where nothing is required: references are inlined.
+JSON_KEYWORDS = (
+    "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maximum",
+    "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
+)  # fmt: skip
+JSON_SCHEMA = (
+    structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    inlined(rewrites.recursion_as_json_text),
+    everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
+    KEYS,
+    everywhere(rewrites.all_of_merged_or_described),
+    everywhere(rewrites.one_of_as_any_of),
+    everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.boolean_enum_as_strings),
+    everywhere(rewrites.mixed_enum_as_strings),
+    everywhere(rewrites.inclusive_bounds),
+    everywhere(rewrites.only_keywords(*JSON_KEYWORDS)),
+    everywhere(structure.require_what_is_named),
+)
+
+
+def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """``anyOf`` with nothing beside it: what stands there goes into the first branch."""
+    beside = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
+    if "anyOf" not in node or not beside:
+        return None
+    first, *others = node["anyOf"]
+    text = " ".join(node["description"] for node in (beside, first) if node.get("description"))
+    first = {**first, **beside, **({"description": text} if text else {})}
+    return Change(node={"anyOf": [first, *others]})
+
+
+# types.Schema, an OpenAPI 3.0 subset: anything else is "Cannot find field" (zed#44875); enums are text only
+# (azure-devops-mcp#145); a list of types cannot start (google_workspace_mcp#1099).
+OPENAPI_KEYWORDS = (
+    "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
+    "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
+)  # fmt: skip
+OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
+OPENAPI = (
+    structure.wrapped_root,
+    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    inlined(rewrites.recursion_as_json_text),
+    everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
+    KEYS,
+    everywhere(rewrites.const_as_enum),
+    everywhere(rewrites.enum_as_strings),
+    *structure.STRUCTURE,
+    everywhere(rewrites.empty_object_as_json_text),
+    everywhere(rewrites.type_list_as_any_of),
+    everywhere(rewrites.null_as_nullable),
+    everywhere(rewrites.inclusive_bounds),
+    everywhere(rewrites.say_formats_but(*OPENAPI_FORMATS)),
+    everywhere(rewrites.open_objects),
+    everywhere(rewrites.only_keywords(*OPENAPI_KEYWORDS)),
+    everywhere(any_of_alone),
+    everywhere(structure.require_what_is_named),
+)
+
+
+def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Types as the protocol buffer spells them; the SDK does it by itself."""
+    return Change(node={**node, "type": node["type"].upper()}) if isinstance(node.get("type"), str) else None
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request
+    return _declaration(spec, "parametersJsonSchema")
+
+
+def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - the same
+    return _declaration(spec, "parameters")
+
+
+def _declaration(spec: Spec, parameters: str) -> JsonObject:
+    """Without parameters the field is left out: an OBJECT must have some (python-genai#981, SM#2229)."""
+    declaration: JsonObject = {"name": spec.name}
+    if spec.description:
+        declaration["description"] = spec.description
+    if spec.parameters.get("properties"):
+        declaration[parameters] = spec.parameters
+    return declaration
+
+
+def gather(declarations: list[JsonObject]) -> list[JsonObject]:
+    return [{"functionDeclarations": declarations}]
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """Its own tools beside functions need a switch: a 400 says so otherwise (pydantic-ai#6052, ag2#3145, 2026)."""
+    made = vertex_request(tools, choice)
+    with_functions = {_has_functions(one) for one in tools}
+    if with_functions == {True, False}:
+        made["config"].setdefault("toolConfig", {})["includeServerSideToolInvocations"] = True
+    return made
+
+
+def _has_functions(entry: Any) -> bool:
+    return any(member(entry, key) is not None for key in ("functionDeclarations", "function_declarations"))
+
+
+def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """VALIDATED is what Gemini has for strict: text, or a call that fits the schema.
+
+    Vertex AI does not know the switch for its own tools (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
+    """
+    if choice.parallel is False:
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+    calling: JsonObject = {}
+    if choice.names:
+        calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
+    elif choice.mode is not None:
+        calling = {"mode": _MODES[choice.mode]}
+    if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
+        calling = {"mode": "VALIDATED"}
+    config: JsonObject = {"tools": tools}
+    if calling:
+        config["toolConfig"] = {"functionCallingConfig": calling}
+    return {"config": config}
+
+
+EVIDENCE = "a letter or _, then A-Z a-z 0-9 _ . : -, at most 64; cline#7339, 2025-11"

@@ -1,0 +1,32 @@
+"""Google Gemini, Interactions: what is sent and what is refused. Types read in google-genai 3.3.0 on 2026-11-20."""
+
+from typing import Any
+
+from toolshape._calls import JsonObject, Spec
+from toolshape._wire.provider import Choice, unsupported
+
+_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request
+    tool: JsonObject = {"type": "function", "name": spec.name}
+    if spec.description:
+        tool["description"] = spec.description
+    if spec.parameters.get("properties"):
+        tool["parameters"] = spec.parameters
+    return tool
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    if choice.parallel is False:
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+    tool_choice: Any = None
+    if choice.names:
+        tool_choice = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
+    elif choice.mode is not None:
+        tool_choice = _CHOICES[choice.mode]
+    if choice.is_strict and tool_choice in (None, "auto"):
+        tool_choice = "validated"
+    return (
+        {"tools": tools} if tool_choice is None else {"tools": tools, "generation_config": {"tool_choice": tool_choice}}
+    )

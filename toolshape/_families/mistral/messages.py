@@ -1,0 +1,65 @@
+"""Mistral, chat completions: messages, calls and results. Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.openai import messages as openai_messages
+from toolshape._results import Result
+from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
+
+
+def encode(results: Sequence[Result]) -> list[WireMessage]:
+    """As many results as calls, each with its name; there is no error flag."""
+    return [_message(result) for result in results]
+
+
+def _message(result: Result) -> JsonObject:
+    message: JsonObject = {"role": "tool", "content": openai_messages.content(result)}
+    return {**message, "tool_call_id": result.call.id, "name": result.call.wire_name}
+
+
+HISTORIES = replace(
+    openai_messages.HISTORIES,
+    input_kinds=frozenset({"image", "image_url"}),
+    rules=(
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV11, 2026-11-22",
+            "unanswered_call",
+            "open_turn",
+            "orphan_result",
+            "duplicate_result",
+            "late_result",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV11, 2026-11-22: in one message",
+            "duplicate_id",
+            pattern=IN_ONE_MESSAGE,
+        ),
+        *history_rules(
+            "zed-industries/zed#53034, 2026-04: nine letters and digits, until tokenizer V13",
+            "call_id",
+            pattern=r"[a-zA-Z0-9]{9}",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1 MistralRequestValidatorV3, 2026-11-22: before V5 no content beside calls",
+            "content_beside_calls",
+            models=r"7b|8x7b|8x22b|codestral-22b",
+        ),
+        *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
+        *history_rules(
+            "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: calls of the first "
+            "message are not expected to be answered",
+            "call_placement",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant", pattern="prefix"
+        ),
+        *history_rules(
+            "NousResearch/hermes-agent#20154, 2026-05; not seen again in aaif-goose/goose#5998", "user_after_result"
+        ),
+        *history_rules("OpenMinis/OpenMinis#87, 2026-07", "refused_reasoning", pattern="reasoning_content|reasoning"),
+        *history_rules("mistral-common 1.13.1: no images in results before V15, 2026-11-22", "media_in_result"),
+    ),
+)

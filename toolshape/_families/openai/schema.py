@@ -1,0 +1,92 @@
+"""OpenAI Chat Completions: what is sent and what is refused. Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named."""
+
+import re
+from typing import Any
+
+from toolshape._calls import JsonObject, Spec
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.checks import cited
+from toolshape._schema.walk import everywhere
+from toolshape._wire.provider import Choice, NameRule
+
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
+# Structured Outputs guide, Feb and Aug 2026, and the refusals cited here. "default" was refused in 2025
+# (dotnet/extensions#6266) and accepted in 2026: it goes into the description. Lengths: coder/mux#1220, 2025-12.
+# uniqueItems: mastra#23321, 2026-09.
+FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
+STRICT_KEYWORDS = (
+    "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
+    "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
+    "properties", "required", "type",
+)  # fmt: skip
+OBJECTS = (
+    *structure.STRUCTURE,
+    everywhere(rewrites.every_object_has_properties),
+    everywhere(rewrites.optional_as_nullable),
+    everywhere(rewrites.say_default),
+    everywhere(rewrites.say_formats_but(*FORMATS)),
+    everywhere(rewrites.say_instead("pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern))),
+    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
+    everywhere(rewrites.lone_references),
+)
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    function: JsonObject = {"name": spec.name, "parameters": spec.parameters}
+    if spec.description:
+        function["description"] = spec.description
+    if strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    if len(choice.names) > 1:
+        allowed = {"mode": "required", "tools": [_function(name) for name in choice.names]}
+        return _said(tools, {"type": "allowed_tools", "allowed_tools": allowed}, choice)
+    return _said(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
+
+
+def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """For vendors without ``allowed_tools``: to choose among several tools, only those are sent."""
+    if len(choice.names) > 1:
+        return _said(list(choice.chosen), "required", choice)
+    return request(tools, choice)
+
+
+def _function(name: str) -> JsonObject:
+    return {"type": "function", "function": {"name": name}}
+
+
+def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObject:
+    body: JsonObject = {"tools": tools}
+    if tool_choice is not None:
+        body["tool_choice"] = tool_choice
+    if choice.parallel is not None:
+        body["parallel_tool_calls"] = choice.parallel
+    return body
+
+
+NAMES = NameRule(
+    pattern=r"[a-zA-Z0-9_-]+",
+    longest=64,
+    evidence="1 to 64 of a-z A-Z 0-9 _ -; openai 3.51.0 FunctionDefinition, read 2026-11-20",
+)
+ROOT = cited(
+    "langchainjs#9804, 2026; home-generative-agent#545, 2026-08",
+    rules.root_is_object,
+    rules.root_without("anyOf", "oneOf", "allOf", "enum", "not", "const"),
+)
+GUIDE = "Structured Outputs guide, 2026-08"
+STRICT = (structure.wrapped_root, *OBJECTS)
+# Fine-tuned models and Azure take none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
+MOVED = (
+    "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
+    "maxItems",
+)  # fmt: skip
+MINIMAL = (
+    *STRICT,
+    everywhere(rewrites.say_instead(*MOVED)),
+)

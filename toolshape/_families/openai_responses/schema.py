@@ -1,0 +1,63 @@
+"""OpenAI Responses: what is sent and what is refused. Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions."""
+
+from collections.abc import Collection
+from typing import Any
+
+from toolshape._calls import JsonObject, Namespace, Spec
+from toolshape._families.openai import schema as openai_schema
+from toolshape._wire.bodies import member
+from toolshape._wire.provider import Choice
+
+
+def refused_beside(native: Any, names: Collection[str]) -> str:
+    if member(native, "type") == "tool_search" and member(native, "execution") == "client":
+        return "a search that the client carries out has nobody here to answer it: leave its execution out"
+    if member(native, "type") == "namespace":
+        for tool in member(native, "tools") or ():
+            if member(tool, "name") in names:
+                return f"a call of {member(tool, 'name')!r} in that namespace would be taken for the tool of this name: rename one"
+    return ""
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """``strict`` is always sent: without it the server makes the schema strict in its own way (chatlas#255)."""
+    tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
+    if spec.description:
+        tool["description"] = spec.description
+    return tool
+
+
+def deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
+    """A deferred function, or one in a group of its own: ``gathered`` puts those of one name together."""
+    function = {**entry, "defer_loading": True}
+    if not isinstance(where, Namespace):
+        return function
+    return {"type": "namespace", "name": where.name, "description": where.description, "tools": [function]}
+
+
+def gathered(entries: list[JsonObject]) -> list[JsonObject]:
+    """The entries, with one group for each name, where the first of it stands."""
+    groups: dict[str, JsonObject] = {}
+    found: list[JsonObject] = []
+    for entry in entries:
+        group = groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
+        if group is entry:
+            found.append(entry)
+        else:
+            group["description"] = group["description"] or entry["description"]
+            group["tools"] += entry["tools"]
+    return found
+
+
+def is_deferred(entry: JsonObject) -> bool:
+    return entry.get("defer_loading") is True or any(map(is_deferred, entry.get("tools") or ()))
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    body = openai_schema.request(tools, choice)
+    functions = [{"type": "function", "name": name} for name in choice.names]
+    if len(functions) > 1:
+        body["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": functions}
+    elif functions:
+        body["tool_choice"] = functions[0]
+    return body

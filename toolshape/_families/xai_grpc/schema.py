@@ -1,0 +1,27 @@
+"""xAI over gRPC, as its SDK speaks it: what is sent and what is refused. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
+
+import json
+
+from toolshape._calls import JsonObject, Spec
+from toolshape._families.openai import schema as openai_schema
+from toolshape._wire.provider import Choice
+
+_MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
+
+
+def envelope(spec: Spec, strict: bool) -> JsonObject:
+    """The parameters are JSON text."""
+    function = openai_schema.envelope(spec, strict)["function"]
+    return {"function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}}
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """A choice among several tools is unsupported: only those tools are sent."""
+    body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
+    if len(choice.names) == 1:
+        body["tool_choice"] = {"function_name": choice.names[0]}
+    elif choice.names or choice.mode is not None:
+        body["tool_choice"] = {"mode": _MODES[choice.mode or "required"]}
+    if choice.parallel is not None:
+        body["parallel_tool_calls"] = choice.parallel
+    return body
