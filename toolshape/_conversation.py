@@ -5,13 +5,13 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolshape._bound import Bound, handlers_of
-from toolshape._calls import Call, JsonObject
+from toolshape._calls import JsonObject
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.messages import conversion_to, read_messages, switched_off
+from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off
 from toolshape._dispatch.outbound import histories_of, result_part_of
 from toolshape._dispatch.plan import OnProgress, Plan
 from toolshape._errors import HistoryError, Problem, UsageError
@@ -26,13 +26,20 @@ from toolshape._registry import Registry
 from toolshape._results import Results, sendable
 from toolshape._wire.bodies import model_of, parsed_body, plain
 from toolshape._wire.provider import AnyProvider, Provider, Strictness
-from toolshape.messages import MediaPart, Message, MessagePart, Repair, TextPart, ToolCallPart, calls_in
+from toolshape.messages import MediaPart, Message, MessagePart, Origin, Repair, TextPart, calls_in
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 _VERSION = 1
+
+
+class _Said(NamedTuple):
+    """What a response says: its messages as they can be sent, and as records."""
+
+    given: list[Any]
+    messages: list[Message]
 
 
 class Conversation:
@@ -129,35 +136,35 @@ class Conversation:
             raise UsageError(f"results are appended, as plan.results, not {type(given).__name__}")
         if results.pending:
             results.messages  # noqa: B018 - raises
-        self._add(results, None)
-        return self
-
-    def _add_whole(self, results: Results, model: str | None) -> None:
-        if not results.pending:
-            self._add(results, model)
-
-    def _add(self, results: Results, model: str | None) -> None:
         if id(results) in self._added:
             raise UsageError("these results are in the conversation already: dispatch appends them")
+        self._add(results, self._said(results, None))
+        return self
+
+    def _add(self, results: Results, said: "_Said") -> None:
+        """Append a response and its results. Whatever has run is kept: nothing here raises."""
+        if results.pending:
+            return
+        with self._lock:
+            given = said.given
+            is_here = bool(given) and [one.raw for one in self._messages[-len(given) :]] == given
+            if not is_here:  # else its calls have waited for their results
+                self._append(said.messages)
+            if len(results):
+                self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
+            self._added[id(results)] = results
+
+    def _said(self, results: Results, model: str | None) -> "_Said":
+        """Read the message of a response, its calls as they are dispatched."""
         provider = get(results.provider) if isinstance(results.provider, Provider) else get(results.provider.name)
         bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
             model = self._asked[1]  # the name that was asked for, whatever it stands for today
-        handlers = handlers_of(bound)
-        given = list(sendable(results.assistant))
-        sent = bound.fingerprint
-        spoken = read_messages(provider, handlers, given, model, sent, sent, self._messages) if given else []
-        with self._lock:
-            self._add_read(results, spoken, given)
-
-    def _add_read(self, results: Results, spoken: list[Message], given: list[Any]) -> None:
-        calls = iter(results.calls)
-        is_here = bool(given) and [one.raw for one in self._messages[-len(given) :]] == given
-        if not is_here:  # else its calls have waited for their results
-            self._append(_as_called(message, calls, results.finish) for message in spoken)
-        if len(results):
-            self._append([Message(role="tool", parts=tuple(result_part_of(one) for one in results))])
-        self._added[id(results)] = results
+        given, origin = (
+            list(sendable(results.assistant)),
+            Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
+        )
+        return _Said(given, response_messages(provider, given, results.calls, results.finish, origin, self._messages))
 
     def _bound_of(self, provider: Provider) -> Bound:
         """The shapes that were sent to a provider last."""
@@ -318,14 +325,17 @@ class Conversation:
             UsageError: As for ``Plan.run``; nothing was run or appended.
         """
         plan, model = self._read(response, provider)
+        said = self._said(
+            plan.results, model
+        )  # before anything runs: what has run must not be lost to what cannot be read
         try:
             results = plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:
             raise
         except BaseException:
-            self._add_whole(plan.results, model)
+            self._add(plan.results, said)
             raise
-        self._add_whole(results, model)
+        self._add(results, said)
         return results
 
     async def adispatch(
@@ -341,14 +351,17 @@ class Conversation:
     ) -> Results:
         """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
         plan, model = self._read(response, provider)
+        said = self._said(
+            plan.results, model
+        )  # before anything runs: what has run must not be lost to what cannot be read
         try:
             results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:
             raise
         except BaseException:
-            self._add_whole(plan.results, model)
+            self._add(plan.results, said)
             raise
-        self._add_whole(results, model)
+        self._add(results, said)
         return results
 
     def trimmed(self, keep: int) -> "Conversation":
@@ -413,20 +426,6 @@ def _part_of(content: Any) -> MessagePart:
             return MediaPart(media=content)
         case _:
             raise UsageError(f"a message of the user holds texts, images and files, not {type(content).__name__}")
-
-
-def _as_called(message: Message, calls: Iterator[Call], finish: str | None) -> Message:
-    """A message that was read of a response, its calls as they were dispatched."""
-    parts: list[MessagePart] = []
-    for part in message.parts:
-        call = next(calls, None) if isinstance(part, ToolCallPart) else None
-        if call is None or not isinstance(part, ToolCallPart):
-            parts.append(part)
-            continue
-        arguments = None if call.name is None else call.arguments
-        fault: Any = "unknown_tool" if call.name is None else "malformed_arguments" if arguments is None else None
-        parts.append(replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault))
-    return replace(message, parts=tuple(parts), finish=finish)
 
 
 def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:

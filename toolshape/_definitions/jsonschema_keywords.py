@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 try:
-    from jsonschema import Draft202012Validator as Draft202012Validator
+    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - others take it from here
     from jsonschema import ValidationError as SchemaError
     from jsonschema.validators import extend
 except ImportError as error:

@@ -8,7 +8,7 @@ from toolshape._calls import Call, Loss
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.outbound import CallWriter, histories_of
 from toolshape._dispatch.shape import Shape
-from toolshape._errors import Problem, UsageError
+from toolshape._errors import Problem, ResponseError, UsageError
 from toolshape._history.carry import Carrier
 from toolshape._history.conversion import Conversion
 from toolshape._history.log import Log, rules_of
@@ -17,7 +17,16 @@ from toolshape._history.repair import Progress, invalidated, repaired
 from toolshape._wire.content import arguments_object
 from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
 from toolshape._wire.provider import Provider
-from toolshape.messages import Message, Origin, ProviderPart, ReasoningPart, Repaired, ToolCallPart
+from toolshape.messages import (
+    Message,
+    MessagePart,
+    Origin,
+    ProviderPart,
+    ReasoningPart,
+    Repaired,
+    ToolCallPart,
+    calls_in,
+)
 
 
 def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
@@ -81,6 +90,63 @@ def read_messages(
         )
         for message in messages_in(histories_of(provider), given, before)
     ]
+
+
+def response_messages(
+    provider: Provider,
+    given: Sequence[Any],
+    calls: Sequence[Call],
+    finish: str | None,
+    origin: Origin,
+    before: Sequence[Message],
+) -> list[Message]:
+    """Read the messages of a response whose calls were read already. What cannot be read is kept as it came.
+
+    Args:
+        provider: Whose response it is.
+        given: The messages.
+        calls: The calls of the response, as they are dispatched.
+        finish: Why the response ended.
+        origin: Who wrote them.
+        before: The messages before them.
+    """
+    try:
+        found = messages_in(histories_of(provider), given, before) if given else []
+    except ResponseError:
+        found = []
+    left = list(calls)
+    made = [
+        replace(message, origin=origin, finish=finish, parts=tuple(_called(part, left) for part in message.parts))
+        for message in found
+    ]
+    if not left and sum(len(calls_in(message)) for message in made) == len(calls):
+        return made
+    # The message has other calls than the response: what was dispatched is what is answered, and so what is kept.
+    parts = [ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls]
+    called = tuple(_part_of(call, part) for call, part in zip(calls, parts, strict=True))
+    return [Message(role="assistant", parts=called, origin=origin, finish=finish)]
+
+
+def _called(part: MessagePart, left: list[Call]) -> MessagePart:
+    """A call of a message as it is dispatched, taken from those that are left: known by its raw object, else by its id."""
+    if not isinstance(part, ToolCallPart):
+        return part
+    for is_it in (
+        lambda call: call.raw is part.raw,
+        lambda call: part.has_id and call.id == part.id,
+        lambda call: call.wire_name == part.wire_name,
+    ):
+        found = next(filter(is_it, left), None)
+        if found is not None:
+            left.remove(found)
+            return _part_of(found, part)
+    return part
+
+
+def _part_of(call: Call, part: ToolCallPart) -> ToolCallPart:
+    arguments = None if call.name is None else call.arguments
+    fault: Any = "unknown_tool" if call.name is None else "malformed_arguments" if arguments is None else None
+    return replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault)
 
 
 def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
