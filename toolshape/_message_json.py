@@ -4,12 +4,11 @@ Their input messages, as of open-telemetry/semantic-conventions-genai, read 2026
 """
 
 import base64
-import math
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from toolshape._calls import JsonObject
 from toolshape._parts import File, Image, Part, Text
+from toolshape._schema.bytes_json import from_json_value, to_json_value
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -22,47 +21,6 @@ from toolshape.messages import (
     ToolResultPart,
 )
 
-_BYTES, _FLOAT = "$bytes", "$float"
-"""The one member of an object that stands for bytes, or for a number that JSON does not have.
-
-A member of such a name is written with one more ``$``.
-"""
-_OWN = frozenset({"bytes", "float"})
-_NO_JSON = frozenset({"nan", "inf", "-inf"})
-
-
-def _to_json_value(value: Any) -> Any:
-    """A value as JSON: bytes become an object."""
-    if isinstance(value, Mapping):
-        given = cast("Mapping[str, Any]", value)
-        return {f"${key}" if _is_own(key) else key: _to_json_value(one) for key, one in given.items()}
-    if isinstance(value, (list, tuple)):
-        return [_to_json_value(one) for one in value]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return {_BYTES: base64.b64encode(value).decode()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {_FLOAT: str(float(value))}
-    return value
-
-
-def _is_own(key: Any) -> bool:
-    """Whether a key is one of those that stand for what JSON does not have, or was written for a key that looks so."""
-    return isinstance(key, str) and key[:1] == "$" and key.lstrip("$") in _OWN
-
-
-def _from_json_value(value: Any) -> Any:
-    """A value that ``_to_json_value`` wrote."""
-    if isinstance(value, dict):
-        given = cast("JsonObject", value)
-        if given.keys() == {_BYTES} and isinstance(given[_BYTES], str):
-            return base64.b64decode(given[_BYTES])
-        if given.keys() == {_FLOAT} and given[_FLOAT] in _NO_JSON:
-            return float(given[_FLOAT])
-        return {key[1:] if _is_own(key) else key: _from_json_value(one) for key, one in given.items()}
-    if isinstance(value, list):
-        return [_from_json_value(one) for one in value]
-    return value
-
 
 def message_to_json(message: Message) -> JsonObject:
     """A message as JSON."""
@@ -72,12 +30,12 @@ def message_to_json(message: Message) -> JsonObject:
     if (origin := message.origin) is not None:
         found["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
     if message.raw is not None:
-        found["raw"] = _to_json_value(message.raw)
+        found["raw"] = to_json_value(message.raw)
     return found
 
 
 def _part_to_json(part: MessagePart) -> JsonObject:
-    base: JsonObject = {"raw": _to_json_value(part.raw)} if part.raw is not None else {}
+    base: JsonObject = {"raw": to_json_value(part.raw)} if part.raw is not None else {}
     if part.path:
         base["path"] = part.path
     match part:
@@ -92,11 +50,11 @@ def _part_to_json(part: MessagePart) -> JsonObject:
         case ToolCallPart():
             own = {
                 "tool": part.name,
-                "canonical": _to_json_value(part.arguments),
+                "canonical": to_json_value(part.arguments),
                 "fault": part.fault,
                 "has_id": part.has_id,
             }
-            call = {"id": part.id, "name": part.wire_name, "arguments": _to_json_value(part.arguments_raw), **own}
+            call = {"id": part.id, "name": part.wire_name, "arguments": to_json_value(part.arguments_raw), **own}
             return {"type": "tool_call", **call, **base}
         case ToolResultPart():
             answered: JsonObject = {"error": part.code, "is_text": part.is_text, "has_id": part.has_id}
@@ -129,13 +87,13 @@ def message_from_json(given: JsonObject) -> Message:
         role=given["role"],
         parts=tuple(_part_from_json(one) for one in given["parts"]),
         origin=None if origin is None else Origin(**origin),
-        raw=_from_json_value(given.get("raw")),
+        raw=from_json_value(given.get("raw")),
         finish=given.get("finish_reason"),
     )
 
 
 def _part_from_json(given: JsonObject) -> MessagePart:
-    raw, path = _from_json_value(given.get("raw")), str(given.get("path", ""))
+    raw, path = from_json_value(given.get("raw")), str(given.get("path", ""))
     match given["type"]:
         case "text":
             return TextPart(text=_text(given, "content"), raw=raw, path=path)
@@ -145,9 +103,9 @@ def _part_from_json(given: JsonObject) -> MessagePart:
             return ToolCallPart(
                 id=_text(given, "id"),
                 wire_name=_text(given, "name"),
-                arguments_raw=_from_json_value(given["arguments"]),
+                arguments_raw=from_json_value(given["arguments"]),
                 name=given.get("tool"),
-                arguments=_from_json_value(given.get("canonical")),
+                arguments=from_json_value(given.get("canonical")),
                 fault=given.get("fault"),
                 has_id=given.get("has_id", True),
                 raw=raw,

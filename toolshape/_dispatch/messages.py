@@ -171,7 +171,9 @@ def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
 def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
     """What a provider would refuse of its messages."""
     histories = histories_of(provider)
-    _, log = _repaired(histories, _beside_system(histories, messages_in(histories, given)), given, model, None)
+    _, log = _repaired(
+        provider, histories, _beside_system(histories, messages_in(histories, given)), given, model, None
+    )
     return log.findings()
 
 
@@ -181,7 +183,7 @@ def repaired_messages(
     """The messages of a provider as it takes them."""
     histories = histories_of(provider)
     messages = _beside_system(histories, messages_in(histories, given))
-    found, log = _repaired(histories, messages, given, model, repairs)
+    found, log = _repaired(provider, histories, messages, given, model, repairs)
     written = list[Any]()
     for message in found:
         written += [message.raw] if message.raw is not None else histories.write(message, provider.encode)
@@ -207,6 +209,7 @@ def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> b
 
 
 def _repaired(
+    provider: Provider,
     histories: Histories,
     messages: Sequence[Message],
     given: Any,
@@ -215,7 +218,7 @@ def _repaired(
 ) -> tuple[list[Message], Log]:
     goes_on = _goes_on(histories, given, messages)
     off = switched_off(repairs) | (frozenset({"orphan_result"}) if goes_on else frozenset())
-    log = Log(rules_of(histories, model, off))
+    log = Log(rules_of(histories, provider.names, model, off))
     thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
     return repaired(messages, log, Progress(), is_end=True, thinks=thinks), log
 
@@ -235,4 +238,4 @@ def conversion_to(
     histories = histories_of(provider)
     writer = CallWriter(provider, handlers)
     carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
-    return Conversion(rules_of(histories, model, off), carrier, provider.encode)
+    return Conversion(rules_of(histories, provider.names, model, off), carrier, provider.encode)

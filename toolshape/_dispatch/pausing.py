@@ -1,6 +1,5 @@
 """A plan in, JSON that holds it out; and the plan from that, whose calls get what they would have got."""
 
-import base64
 import hashlib
 import json
 import time
@@ -19,10 +18,10 @@ from toolshape._dispatch.waiting import CLAIMING, Ready
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import canonical_json
 from toolshape._results import Result, Results, controls_of
+from toolshape._schema.bytes_json import from_json_value, to_json_value
 from toolshape._tool import record_of
 
 VERSION = 1
-_BYTES = "toolshape:bytes"
 _NEEDS_LEDGER = "a tool takes secrets, which never stand in a token: pass ledger=, to keep what the model wrote there"
 
 
@@ -183,22 +182,12 @@ def _fingerprint(handler: Handler) -> str:
 
 def _as_text(value: Any) -> str:
     """JSON text, with the order of every object as it came; bytes have a form of their own in it."""
-    return json.dumps(value, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (bytes, bytearray)):
-        return {_BYTES: base64.b64encode(value).decode()}
-    return str(value)
+    return json.dumps(to_json_value(value), default=str)
 
 
 def read_kept(text: str) -> JsonObject:
     """What was said and done, from its text."""
-
-    def revived(node: JsonObject) -> Any:
-        return base64.b64decode(node[_BYTES]) if node.keys() == {_BYTES} else node
-
-    kept: JsonObject = json.loads(text, object_hook=revived)
+    kept: JsonObject = from_json_value(json.loads(text))
     return kept
 
 

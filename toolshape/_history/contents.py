@@ -157,15 +157,14 @@ def without_item_id(message: Message, log: Log) -> Message:
 
 def tool_name(message: Message, log: Log) -> Message:
     """Names of tools that are refused are written with other letters."""
-    pattern = log.rules.active["tool_name"].pattern
+    names = log.rules.names
 
     def change(one: MessagePart) -> MessagePart:
-        if not isinstance(one, (ToolCallPart, ToolResultPart)):
+        if not isinstance(one, (ToolCallPart, ToolResultPart)) or not one.wire_name:
             return one
-        if not one.wire_name or re.fullmatch(pattern, one.wire_name):
+        name = names.wire_name(one.wire_name)
+        if name is None or name == one.wire_name:
             return one
-        name = re.sub(r"[^a-zA-Z0-9_-]", "_", one.wire_name)[:64]
-        name = name if re.fullmatch(pattern, name) else f"t_{name}"[:64]
         if isinstance(one, ToolCallPart):
             fault = f"the name {one.wire_name!r} is refused"
             log.repaired("tool_name", part_path(message, one), fault, f"it is sent as {name!r}")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from toolshape._errors import Problem
 from toolshape._wire.histories import Histories, HistoryRule, HistoryRuleName
+from toolshape._wire.provider import NameRule
 from toolshape.messages import Repair
 
 
@@ -15,6 +16,7 @@ class Rules:
     """The rules of one provider that hold for one model and are switched on."""
 
     histories: Histories
+    names: NameRule
     active: Mapping[str, HistoryRule]
     off: frozenset[str]
 
@@ -26,12 +28,12 @@ class Rules:
         return self.active[name].evidence if name in self.active else ""
 
 
-def rules_of(histories: Histories, model: str | None, off: frozenset[str] = frozenset()) -> Rules:
+def rules_of(histories: Histories, names: NameRule, model: str | None, off: frozenset[str] = frozenset()) -> Rules:
     """The rules that hold for a model, without those that are switched off."""
     active: dict[str, HistoryRule] = {
         one.name: one for one in histories.rules if one.holds(model) and one.name not in off
     }
-    return Rules(histories, active, off)
+    return Rules(histories, names, active, off)
 
 
 class _Fault(NamedTuple):

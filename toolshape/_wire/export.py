@@ -1,8 +1,6 @@
 """A tool in; the entry that one provider is sent, with its lens, out; or why the provider cannot be sent it."""
 
-import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -100,23 +98,12 @@ def repaired(provider: Provider, name: str) -> str:
         ExportError: The provider accepts neither.
     """
     rule = provider.names
-    if rule.admits(name):
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    letters = digest.translate(_LETTERS)
-    stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: rule.longest - 11]
-    stem = stem if stem[:1].isalpha() else f"t_{stem}"
-    plain = re.sub(r"[^a-z]", "", name.lower())[: max(rule.longest - len(letters), 0)] + letters
-    for derived in (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS)):
-        if rule.admits(derived):
-            return derived
+    found = rule.wire_name(name)
+    if found is not None:
+        return found
     message = f"{name!r} is not a valid tool name for this provider, nor is any derived from it: pass name="
     problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
-
-
-_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-_DIGITS = str.maketrans("abcdef", "012345")
 
 
 def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:

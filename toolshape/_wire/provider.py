@@ -1,5 +1,6 @@
 """``Provider``: one provider's API as data: names, rewrites, limits, and functions that read and write its JSON."""
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,25 @@ class NameRule(NamedTuple):
     def admits(self, name: str) -> bool:
         """Whether the provider takes this name."""
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
+
+    def wire_name(self, name: str) -> str | None:
+        """The name under which a tool is sent: its own, or one derived from its own alone, so that no other affects it.
+
+        ``None`` where the provider accepts neither.
+        """
+        if self.admits(name):
+            return name
+        digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
+        letters = digest.translate(_LETTERS)
+        stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
+        stem = stem if stem[:1].isalpha() else f"t_{stem}"
+        plain = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
+        derived = (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS))
+        return next(filter(self.admits, derived), None)
+
+
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_DIGITS = str.maketrans("abcdef", "012345")
 
 
 class Limit(NamedTuple):

@@ -237,7 +237,7 @@ HISTORIES = Histories(
             "blank_text",
             "empty_message",
         ),
-        *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,128}"),
+        *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name"),
         *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
         *history_rules(
             "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; what ended with pause_turn is sent back as it is",

@@ -226,7 +226,7 @@ HISTORIES = Histories(
             "call_id",
             pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         ),
-        *history_rules("botocore 1.44.5 ToolName, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules("botocore 1.44.5 ToolName, 2026-11-22", "tool_name"),
         *history_rules(
             "agno-agi/agno#6698, 2026-02; zeroclaw-labs/zeroclaw#1476, 2026-02: the next message has a result for each call",
             "unanswered_call",

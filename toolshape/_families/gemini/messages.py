@@ -202,7 +202,7 @@ HISTORIES = Histories(
             pattern=r"(?s).+",
         ),
         *history_rules("QuantumNous/new-api#1260, 2025-06: at least one part", "empty_message"),
-        *history_rules("cline/cline#7339, 2025-11", "tool_name", pattern=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
+        *history_rules("cline/cline#7339, 2025-11", "tool_name"),
     ),
 )
 VERTEX_HISTORIES = replace(

@@ -46,7 +46,7 @@ HISTORIES = replace(
             "content_beside_calls",
             models=r"7b|8x7b|8x22b|codestral-22b",
         ),
-        *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name"),
         *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
         *history_rules(
             "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: calls of the first "

@@ -314,7 +314,7 @@ PAIRING = (
         "openai/openai-agents-python#1061, 2025-08: a result answers a call", "orphan_result", "duplicate_result"
     ),
 )
-_NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}")
+_NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name")
 _FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
 HISTORIES = Histories(
     key="messages",

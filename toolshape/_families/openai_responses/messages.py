@@ -207,7 +207,7 @@ HISTORIES = Histories(
             "item_without_reasoning",
             models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",
         ),
-        *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name", pattern=r"[a-zA-Z0-9_-]{1,64}"),
+        *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name"),
     ),
 )
 
