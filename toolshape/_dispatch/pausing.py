@@ -21,7 +21,7 @@ from toolshape._results import Result, Results, controls_of
 from toolshape._schema.bytes_json import from_json_value, to_json_value
 from toolshape._tool import record_of
 
-VERSION = 1
+VERSION = 2  # 1 wrote bytes in another form
 _NEEDS_LEDGER = "a tool takes secrets, which never stand in a token: pass ledger=, to keep what the model wrote there"
 
 
