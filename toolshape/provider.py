@@ -21,7 +21,6 @@ from toolshape._wire.provider import (
     Facts,
     Limit,
     NameRule,
-    OutboundCall,
     Provider,
     Read,
     Reading,
@@ -31,8 +30,8 @@ from toolshape._wire.provider import (
 )
 from toolshape._wire.server import (
     Completion,
-    CompletionCall,
     Endpoint,
+    OutboundCall,
     Refusal,
     RequestFault,
     RequestRead,
@@ -58,7 +57,6 @@ __all__ = [
     "Choice",
     "Completed",
     "Completion",
-    "CompletionCall",
     "Deferral",
     "Encode",
     "Endpoint",

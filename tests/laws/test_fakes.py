@@ -16,7 +16,7 @@ from zoo import CASES
 from toolshape import CallError, Registry
 from toolshape._families import get
 from toolshape._tool import as_tool
-from toolshape._wire.server import Completion, CompletionCall
+from toolshape._wire.server import Completion, OutboundCall
 from toolshape.messages import calls_in
 from toolshape.testing import Fake, Turn, slips
 from toolshape.testing._laws import values
@@ -73,7 +73,7 @@ def test_what_is_responded_folds_to_the_same(provider):
         st.sampled_from(["stop", "length", "refusal"]),
     )
     def law(text, calls, finish):
-        made = tuple(CompletionCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
+        made = tuple(OutboundCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
         finish = "tool_calls" if made and finish == "stop" else finish
         body = json.loads(json.dumps(get(provider).respond(Completion(MODEL, "0", text, made, finish=finish))))
         found = says(provider, body)

@@ -15,7 +15,8 @@ from toolshape._wire.content import arguments_object
 from toolshape._wire.export import repaired as wire_name_of
 from toolshape._wire.histories import Histories, HistoryRuleName
 from toolshape._wire.ids import generated_id, id_seed
-from toolshape._wire.provider import OutboundCall, Provider
+from toolshape._wire.provider import Provider
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
 

@@ -16,7 +16,8 @@ from toolshape._schema.values import as_json, copied
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Choice, Facts, NameRule, OutboundCall, Read, unsupported
+from toolshape._wire.provider import Choice, Facts, NameRule, Read, unsupported
+from toolshape._wire.server import OutboundCall
 from toolshape._wire.server_json import KEY
 
 

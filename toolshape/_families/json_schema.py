@@ -10,12 +10,12 @@ from toolshape._wire.provider import (
     Choice,
     Facts,
     NameRule,
-    OutboundCall,
     Provider,
     Reading,
     never_streamed,
     unsupported,
 )
+from toolshape._wire.server import OutboundCall
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -20,12 +20,12 @@ from toolshape._wire.provider import (
     Choice,
     Facts,
     NameRule,
-    OutboundCall,
     Provider,
     Reading,
     never_streamed,
     unsupported,
 )
+from toolshape._wire.server import OutboundCall
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.

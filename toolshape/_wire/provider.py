@@ -13,7 +13,16 @@ from toolshape._results import Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 from toolshape._wire.histories import Histories
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, RequestRule, Wording
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    OutboundCall,
+    Refusal,
+    RequestRead,
+    RequestRule,
+    Wording,
+)
 
 
 class Reading(NamedTuple):
@@ -38,14 +47,6 @@ Read: TypeAlias = tuple[
 
 Completed: TypeAlias = tuple[int, WireCall]
 """A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
-
-
-class OutboundCall(NamedTuple):
-    """A call to be written as if a model had made it: its id, and its name and arguments in wire form."""
-
-    id: str
-    wire_name: str
-    arguments: JsonObject
 
 
 class Choice(NamedTuple):

@@ -46,8 +46,11 @@ class RequestRead(NamedTuple):
     wants_usage: bool = True
 
 
-class CompletionCall(NamedTuple):
-    """A call that a model makes: ``arguments`` are an object, or the text that the model wrote in place of one."""
+class OutboundCall(NamedTuple):
+    """A call to be written as if a model had made it: its id, and its name and arguments in wire form.
+
+    ``arguments`` are an object; in a ``Completion`` perhaps the text that the model wrote in place of one.
+    """
 
     id: str
     wire_name: str
@@ -63,7 +66,7 @@ class Completion(NamedTuple):
     model: str
     id: str
     text: str = ""
-    calls: tuple[CompletionCall, ...] = ()
+    calls: tuple[OutboundCall, ...] = ()
     reasoning: str = ""
     finish: Finish = "stop"
     usage: tuple[int, int] | None = (1, 1)

@@ -25,7 +25,7 @@ from toolshape._validation.faults import path_of
 from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
 from toolshape._wire.provider import AnyProvider, Provider, Read
-from toolshape._wire.server import Completion, CompletionCall
+from toolshape._wire.server import Completion, OutboundCall
 from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
 from toolshape.testing._strategies import values_for
 
@@ -339,9 +339,7 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     @_profile(examples)
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
-        said = Completion(
-            "m", "0", text, (CompletionCall("call00001", shown.wire_name, arguments),), finish="tool_calls"
-        )
+        said = Completion("m", "0", text, (OutboundCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
         body: JsonObject = json.loads(json.dumps(respond(said)))
         folded: JsonObject = {}
         for event in unfold(copy.deepcopy(body)):

@@ -31,7 +31,7 @@ from toolshape._wire.content import (
     text_of,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -124,8 +124,13 @@ def _result(block: JsonObject, path: str) -> ToolResultPart:
     return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """The block of a call."""
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    return {"type": "tool_use", "id": call.id, "name": call.wire_name, "input": arguments_object(call)}
+    return write_call(call.id, call.wire_name, arguments_object(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -269,8 +274,7 @@ def sendable(block: JsonObject) -> JsonObject:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    blocks = [{"type": "tool_use", "id": one.id, "name": one.wire_name, "input": one.arguments} for one in calls]
-    return [{"role": "assistant", "content": blocks}]
+    return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

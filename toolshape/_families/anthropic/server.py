@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.anthropic.messages import write_call
 from toolshape._families.openai.server import mode_of
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, texts
@@ -54,7 +55,7 @@ def respond(said: Completion) -> JsonObject:
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
     for one in said.calls:
         given = one.arguments if said.is_streamed or isinstance(one.arguments, dict) else {}
-        content.append({"type": "tool_use", "id": one.id, "name": one.wire_name, "input": given})
+        content.append(write_call(one.id, one.wire_name, given))
     read, written = said.usage or (1, 1)
     return {
         "id": f"msg_{said.id}",

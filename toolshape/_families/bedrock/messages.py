@@ -21,7 +21,7 @@ from toolshape._wire.content import (
     result_pieces,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -148,8 +148,13 @@ def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
     return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **more)
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """The block of a call."""
+    return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    return {"toolUse": {"toolUseId": call.id, "name": call.wire_name, "input": arguments_object(call)}}
+    return write_call(call.id, call.wire_name, arguments_object(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -269,8 +274,7 @@ def sendable(block: JsonObject) -> JsonObject:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    uses = [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
-    return [{"role": "assistant", "content": uses}]
+    return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

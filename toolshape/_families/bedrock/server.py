@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.bedrock.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, sent_calls, texts
 
@@ -67,7 +68,7 @@ def respond(said: Completion) -> JsonObject:
     """A response. Arguments that are no object are no call."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
-    content += [{"toolUse": {"toolUseId": one.id, "name": one.wire_name, "input": one.arguments}} for one in calls]
+    content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     read, written = said.usage or (1, 1)
     return {
         "output": {"message": {"role": "assistant", "content": content}},

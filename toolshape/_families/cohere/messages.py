@@ -7,7 +7,7 @@ from toolshape._families.cohere.schema import without_null
 from toolshape._families.openai import messages as openai_messages
 from toolshape._results import Result
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.openai.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Wording
 from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
 
@@ -21,10 +22,7 @@ def respond(said: Completion) -> JsonObject:
     if said.calls:
         if said.text:
             message["tool_plan"] = said.text
-        message["tool_calls"] = [
-            {"id": one.id, "type": "function", "function": {"name": one.wire_name, "arguments": arguments_text(one)}}
-            for one in said.calls
-        ]
+        message["tool_calls"] = [write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls]
     else:
         message["content"] = [{"type": "text", "text": said.text}]
     read, written = said.usage or (1, 1)

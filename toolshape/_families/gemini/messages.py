@@ -12,7 +12,7 @@ from toolshape._schema.values import write_json
 from toolshape._wire.bodies import member, plain, result_json
 from toolshape._wire.content import arguments_object, bytes_of, content_list, encoded_results, given_id, result_part
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -103,9 +103,14 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
     return result_part(response.get("id"), response.get("name"), text, **more)
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """The part of a call; an id that was made up is not written."""
+    own: JsonObject = {"id": call_id} if call_id else {}
+    return {"functionCall": {**own, "name": name, "args": arguments}}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    own: JsonObject = {"id": call.id} if call.id and call.has_id else {}
-    return {"functionCall": {**own, "name": call.wire_name, "args": arguments_object(call)}}
+    return write_call(call.id if call.has_id else "", call.wire_name, arguments_object(call))
 
 
 def _write_unsigned(call: ToolCallPart) -> JsonObject:
@@ -233,11 +238,7 @@ def read_call(part: Any) -> WireCall:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    return [{"role": "model", "parts": [{"functionCall": _said(one)} for one in calls]}]
-
-
-def _said(one: OutboundCall) -> JsonObject:
-    return {"id": one.id, "name": one.wire_name, "args": one.arguments}
+    return [{"role": "model", "parts": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

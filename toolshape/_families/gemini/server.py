@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.gemini.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, seconds_text, sent_calls, texts
 
@@ -92,7 +93,7 @@ def respond(said: Completion) -> JsonObject:
     calls, is_malformed = sent_calls(said)
     parts: list[JsonObject] = [{"text": said.text}] if said.text else []
     for at, one in enumerate(calls):
-        part: JsonObject = {"functionCall": {"id": one.id, "name": one.wire_name, "args": one.arguments}}
+        part = write_call(one.id, one.wire_name, one.arguments)
         parts.append(part | {"thoughtSignature": _signature(one.id)} if at == 0 else part)
     finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
     candidate: JsonObject = {"content": {"parts": parts, "role": "model"}, "finishReason": finish, "index": 0}

@@ -19,7 +19,7 @@ from toolshape._wire.content import (
     result_pieces,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -105,8 +105,13 @@ def _result(item: JsonObject) -> ToolResultPart:
     )
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """The step of a call."""
+    return {"type": "function_call", "id": call_id, "name": name, "arguments": arguments}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    return {"type": "function_call", "id": call.id, "name": call.wire_name, "arguments": arguments_object(call)}
+    return write_call(call.id, call.wire_name, arguments_object(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -190,7 +195,7 @@ def sendable(step: JsonObject) -> JsonObject:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    return [{"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
+    return [write_call(call.id, call.wire_name, call.arguments) for call in calls]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._families.gemini.server import VARIABLES
+from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.openai.server import mode_of, sent_function
 from toolshape._wire.server import Completion, Endpoint, RequestRead
 from toolshape._wire.server_json import listed, mapping, pieces, sent_calls, texts
@@ -50,9 +51,7 @@ def respond(said: Completion) -> JsonObject:
         steps.append({"type": "thought", "signature": base64.b64encode(seed.encode()).decode()})
     if said.text:
         steps.append({"type": "model_output", "content": [{"type": "text", "text": said.text}]})
-    steps += [
-        {"type": "function_call", "id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls
-    ]
+    steps += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     status = "requires_action" if calls else "completed"
     if is_malformed or said.finish == "error":
         status = "failed"

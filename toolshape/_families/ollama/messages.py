@@ -11,7 +11,7 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member
 from toolshape._wire.content import arguments_object, bytes_of, encoded_results, joined_text, text_of
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -65,9 +65,14 @@ def _image_type(content: bytes) -> str:
     return next((media_type for begins, media_type in _BEGINNINGS if content.startswith(begins)), "image/png")
 
 
+def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObject:
+    """A call in a message; an id that was made up is not written."""
+    own: JsonObject = {"id": call_id} if call_id else {}
+    return {**own, "function": {**more, "name": name, "arguments": arguments}}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    own: JsonObject = {"id": call.id} if call.id and call.has_id else {}
-    return {**own, "function": {"name": call.wire_name, "arguments": arguments_object(call)}}
+    return write_call(call.id if call.has_id else "", call.wire_name, arguments_object(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -136,7 +141,7 @@ def read_call(call: Any) -> WireCall:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    tool_calls = [{"id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}} for one in calls]
+    tool_calls = [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.ollama.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal
 from toolshape._wire.server_json import arguments_text, pieces, sent_calls
 
@@ -19,8 +20,7 @@ def respond(said: Completion) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": "".join([said.text, *written_out])}
     if calls:
         message["tool_calls"] = [
-            {"id": one.id, "function": {"index": at, "name": one.wire_name, "arguments": one.arguments}}
-            for at, one in enumerate(calls)
+            write_call(call.id, call.wire_name, call.arguments, index=at) for at, call in enumerate(calls)
         ]
     read, written = said.usage or (1, 1)
     return {

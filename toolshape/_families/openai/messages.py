@@ -41,7 +41,7 @@ from toolshape._wire.content import (
     unmarked,
 )
 from toolshape._wire.histories import NULL, Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -224,16 +224,16 @@ def write(message: Message, encode: Encode) -> list[WireMessage]:
 def write_with(message: Message, encode: Encode, *, is_text: bool) -> list[WireMessage]:
     """The same, the arguments as JSON text or as an object."""
 
-    def write_call(call: ToolCallPart) -> JsonObject:
+    def write_part(call: ToolCallPart) -> JsonObject:
         arguments = arguments_text(call) if is_text else arguments_object(call)
-        own: JsonObject = {"id": call.id} if call.id else {}
-        return {**own, "type": "function", "function": {"name": call.wire_name, "arguments": arguments}}
+        written = write_call(call.id, call.wire_name, arguments)
+        return written if call.id else {key: value for key, value in written.items() if key != "id"}
 
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    found = _results(results, write_call, encode)
+    found = _results(results, write_part, encode)
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
-        found.append(_written(message.role, others, write_call, none="" if not is_text else None))
+        found.append(_written(message.role, others, write_part, none="" if not is_text else None))
     return found
 
 
@@ -355,15 +355,13 @@ OBJECT_ARGUMENTS = Histories(
 # --- calls and results as they are written after a dispatch
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """A call in a message; its arguments are JSON text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    tool_calls = [
-        {
-            "id": one.id,
-            "type": "function",
-            "function": {"name": one.wire_name, "arguments": json.dumps(one.arguments, ensure_ascii=False)},
-        }
-        for one in calls
-    ]
+    tool_calls = [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
     return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.openai.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, pieces, request_id, texts
 
@@ -92,10 +93,7 @@ def respond(said: Completion) -> JsonObject:
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
     if said.calls:
-        message["tool_calls"] = [
-            {"id": one.id, "type": "function", "function": {"name": one.wire_name, "arguments": arguments_text(one)}}
-            for one in said.calls
-        ]
+        message["tool_calls"] = [write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISHES[said.finish]}
     base = {"id": f"chatcmpl-{said.id}", "object": "chat.completion", "created": 1, "model": said.model}
     return {**base, "choices": [choice], **usage(said)}

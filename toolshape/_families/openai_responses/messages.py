@@ -25,7 +25,7 @@ from toolshape._wire.content import (
     unmarked,
 )
 from toolshape._wire.histories import Encode, Histories, history_rules
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -116,8 +116,13 @@ def _result(item: JsonObject) -> ToolResultPart:
     return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
 
 
+def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """The item of a call; its arguments are JSON text."""
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    return {"type": "function_call", "call_id": call.id, "name": call.wire_name, "arguments": arguments_text(call)}
+    return write_call(call.id, call.wire_name, arguments_text(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -223,15 +228,7 @@ def read_call(item: Any) -> WireCall:
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    return [
-        {
-            "type": "function_call",
-            "call_id": one.id,
-            "name": one.wire_name,
-            "arguments": json.dumps(one.arguments, ensure_ascii=False),
-        }
-        for one in calls
-    ]
+    return [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai
+from toolshape._families.openai_responses.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording
 from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
 
@@ -65,9 +66,9 @@ def respond(said: Completion) -> JsonObject:
     if said.text:
         content = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
         output.append({"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]})
-    for one in said.calls:
-        item = {"id": f"fc_{one.id}", "type": "function_call", "call_id": one.id, "name": one.wire_name}
-        output.append({**item, "arguments": arguments_text(one)})
+    output += [
+        {"id": f"fc_{call.id}", **write_call(call.id, call.wire_name, arguments_text(call))} for call in said.calls
+    ]
     for at, item in enumerate(output):
         item["status"] = "incomplete" if is_cut and at == len(output) - 1 else "completed"
     reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(said.finish)

@@ -1,5 +1,6 @@
 """Messages of xAI's protocol over gRPC, its fields as JSON; read in xai-sdk 1.21.0 on 2026-11-22."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from toolshape._wire.content import (
     text_of,
 )
 from toolshape._wire.histories import Encode, Histories
-from toolshape._wire.provider import OutboundCall
+from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -77,9 +78,13 @@ def _piece(piece: Any, path: str) -> MessagePart:
     return ProviderPart(kind=str(kind), raw={"content": [piece]}, path=path)
 
 
+def write_call(call_id: str, name: str, arguments: str) -> JsonObject:
+    """A call in a message; its arguments are JSON text."""
+    return {**openai_messages.write_call(call_id, name, arguments), "type": _OWN[-1]}
+
+
 def _write_call(call: ToolCallPart) -> JsonObject:
-    function = {"name": call.wire_name, "arguments": arguments_text(call)}
-    return {"id": call.id, "type": _OWN[-1], "function": function}
+    return write_call(call.id, call.wire_name, arguments_text(call))
 
 
 def write(message: Message, encode: Encode) -> list[WireMessage]:
@@ -132,8 +137,8 @@ OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 
 
 def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
-    [message] = openai_messages.say(calls)
-    tool_calls = [{**call, "type": OWN[-1]} for call in message["tool_calls"]]
+    texts = [json.dumps(call.arguments, ensure_ascii=False) for call in calls]
+    tool_calls = [write_call(call.id, call.wire_name, text) for call, text in zip(calls, texts, strict=True)]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
 
 
