@@ -11,7 +11,7 @@ from zoo import CASES
 
 from toolshape import CallError, Registry, Tool
 from toolshape._families import available, get
-from toolshape._families.ollama import responses as ollama
+from toolshape._families.ollama import schema as ollama
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites, walk
 from toolshape._schema.lens import Change, UnsupportedError
