@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from pydantic_core import from_json
 
-from toolshape._calls import Call, Finding, JsonObject, Loss, WireCall
+from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, WireCall
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.handler import Handlers, Undeclared
 from toolshape._dispatch.hook_kinds import Hook
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from toolshape.messages import Message, Repaired
 
 
-_MODES: Mapping[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "required": "required"}
+_MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
     "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
 }  # fmt: skip

@@ -8,6 +8,9 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 WireMessage: TypeAlias = dict[str, Any]
+ChoiceMode: TypeAlias = Literal["auto", "none", "required"]
+"""Whether a model may call tools, may not, or must."""
+
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
 """The finish reasons after which the last call of a response may have been cut off."""

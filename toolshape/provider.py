@@ -12,7 +12,7 @@ from toolshape._parts import File, Image, Part, Text
 from toolshape._results import Result
 from toolshape._schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
 from toolshape._wire import bodies, ids
-from toolshape._wire.histories import IN_ONE_MESSAGE, Encode, Histories, HistoryRule, history_rules
+from toolshape._wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule, history_rules
 from toolshape._wire.provider import (
     Budget,
     Choice,
@@ -58,7 +58,6 @@ __all__ = [
     "Completed",
     "Completion",
     "Deferral",
-    "Encode",
     "Endpoint",
     "Facts",
     "File",

@@ -186,7 +186,7 @@ def repaired_messages(
     found, log = _repaired(provider, histories, messages, given, model, repairs)
     written = list[Any]()
     for message in found:
-        written += [message.raw] if message.raw is not None else histories.write(message, provider.encode)
+        written += [message.raw] if message.raw is not None else histories.write(message)
     made = log.repairs()
     return Repaired(
         messages=written, repairs=tuple(invalidated(messages, made) if "signed_prefix" in log.rules else made)
@@ -238,4 +238,4 @@ def conversion_to(
     histories = histories_of(provider)
     writer = CallWriter(provider, handlers)
     carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
-    return Conversion(rules_of(histories, provider.names, model, off), carrier, provider.encode)
+    return Conversion(rules_of(histories, provider.names, model, off), carrier)

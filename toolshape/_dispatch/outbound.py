@@ -136,4 +136,4 @@ def written_results(provider: Provider, handlers: Handlers, results: Sequence[Re
         )
         for one in results
     ]
-    return histories.write(Message(role="tool", parts=tuple(parts)), provider.encode)
+    return histories.write(Message(role="tool", parts=tuple(parts)))

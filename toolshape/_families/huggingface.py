@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import JsonObject, Spec, WireMessage
-from toolshape._families.openai import OPENAI, messages
+from toolshape._families.openai import OPENAI
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
@@ -15,6 +15,7 @@ from toolshape._schema import rewrites
 from toolshape._schema.values import as_json, copied
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.bodies import member, plain
+from toolshape._wire.histories import Histories
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Choice, Facts, NameRule, Read, unsupported
 from toolshape._wire.server import OutboundCall
@@ -112,7 +113,12 @@ HUGGINGFACE = replace(
     say=say,
     carries=frozenset(),
     encode=encode,
-    histories=messages.OBJECT_ARGUMENTS,
+    histories=Histories(
+        key="messages",
+        read=openai_messages.read,
+        write=lambda message: openai_messages.write_with(message, encode, is_text=False),
+        rules=openai_messages.PAIRING,
+    ),
     endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
     refuses_request=(),
     request_fields=frozenset(),

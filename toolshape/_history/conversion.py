@@ -12,7 +12,6 @@ from toolshape._history.log import Log, Rules
 from toolshape._history.order import begins_turn, wire_role
 from toolshape._history.pairing import LateResultError
 from toolshape._history.repair import Progress, invalidated, repaired
-from toolshape._wire.histories import Encode
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, results_in
 
 
@@ -32,12 +31,11 @@ class Conversion:
     of its own. A late result changes it all the same: then all is made anew.
     """
 
-    __slots__ = ("carrier", "done", "encode", "is_begun", "progress", "repairs", "rules", "system", "thinks", "wires")
+    __slots__ = ("carrier", "done", "is_begun", "progress", "repairs", "rules", "system", "thinks", "wires")
 
-    def __init__(self, rules: Rules, carrier: Carrier, encode: Encode) -> None:
+    def __init__(self, rules: Rules, carrier: Carrier) -> None:
         self.rules = rules
         self.carrier = carrier
-        self.encode = encode
         self.thinks = False
         self._begin()
 
@@ -108,7 +106,7 @@ class Conversion:
             _named_if_both_came(last, found[0], log)
         wires: list[WireMessage] = []
         for message in found:
-            wires += [message.raw] if message.raw is not None else histories.write(message, self.encode)
+            wires += [message.raw] if message.raw is not None else histories.write(message)
         return wires, system
 
     def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:

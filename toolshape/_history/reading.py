@@ -98,7 +98,7 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
     """
     held = body[histories.key] if isinstance(body, dict) and histories.key in body else body
     if isinstance(held, str):
-        held = histories.write(Message(role="user", parts=(TextPart(text=held),)), lambda _: [])
+        held = histories.write(Message(role="user", parts=(TextPart(text=held),)))
     items = [held] if isinstance(held, dict) else held
     if not isinstance(items, (list, tuple)):
         raise ResponseError(f"no messages: neither a list of them nor a request with {histories.key!r}", body=body)

@@ -4,16 +4,16 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from toolshape._calls import Call, JsonObject
+from toolshape._calls import Call, JsonObject, WireCall
 from toolshape._errors import CallError
 from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
 from toolshape._results import Result
 from toolshape._schema.values import as_json
-from toolshape.messages import MediaPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
+from toolshape.messages import MediaPart, Message, MessagePart, TextPart, ToolCallPart, ToolResultPart
 
 _READ_KEYS = frozenset(
     {
@@ -241,14 +241,29 @@ def given_id(given: Any) -> str:
     return given if isinstance(given, str) else ""
 
 
-def result_of(part: ToolResultPart, raw_call: Any) -> Result:
-    """A stored result as the encoders of providers take it, for a call that is written as ``raw_call``.
+def call_part(call: WireCall, path: str) -> ToolCallPart:
+    """A call that a family's leaf reader read, as the part of a message."""
+    name = str(call.wire_name or "")
+    return ToolCallPart(id=given_id(call.id), wire_name=name, arguments_raw=call.arguments, raw=call.raw, path=path)
+
+
+def result_of(part: ToolResultPart, write_call: Callable[[ToolCallPart], Any]) -> Result:
+    """A stored result as a family's writer of results takes it.
 
     Unless its provider said that the result is JSON, its text stays text: "3.10" may be a version, and no number.
+
+    Args:
+        part: The result.
+        write_call: Writes its call, as which the writer tells whether it had an id.
     """
+    call_raw = part.call_raw
+    if call_raw is None:
+        call_raw = write_call(
+            ToolCallPart(id=part.id if part.has_id else "", wire_name=part.wire_name, arguments_raw={})
+        )
     code: Any = part.code
     return Result(
-        call=Call(part.id, None, part.wire_name, {}, "", raw_call),
+        call=Call(part.id, None, part.wire_name, {}, "", call_raw),
         error=None if code is None else CallError(code, tool=part.wire_name),
         text=part.text or (as_text(part.parts) if part.parts else ""),
         parts=part.parts,
@@ -256,17 +271,22 @@ def result_of(part: ToolResultPart, raw_call: Any) -> Result:
     )
 
 
-def encoded_results(results: Sequence[ToolResultPart], write_call: Any, encode: Any) -> list[Any]:
-    """Results that were made or changed here, as a provider's encoder writes them."""
-    ids = [one.id if one.has_id else "" for one in results]
-    calls = [
-        ToolCallPart(id=given, wire_name=one.wire_name, arguments_raw={})
-        for given, one in zip(ids, results, strict=True)
-    ]
-    raws = [
-        write_call(call) if one.call_raw is None else one.call_raw for one, call in zip(results, calls, strict=True)
-    ]
-    return list(encode([result_of(one, raw) for one, raw in zip(results, raws, strict=True)]))
+def blocks_of(
+    message: Message,
+    write_call: Callable[[ToolCallPart], JsonObject],
+    write_result: Callable[[Result], JsonObject],
+    write_other: Callable[[MessagePart], JsonObject],
+) -> list[JsonObject]:
+    """The blocks of a message whose results come first; a part that came from this provider is written as it came."""
+    results = [part for part in message.parts if isinstance(part, ToolResultPart)]
+    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
+    blocks = [write_result(result_of(part, write_call)) if part.raw is None else part.raw for part in results]
+    for part in others:
+        if part.raw is not None:
+            blocks.append(part.raw)
+        else:
+            blocks.append(write_call(part) if isinstance(part, ToolCallPart) else write_other(part))
+    return blocks
 
 
 def has_place_for_id(raw: Any) -> bool:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonObject, WireMessage
-from toolshape._results import Result
-
 if TYPE_CHECKING:
+    from toolshape._calls import JsonObject, WireMessage
     from toolshape.messages import Message, ToolCallPart
 
 
@@ -36,8 +34,6 @@ NULL = "null"
 
 IN_ONE_MESSAGE = "in one message"
 """The pattern of ``duplicate_id`` where an id may come again in a later message."""
-
-Encode: TypeAlias = Callable[[Sequence[Result]], list[WireMessage]]
 
 
 class HistoryRule(NamedTuple):
@@ -77,8 +73,7 @@ class Histories:
         model_key: The keyword that holds the model.
         read: One wire message, at a path, as a record; what is not known becomes a ``ProviderPart``.
         read_system: The system prompts of a request, where they stand beside its messages.
-        write: A record as wire messages; a part whose ``raw`` is given is written as that. The second argument writes
-            results as the provider's ``encode`` does.
+        write: A record as wire messages; a part whose ``raw`` is given is written as that.
         system: System prompts as keywords of a request; ``None`` where they stand among the messages.
         is_system_first: Whether those after the first other message stand among the messages all the same.
         joins: Whether calls and results of one turn stand in one message each.
@@ -98,7 +93,7 @@ class Histories:
     model_key: str = "model"
     read: "Callable[[JsonObject, str], Message]"
     read_system: "Callable[[JsonObject], list[Message]] | None" = None
-    write: "Callable[[Message, Encode], list[WireMessage]]"
+    write: "Callable[[Message], list[WireMessage]]"
     system: "Callable[[Sequence[Message]], JsonObject] | None" = None
     is_system_first: bool = False
     joins: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
+from toolshape._calls import ChoiceMode, Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape._errors import ExportError, Problem, ResponseError
 from toolshape._parts import File, Image, by_media_type, is_taken, kind_of
 from toolshape._results import Result
@@ -60,7 +60,7 @@ class Choice(NamedTuple):
 
     provider: str
     model: str | None = None
-    mode: Literal["auto", "none", "required"] | None = None
+    mode: ChoiceMode | None = None
     names: tuple[str, ...] = ()
     chosen: tuple[JsonObject, ...] = ()
     parallel: bool | None = None

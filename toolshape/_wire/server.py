@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import Finish, JsonObject
+from toolshape._calls import ChoiceMode, Finish, JsonObject
 
 Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json-array"]
 
@@ -39,7 +39,7 @@ class RequestRead(NamedTuple):
     tools: tuple[SentTool, ...]
     messages: tuple[JsonObject, ...]
     native: int = 0
-    mode: Literal["auto", "none", "required"] | None = None
+    mode: ChoiceMode | None = None
     names: tuple[str, ...] = ()
     parallel: bool | None = None
     is_strict: bool = False

@@ -1,10 +1,10 @@
 """Helpers of all forms: members of what was sent, pieces of what is streamed, ids that look made up."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolshape._calls import JsonObject
+from toolshape._calls import ChoiceMode, JsonObject
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.server import Completion, OutboundCall
 
@@ -25,6 +25,11 @@ def listed(node: Any) -> list[Any]:
 def texts(nodes: Iterable[Any]) -> tuple[str, ...]:
     """The texts among some values."""
     return tuple(one for one in nodes if isinstance(one, str))
+
+
+def mode_of(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
+    """A choice in a provider's word, by the table that writes it; ``None`` where it says none."""
+    return next((mode for mode, written in words.items() if written == word), None)
 
 
 def pieces(text: str) -> Iterator[str]:

@@ -21,16 +21,16 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
+    blocks_of,
     bytes_of,
+    call_part,
     content_list,
-    encoded_results,
     found_text,
-    given_id,
     result_part,
     result_pieces,
     text_of,
 )
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -71,8 +71,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     if kind in ("thinking", "redacted_thinking"):
         return ReasoningPart(text=str(block.get("thinking", "")), raw=block, path=path)
     if kind == "tool_use":
-        call_id, name = given_id(block.get("id")), str(block.get("name") or "")
-        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=block.get("input"), raw=block, path=path)
+        return call_part(read_call(block), path)
     if kind == "tool_result":
         return _result(block, path)
     if said := _said(block, kind):
@@ -129,34 +128,19 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id, call.wire_name, arguments_object(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """One message; in a user's, the results come first."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    made = iter(_encoded([one for one in results if one.raw is None], encode))
-    blocks = [next(made) if one.raw is None else one.raw for one in results]
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     role = "assistant" if message.role == "assistant" else "user"
-    if not results and len(others) == 1 and isinstance(others[0], TextPart) and others[0].raw is None:
-        return [{"role": role, "content": others[0].text}]
-    blocks += [_written(one) if one.raw is None else one.raw for one in others]
-    return [{"role": role, "content": blocks}]
-
-
-def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
-    if not results:
-        return []
-    [message] = encoded_results(results, _write_call, encode)
-    blocks: list[JsonObject] = message["content"]
-    return blocks
+    if len(message.parts) == 1 and isinstance(only := message.parts[0], TextPart) and only.raw is None:
+        return [{"role": role, "content": only.text}]
+    return [{"role": role, "content": blocks_of(message, write_call_part, write_result, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
-    if isinstance(part, ToolCallPart):
-        return _write_call(part)
     if isinstance(part, MediaPart):
         return piece(part.media)
     return {"type": "text", "text": getattr(part, "text", "")}
@@ -260,14 +244,14 @@ HISTORIES = Histories(
 """Rules of histories, with the evidence for each."""
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def read_call(block: Any) -> WireCall:
     return WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
 
 
-def sendable(block: JsonObject) -> JsonObject:
+def with_object_arguments(block: JsonObject) -> JsonObject:
     """A block as a request takes it: arguments that were cut off are text, and are sent back inside an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolshape._calls import Finish, JsonObject
-from toolshape._families.anthropic.messages import read_call, sendable
+from toolshape._families.anthropic.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape._wire.ids import with_call_ids
@@ -33,7 +33,7 @@ def read(body: Any) -> Reading | None:
     calls = [read_call(block) for block in content if member(block, "type") == "tool_use"]
     # A message may not have empty content: a response without any has no turn to send back.
     sent, calls = with_call_ids(
-        [sendable(block) for block in plain(content)],
+        [with_object_arguments(block) for block in plain(content)],
         calls,
         lambda block: block.get("type") == "tool_use",
         lambda block, call_id: {**block, "id": call_id},

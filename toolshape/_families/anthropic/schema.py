@@ -2,7 +2,7 @@
 
 import re
 
-from toolshape._calls import JsonObject, JsonSchema, Namespace, Spec
+from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Namespace, Spec
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -12,7 +12,7 @@ from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, Deferral, unsupported
 
-_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "required": "any", "none": "none"}
 # Structured outputs documentation, 2026-07. Bounds, lengths and recursion are 400 there; oneOf and prefixItems are not
 # documented, so they are not sent.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
@@ -90,7 +90,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
         return {"tools": tools}
-    tool_choice: JsonObject = {"type": _CHOICES[choice.mode or ("required" if choice.names else "auto")]}
+    tool_choice: JsonObject = {"type": CHOICES[choice.mode or ("required" if choice.names else "auto")]}
     if len(choice.names) == 1:
         tool_choice = {"type": "tool", "name": choice.names[0]}
     if choice.parallel is not None and tool_choice["type"] != "none":

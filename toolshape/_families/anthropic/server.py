@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import write_call
-from toolshape._families.openai.server import mode_of
+from toolshape._families.anthropic.schema import CHOICES
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
-from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, texts
+from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, request_id, texts
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
@@ -43,7 +43,7 @@ def read_request(body: JsonObject) -> RequestRead:
         tools=tuple(tools),
         messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
         native=len(given) - len(tools),
-        mode=mode_of(choice.get("type")),
+        mode=mode_of(CHOICES, choice.get("type")),
         names=names,
         parallel=not parallel if isinstance(parallel, bool) else None,
         is_strict=any(one.is_strict for one in tools),

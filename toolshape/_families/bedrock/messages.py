@@ -12,15 +12,15 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member, result_json
 from toolshape._wire.content import (
     arguments_object,
+    blocks_of,
     bytes_of,
+    call_part,
     content_list,
-    encoded_results,
     found_text,
-    given_id,
     result_part,
     result_pieces,
 )
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -52,8 +52,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     if isinstance(block.get("text"), str):
         return TextPart(text=block["text"], raw=block, path=path)
     if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
-        call_id, name = given_id(use.get("toolUseId")), str(use.get("name") or "")
-        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=use.get("input"), raw=block, path=path)
+        return call_part(read_call(block), path)
     if isinstance(result := block.get("toolResult"), dict):
         return _result(result, block, path)
     if isinstance(thought := block.get("reasoningContent"), dict):
@@ -153,31 +152,17 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id, call.wire_name, arguments_object(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """One message; in a user's, the results come first."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    made = iter(_encoded([one for one in results if one.raw is None], encode))
-    blocks = [next(made) if one.raw is None else one.raw for one in results]
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
-    blocks += [_written(one) if one.raw is None else one.raw for one in others]
-    return [{"role": "assistant" if message.role == "assistant" else "user", "content": blocks}]
-
-
-def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
-    if not results:
-        return []
-    [message] = encoded_results(results, _write_call, encode)
-    blocks: list[JsonObject] = message["content"]
-    return blocks
+    role = "assistant" if message.role == "assistant" else "user"
+    return [{"role": role, "content": blocks_of(message, write_call_part, write_result, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
-    if isinstance(part, ToolCallPart):
-        return _write_call(part)
     if isinstance(part, MediaPart):
         return _piece(part.media)
     return {"text": getattr(part, "text", "")}
@@ -257,7 +242,7 @@ HISTORIES = Histories(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def read_call(block: Any) -> WireCall:
@@ -265,7 +250,7 @@ def read_call(block: Any) -> WireCall:
     return WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
 
 
-def sendable(block: JsonObject) -> JsonObject:
+def with_object_arguments(block: JsonObject) -> JsonObject:
     """Arguments that were cut off are text, and go back inside an object."""
     use = block.get("toolUse")
     if not use or not isinstance(use.get("input"), str):
@@ -279,7 +264,7 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
-    return [{"role": "user", "content": [{"toolResult": write_result(result)} for result in results]}]
+    return [{"role": "user", "content": [write_result(result) for result in results]}]
 
 
 def write_result(result: Result) -> JsonObject:
@@ -292,4 +277,4 @@ def write_result(result: Result) -> JsonObject:
     tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
     if result.error is not None:
         tool_result["status"] = "error"
-    return tool_result
+    return {"toolResult": tool_result}

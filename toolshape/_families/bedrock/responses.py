@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolshape._calls import Finish, JsonObject
-from toolshape._families.bedrock.messages import read_call, sendable
+from toolshape._families.bedrock.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, make_room, member, release_held
 from toolshape._wire.ids import with_call_ids
@@ -36,7 +36,7 @@ def read(body: Any) -> Reading | None:
     calls = [read_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
     sent, calls = with_call_ids(
-        [sendable(block) for block in content],
+        [with_object_arguments(block) for block in content],
         calls,
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},

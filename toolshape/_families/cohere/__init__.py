@@ -5,7 +5,6 @@ from toolshape._families.cohere.messages import HISTORIES, encode, say
 from toolshape._families.cohere.responses import FINISHES, fold, read, recognises
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
-from toolshape._families.openai import server as openai_server
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
 from toolshape._wire.provider import Budget, Facts, NameRule, Provider
@@ -50,7 +49,7 @@ COHERE = Provider(
         needs="`tool_plan` is replayed; `tool_choice` at Command R7B and newer",
     ),
     endpoint=server.ENDPOINT,
-    read_request=openai_server.read_counted_request,
+    read_request=server.read_request,
     refuses_request=(
         *request_rules("cohere 7.3.1 V2ChatRequest, 2026-11-22", required_fields("model", "messages")),
         *request_rules(

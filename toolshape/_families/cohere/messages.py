@@ -26,7 +26,7 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 HISTORIES = Histories(
     key="messages",
     read=openai_messages.read,
-    write=lambda message, encode: [without_null(one) for one in openai_messages.write(message, encode)],
+    write=lambda message: [without_null(one) for one in openai_messages.write_with(message, encode, is_text=True)],
     input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(

@@ -2,7 +2,7 @@
 
 import re
 
-from toolshape._calls import JsonObject, Spec, WireMessage
+from toolshape._calls import ChoiceMode, JsonObject, Spec, WireMessage
 from toolshape._families.openai import schema as openai_schema
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -29,6 +29,10 @@ STRICT = (
 )
 
 
+CHOICES: dict[ChoiceMode, str] = {"required": "REQUIRED", "none": "NONE"}
+"""That a model may choose is said by leaving the word out."""
+
+
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a flag of the request
     return openai_schema.envelope(spec, strict=False)
 
@@ -46,10 +50,8 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         message = f"{choice.model} does not support a tool choice: leave it out"
         raise unsupported(choice, "choice", message, "cohere 7.3.1 V2ChatRequest: for Command R7B and newer")
     body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
-    if choice.names or choice.mode == "required":
-        body["tool_choice"] = "REQUIRED"
-    elif choice.mode == "none":
-        body["tool_choice"] = "NONE"
+    if is_said:
+        body["tool_choice"] = CHOICES["required" if choice.names or choice.mode is None else choice.mode]
     if choice.is_strict:
         body["strict_tools"] = True
     return body

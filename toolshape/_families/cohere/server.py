@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._families.cohere.schema import CHOICES
+from toolshape._families.openai import server as openai_server
 from toolshape._families.openai.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Wording
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, Wording
 from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
 
 _FINISHES: dict[Finish, str] = {
@@ -14,6 +16,11 @@ _FINISHES: dict[Finish, str] = {
 
 
 ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "CO_API_KEY": KEY}, http="httpx")
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request."""
+    return openai_server.read_counted_request(body, CHOICES)
 
 
 def respond(said: Completion) -> JsonObject:

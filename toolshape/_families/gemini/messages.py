@@ -10,8 +10,15 @@ from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, en
 from toolshape._results import Result
 from toolshape._schema.values import write_json
 from toolshape._wire.bodies import member, plain, result_json
-from toolshape._wire.content import arguments_object, bytes_of, content_list, encoded_results, given_id, result_part
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.content import (
+    arguments_object,
+    blocks_of,
+    bytes_of,
+    call_part,
+    content_list,
+    result_part,
+)
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -51,8 +58,7 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each 
         return TextPart(text=str(part), raw=part, path=path)
     call = _either(part, "functionCall", "function_call")
     if isinstance(call, dict):
-        call_id, name = given_id(call.get("id")), str(call.get("name") or "")
-        return ToolCallPart(id=call_id, wire_name=name, arguments_raw=call.get("args"), raw=part, path=path)
+        return call_part(read_call(part), path)
     response = _either(part, "functionResponse", "function_response")
     if isinstance(response, dict):
         return _result(response, part, path)
@@ -109,36 +115,22 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"functionCall": {**own, "name": name, "args": arguments}}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id if call.has_id else "", call.wire_name, arguments_object(call))
 
 
 def _write_unsigned(call: ToolCallPart) -> JsonObject:
-    made: JsonObject = call.raw if isinstance(call.raw, dict) else _write_call(call)
+    made: JsonObject = call.raw if isinstance(call.raw, dict) else write_call_part(call)
     return {**made, "thoughtSignature": _SKIPPED_SIGNATURE}
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """One content; in a user's, the results come first."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    made = iter(_encoded([one for one in results if one.raw is None], encode))
-    pieces = [next(made) if one.raw is None else one.raw for one in results]
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
-    pieces += [_written(one) if one.raw is None else one.raw for one in others]
-    return [{"role": "model" if message.role == "assistant" else "user", "parts": pieces}]
-
-
-def _encoded(results: Sequence[ToolResultPart], encode: Encode) -> list[JsonObject]:
-    if not results:
-        return []
-    [message] = encoded_results(results, _write_call, encode)
-    parts: list[JsonObject] = message["parts"]
-    return parts
+    role = "model" if message.role == "assistant" else "user"
+    return [{"role": role, "parts": blocks_of(message, write_call_part, write_result, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
-    if isinstance(part, ToolCallPart):
-        return _write_call(part)
     if isinstance(part, MediaPart):
         return piece(part.media)
     return {"text": getattr(part, "text", "")}
@@ -222,7 +214,7 @@ VERTEX_HISTORIES = replace(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def function_call(part: Any) -> Any:
@@ -243,10 +235,10 @@ def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All responses in one content, as many as there were calls."""
-    return [{"role": "user", "parts": [{"functionResponse": _response(result)} for result in results]}]
+    return [{"role": "user", "parts": [write_result(result) for result in results]}]
 
 
-def _response(result: Result) -> JsonObject:
+def write_result(result: Result) -> JsonObject:
     response: JsonObject = {"name": result.call.wire_name}
     if member(function_call(result.call.raw), "id") not in (None, ""):  # an id that we made up is none of the model's
         response["id"] = result.call.id
@@ -262,4 +254,4 @@ def _response(result: Result) -> JsonObject:
         text = as_text(tuple(one for one in result.parts if one not in shown))
         response["response"] = {"output" if result.error is None else "error": text}
         response["parts"] = [piece(one) for one in shown]
-    return response
+    return {"functionResponse": response}

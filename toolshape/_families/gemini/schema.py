@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolshape._calls import JsonObject, JsonSchema, Spec
+from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.lens import MARKS, Change, Place, each
@@ -10,7 +10,7 @@ from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, unsupported
 
-_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 # FunctionDeclaration.parameters_json_schema names its parameters [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
 KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 KEYS = everywhere(rewrites.rename_keys(KEY))
@@ -127,7 +127,7 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names:
         calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
     elif choice.mode is not None:
-        calling = {"mode": _MODES[choice.mode]}
+        calling = {"mode": MODES[choice.mode]}
     if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
         calling = {"mode": "VALIDATED"}
     config: JsonObject = {"tools": tools}

@@ -2,16 +2,14 @@
 
 import base64
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
+from toolshape._families.gemini.schema import MODES
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
-from toolshape._wire.server_json import KEY, listed, mapping, pieces, seconds_text, sent_calls, texts
+from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, seconds_text, sent_calls, texts
 
-_MODES: dict[Any, Literal["auto", "none", "required"]] = {
-    "AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required",
-}  # fmt: skip
 _FINISHES: dict[Finish, str] = {
     "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
     "other": "OTHER",
@@ -59,7 +57,8 @@ def read_request(body: JsonObject) -> RequestRead:
             tools.append(_declared(mapping(declaration), path, number))
     config = mapping(_either(body, "toolConfig", "tool_config"))
     calling = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
-    mode = _MODES.get(str(calling.get("mode", "")).upper())
+    word = str(calling.get("mode", "")).upper()
+    mode = "auto" if word == "VALIDATED" else mode_of(MODES, word)
     names = texts(listed(_either(calling, "allowedFunctionNames", "allowed_function_names")))
     return RequestRead(
         body=body,

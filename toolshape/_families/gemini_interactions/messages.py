@@ -12,13 +12,13 @@ from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
     bytes_of,
-    encoded_results,
-    given_id,
+    call_part,
     joined_text,
+    result_of,
     result_part,
     result_pieces,
 )
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -42,8 +42,7 @@ def read(item: JsonObject, path: str) -> Message:
         parts = tuple(_piece(one, f"content[{at}]") for at, one in enumerate(pieces))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
-        call_id, name = given_id(item.get("id")), str(item.get("name") or "")
-        part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get("arguments"), raw=item)
+        part: MessagePart = call_part(read_call(item), "")
     elif kind == "function_result":
         role, part = "tool", _result(item)
     elif kind == "thought":
@@ -110,11 +109,11 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"type": "function_call", "id": call_id, "name": name, "arguments": arguments}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id, call.wire_name, arguments_object(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """Steps in the order of the parts; neighbouring contents share one."""
     found: list[WireMessage] = []
     contents: list[JsonObject] = []
@@ -128,9 +127,9 @@ def write(message: Message, encode: Encode) -> list[WireMessage]:
         if one.raw is not None:
             found.append(one.raw)
         elif isinstance(one, ToolCallPart):
-            found.append(_write_call(one))
+            found.append(write_call_part(one))
         elif isinstance(one, ToolResultPart):
-            found += encoded_results([one], _write_call, encode)
+            found += encode([result_of(one, write_call_part)])
     return found + ([{"type": kind, "content": contents}] if contents else [])
 
 
@@ -181,14 +180,14 @@ HISTORIES = Histories(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def read_call(step: Any) -> WireCall:
     return WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
 
 
-def sendable(step: JsonObject) -> JsonObject:
+def with_object_arguments(step: JsonObject) -> JsonObject:
     """Arguments that were cut off are text, and go back inside an object."""
     text = step.get("arguments")
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolshape._calls import Finish, JsonObject
-from toolshape._families.gemini_interactions.messages import read_call, sendable
+from toolshape._families.gemini_interactions.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape._wire.ids import with_call_ids
@@ -31,7 +31,7 @@ def read(body: Any) -> Reading | None:
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
     sent, calls = with_call_ids(
-        [sendable(step) for step in plain(steps)],
+        [with_object_arguments(step) for step in plain(steps)],
         calls,
         lambda step: step.get("type") == "function_call",
         lambda step, call_id: {**step, "id": call_id},

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from toolshape._calls import JsonObject, Spec
+from toolshape._calls import ChoiceMode, JsonObject, Spec
 from toolshape._wire.provider import Choice, unsupported
 
-_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "none": "none", "required": "any"}
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request
@@ -24,7 +24,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names:
         tool_choice = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
     elif choice.mode is not None:
-        tool_choice = _CHOICES[choice.mode]
+        tool_choice = CHOICES[choice.mode]
     if choice.is_strict and tool_choice in (None, "auto"):
         tool_choice = "validated"
     return (

@@ -5,12 +5,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from toolshape._calls import JsonObject
+from toolshape._calls import ChoiceMode, JsonObject
 from toolshape._families.gemini.server import VARIABLES
 from toolshape._families.gemini_interactions.messages import write_call
-from toolshape._families.openai.server import mode_of, sent_function
+from toolshape._families.gemini_interactions.schema import CHOICES
+from toolshape._families.openai.server import sent_function
 from toolshape._wire.server import Completion, Endpoint, RequestRead
-from toolshape._wire.server_json import listed, mapping, pieces, sent_calls, texts
+from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
 
 ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=VARIABLES)
 
@@ -25,7 +26,9 @@ def read_request(body: JsonObject) -> RequestRead:
     )
     choice = mapping(body.get("generation_config")).get("tool_choice")
     allowed = mapping(mapping(choice).get("allowed_tools"))
-    mode = mode_of(allowed.get("mode") if allowed else choice)
+    mode: ChoiceMode | None = (
+        "auto" if choice == "validated" else mode_of(CHOICES, allowed.get("mode") if allowed else choice)
+    )
     names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
     given_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)

@@ -39,7 +39,7 @@ MISTRAL = replace(
         needs="older models take ids of nine letters and digits only",
     ),
     endpoint=openai_server.ENDPOINT._replace(variables={"MISTRAL_API_KEY": KEY}),
-    read_request=openai_server.read_counted_request,
+    read_request=server.read_request,
     refuses_request=(
         *request_rules("mistralai 3.7.0 ChatCompletionRequest, 2026-11-22", required_fields("model", "messages")),
         *request_rules(

@@ -21,6 +21,7 @@ def _message(result: Result) -> JsonObject:
 
 HISTORIES = replace(
     openai_messages.HISTORIES,
+    write=lambda message: openai_messages.write_with(message, encode, is_text=True),
     input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(

@@ -1,9 +1,17 @@
 """Mistral's chat completions where its server differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
 
-from toolshape._wire.server import ErrorReply, Refusal, Wording
+from toolshape._calls import JsonObject
+from toolshape._families.openai import server as openai_server
+from toolshape._wire.server import ErrorReply, Refusal, RequestRead, Wording
 from toolshape._wire.server_json import request_id
 
 _UNPROCESSABLE = 422
+
+
+def read_request(body: JsonObject) -> RequestRead:
+    """The tools and the choice of a request; ``any`` is an older word for ``required``, and still taken."""
+    choice = "required" if body.get("tool_choice") == "any" else body.get("tool_choice")
+    return openai_server.read_counted_request({**body, "tool_choice": choice})._replace(body=body)
 
 
 def error(refusal: Refusal) -> ErrorReply:

@@ -9,8 +9,8 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import Image, Text, by_media_type, encoded
 from toolshape._results import Result
 from toolshape._wire.bodies import member
-from toolshape._wire.content import arguments_object, bytes_of, encoded_results, joined_text, text_of
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.content import arguments_object, bytes_of, joined_text, result_of, text_of
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -71,16 +71,16 @@ def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObje
     return {**own, "function": {**more, "name": name, "arguments": arguments}}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id if call.has_id else "", call.wire_name, arguments_object(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """The results, each a message of its own, then the rest in one."""
     found: list[WireMessage] = []
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
     for one in results:
-        found += [one.raw] if one.raw is not None else encoded_results([one], _write_call, encode)
+        found += [one.raw] if one.raw is not None else encode([result_of(one, write_call_part)])
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
         found.append(_written(message.role, others))
@@ -93,7 +93,7 @@ def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
     calls: list[JsonObject] = []
     for one in parts:
         if isinstance(one, ToolCallPart):
-            calls.append(_write_call(one) if one.raw is None else one.raw)
+            calls.append(write_call_part(one) if one.raw is None else one.raw)
         elif isinstance(one, MediaPart):
             images += [encoded(one.media)] if one.raw is None else one.raw["images"]
         elif isinstance(one, (ReasoningPart, ProviderPart)) and isinstance(one.raw, dict):
@@ -129,7 +129,7 @@ HISTORIES = Histories(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def read_call(call: Any) -> WireCall:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,13 +26,14 @@ from toolshape._wire.content import (
     arguments_object,
     arguments_text,
     bytes_of,
+    call_part,
     content_list,
-    encoded_results,
     given_id,
     is_nothing,
     joined_text,
     marked_error,
     media_of,
+    result_of,
     result_part,
     result_pieces,
     sound_format,
@@ -40,7 +41,7 @@ from toolshape._wire.content import (
     text_of,
     unmarked,
 )
-from toolshape._wire.histories import NULL, Encode, Histories, history_rules
+from toolshape._wire.histories import NULL, Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -93,7 +94,7 @@ def _calls(item: JsonObject) -> list[MessagePart]:
     """The calls of a message, but for a gateway's that has neither a name nor an id."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
-        found = [call_part(one, f"tool_calls[{at}]") for at, one in enumerate(calls) if isinstance(one, dict)]
+        found = [_call(one, f"tool_calls[{at}]") for at, one in enumerate(calls) if isinstance(one, dict)]
         return [
             one if one.id or one.wire_name else ProviderPart(kind="tool_calls", raw={}, path=one.path) for one in found
         ]
@@ -172,17 +173,10 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
     return None
 
 
-def call_part(call: JsonObject, path: str) -> ToolCallPart:
+def _call(call: JsonObject, path: str) -> ToolCallPart:
     """A call of a message."""
-    function = call.get("function") or call.get("custom") or {}
-    arguments = function.get("arguments", function.get("input"))
-    return ToolCallPart(
-        id=_own_id(call.get("id")),
-        wire_name=str(function.get("name") or ""),
-        arguments_raw=arguments,
-        raw=call,
-        path=path,
-    )
+    read = read_call(call)
+    return call_part(read._replace(id=_own_id(read.id)), path)
 
 
 def _own_id(given: Any) -> str:
@@ -216,13 +210,15 @@ def _result_text(content: Any) -> str:
     return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in data)
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """The results of a message before the rest of it, each a message of its own."""
     return write_with(message, encode, is_text=True)
 
 
-def write_with(message: Message, encode: Encode, *, is_text: bool) -> list[WireMessage]:
-    """The same, the arguments as JSON text or as an object."""
+def write_with(
+    message: Message, encode: Callable[[Sequence[Result]], list[WireMessage]], *, is_text: bool
+) -> list[WireMessage]:
+    """The same for a vendor with its own form of results; the arguments as JSON text or as an object."""
 
     def write_part(call: ToolCallPart) -> JsonObject:
         arguments = arguments_text(call) if is_text else arguments_object(call)
@@ -237,7 +233,11 @@ def write_with(message: Message, encode: Encode, *, is_text: bool) -> list[WireM
     return found
 
 
-def _results(results: list[ToolResultPart], write_call: Any, encode: Encode) -> list[WireMessage]:
+def _results(
+    results: list[ToolResultPart],
+    write_call: Callable[[ToolCallPart], JsonObject],
+    encode: Callable[[Sequence[Result]], list[WireMessage]],
+) -> list[WireMessage]:
     """Results in their order, and after them what their images became."""
     found: list[WireMessage] = []
     after: list[WireMessage] = []
@@ -245,7 +245,7 @@ def _results(results: list[ToolResultPart], write_call: Any, encode: Encode) -> 
         if one.raw is not None:
             found.append(one.raw)
             continue
-        answer, *shown = encoded_results([one], write_call, encode)
+        answer, *shown = encode([result_of(one, write_call)])
         found.append(answer)
         after = [
             {**message, "content": [*(after[0]["content"] if after else []), *message["content"]]} for message in shown
@@ -344,15 +344,9 @@ WITH_VIDEO = replace(
     media_types=_FILES | {"image/*", "video/*"},
 )
 """Those of vendors that take ``video_url``."""
-OBJECT_ARGUMENTS = Histories(
-    key="messages",
-    read=read,
-    write=lambda message, encode: write_with(message, encode, is_text=False),
-    rules=PAIRING,
-)
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:

@@ -1,33 +1,23 @@
 """Chat Completions as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from toolshape._calls import Finish, JsonObject
+from toolshape._calls import ChoiceMode, Finish, JsonObject
 from toolshape._families.openai.messages import write_call
 from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
-from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, pieces, request_id, texts
+from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, mode_of, pieces, request_id, texts
 
 FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
     "other": "stop",
 }  # fmt: skip
-_MODES: dict[str, Literal["auto", "none", "required"]] = {
-    "auto": "auto", "none": "none", "required": "required", "any": "required", "REQUIRED": "required", "NONE": "none",
-    "validated": "auto",
-}  # fmt: skip
-"""Of OpenAI and its kin, Mistral, Cohere, Anthropic and Gemini's Interactions."""
-
+CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "none": "none", "required": "required"}
 
 VARIABLES = {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": KEY}
 ENDPOINT = Endpoint(
     r"(?:.*/deployments/(?P<model>[^/]+)|.*)/chat/completions", "sse", is_done=True, variables=VARIABLES
 )
-
-
-def mode_of(word: Any) -> Literal["auto", "none", "required"] | None:
-    """A choice in a provider's word; ``None`` where it says none."""
-    return _MODES.get(word) if isinstance(word, str) else None
 
 
 def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
@@ -44,8 +34,13 @@ def sent_function(function: JsonObject, path: str, number: int, entry: JsonObjec
     )
 
 
-def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request; custom tools are the provider's own."""
+def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
+    """The tools and the choice of a request; custom tools are the provider's own.
+
+    Args:
+        body: The request.
+        words: How a choice is said.
+    """
     given = listed(body.get("tools"))
     tools = [
         sent_function(one["function"], f"tools[{at}].function", at, one)
@@ -53,10 +48,10 @@ def read_request(body: JsonObject) -> RequestRead:
         if isinstance(one, dict) and isinstance(one.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
-    mode = mode_of(choice)
+    mode = mode_of(words, choice)
     if isinstance(choice, dict):
         allowed = mapping(choice.get("allowed_tools"))
-        mode = mode_of(allowed.get("mode"))
+        mode = mode_of(words, allowed.get("mode"))
         chosen = listed(allowed.get("tools")) if allowed else [choice]
         named = texts(mapping(mapping(one).get("function")).get("name") for one in chosen)
         names = named if mode != "auto" else ()
@@ -74,9 +69,9 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def read_counted_request(body: JsonObject) -> RequestRead:
+def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
     """The same for servers whose streams always say what they cost."""
-    return read_request(body)._replace(wants_usage=True)
+    return read_request(body, words)._replace(wants_usage=True)
 
 
 def usage(said: Completion) -> JsonObject:

@@ -14,17 +14,17 @@ from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_text,
     bytes_of,
-    encoded_results,
-    given_id,
+    call_part,
     joined_text,
     marked_error,
     media_of,
+    result_of,
     result_part,
     result_pieces,
     text_of,
     unmarked,
 )
-from toolshape._wire.histories import Encode, Histories, history_rules
+from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -50,8 +50,7 @@ def read(item: JsonObject, path: str) -> Message:
         return _message(item, path)
     role: Any = "assistant"
     if kind in _ARGUMENTS:
-        call_id, name = given_id(item.get("call_id")), str(item.get("name") or "")
-        part: MessagePart = ToolCallPart(id=call_id, wire_name=name, arguments_raw=item.get(_ARGUMENTS[kind]), raw=item)
+        part: MessagePart = call_part(read_call(item), "")
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
     elif kind == "reasoning":
@@ -121,11 +120,11 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id, call.wire_name, arguments_text(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """Items in the order of the parts; neighbouring contents share one."""
     found: list[WireMessage] = []
     contents: list[MessagePart] = []
@@ -141,9 +140,9 @@ def write(message: Message, encode: Encode) -> list[WireMessage]:
         if one.raw is not None:
             found.append(one.raw)
         elif isinstance(one, ToolCallPart):
-            found.append(_write_call(one))
+            found.append(write_call_part(one))
         elif isinstance(one, ToolResultPart):
-            found += encoded_results([one], _write_call, encode)
+            found += encode([result_of(one, write_call_part)])
     return found + _contents(message.role, contents)
 
 
@@ -217,7 +216,7 @@ HISTORIES = Histories(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}  # the latter is free text, for no tool of ours
 

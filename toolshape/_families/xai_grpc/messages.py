@@ -10,14 +10,14 @@ from toolshape._parts import data_url
 from toolshape._results import Result
 from toolshape._wire.content import (
     arguments_text,
-    encoded_results,
-    given_id,
+    call_part,
     marked_error,
     media_of,
+    result_of,
     result_part,
     text_of,
 )
-from toolshape._wire.histories import Encode, Histories
+from toolshape._wire.histories import Histories
 from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
@@ -56,13 +56,11 @@ def read(item: JsonObject, path: str) -> Message:
     pieces = [{"text": content}] if isinstance(content, str) else content or ()
     parts += [_piece(one, f"content[{at}]") for at, one in enumerate(pieces)]
     for at, call in enumerate(item.get("tool_calls") or ()):
-        function, where = call.get("function") or {}, f"tool_calls[{at}]"
+        where = f"tool_calls[{at}]"
         if call.get("type") not in _OWN:
             parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=where))
             continue
-        call_id, name = given_id(call.get("id")), str(function.get("name") or "")
-        given = function.get("arguments")
-        parts.append(ToolCallPart(id=call_id, wire_name=name, arguments_raw=given, raw=call, path=where))
+        parts.append(call_part(openai_messages.read_call(call), where))
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
@@ -83,16 +81,16 @@ def write_call(call_id: str, name: str, arguments: str) -> JsonObject:
     return {**openai_messages.write_call(call_id, name, arguments), "type": _OWN[-1]}
 
 
-def _write_call(call: ToolCallPart) -> JsonObject:
+def write_call_part(call: ToolCallPart) -> JsonObject:
     return write_call(call.id, call.wire_name, arguments_text(call))
 
 
-def write(message: Message, encode: Encode) -> list[WireMessage]:
+def write(message: Message) -> list[WireMessage]:
     """The results, each a message of its own, then the rest in one."""
     found: list[WireMessage] = []
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
     for one in results:
-        found += [one.raw] if one.raw is not None else encoded_results([one], _write_call, encode)
+        found += [one.raw] if one.raw is not None else encode([result_of(one, write_call_part)])
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
         found.append(_written(_NAMES[message.role], others))
@@ -105,7 +103,7 @@ def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
     calls: list[JsonObject] = []
     for one in parts:
         if isinstance(one, ToolCallPart):
-            calls.append(_write_call(one) if one.raw is None else one.raw)
+            calls.append(write_call_part(one) if one.raw is None else one.raw)
         elif isinstance(one, TextPart):
             content.append({"text": one.text} if one.raw is None else one.raw)
         elif isinstance(one, MediaPart):
@@ -131,7 +129,7 @@ HISTORIES = Histories(
 )
 
 
-# --- calls and results as they are written after a dispatch
+# --- the leaves: one reader and one writer for calls, one writer for results
 
 OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 
