@@ -81,7 +81,7 @@ def on_wire(bound: Bound, messages: Sequence[Message]) -> list[Any]:
     forms = bound.provider.histories
     assert forms is not None
     kept = [one for one in messages if one.role != "system" or forms.system is None]
-    return [wire for one in kept for wire in forms.write(one, bound.provider.encode)]
+    return [wire for one in kept for wire in forms.write(one)]
 
 
 # What goes wrong with stored histories. Each takes records and numbers to choose by, and gives other records.

@@ -551,7 +551,7 @@ def expanded(node: Any, root: Any, depth: int = 0) -> Any:
         plain["properties"] = [[name, expanded(value, root, depth)] for name, value in node["properties"].items()]
     for key in ("required", "enum", "anyOf"):
         if isinstance(plain.get(key), list):
-            plain[key] = sorted(set(map(json.dumps, plain[key])))
+            plain[key] = sorted({json.dumps(each, sort_keys=True) for each in plain[key]})
     return plain
 
 
