@@ -325,9 +325,8 @@ class Conversation:
             UsageError: As for ``Plan.run``; nothing was run or appended.
         """
         plan, model = self._read(response, provider)
-        said = self._said(
-            plan.results, model
-        )  # before anything runs: what has run must not be lost to what cannot be read
+        # Before anything runs: what has run must not be lost to what cannot be read.
+        said = self._said(plan.results, model)
         try:
             results = plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:
@@ -351,9 +350,8 @@ class Conversation:
     ) -> Results:
         """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
         plan, model = self._read(response, provider)
-        said = self._said(
-            plan.results, model
-        )  # before anything runs: what has run must not be lost to what cannot be read
+        # Before anything runs: what has run must not be lost to what cannot be read.
+        said = self._said(plan.results, model)
         try:
             results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
         except UsageError:

@@ -1,6 +1,6 @@
 """Stored messages in; the same with their calls resolved to tools, checked, repaired, or to be converted, out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -114,9 +114,9 @@ def response_messages(
         found = messages_in(histories_of(provider), given, before) if given else []
     except ResponseError:
         found = []
-    left = list(calls)
+    left, raws = list(reversed(calls)), {id(call.raw) for call in calls}
     made = [
-        replace(message, origin=origin, finish=finish, parts=tuple(_called(part, left) for part in message.parts))
+        replace(message, origin=origin, finish=finish, parts=tuple(_called(part, left, raws) for part in message.parts))
         for message in found
     ]
     if not left and sum(len(calls_in(message)) for message in made) == len(calls):
@@ -127,19 +127,27 @@ def response_messages(
     return [Message(role="assistant", parts=called, origin=origin, finish=finish)]
 
 
-def _called(part: MessagePart, left: list[Call]) -> MessagePart:
-    """A call of a message as it is dispatched, taken from those that are left: known by its raw object, else by its id."""
+def _called(part: MessagePart, left: list[Call], raws: set[int]) -> MessagePart:
+    """A call of a message as it is dispatched: known by its raw object, else by its id, else by its name.
+
+    Args:
+        part: A part of the message.
+        left: The calls that no part has taken yet, the next one last: a response and its message have the same order, so
+            that the search ends at once.
+        raws: The identities of the raw objects of all calls; a message that was read of an SDK object has others.
+    """
     if not isinstance(part, ToolCallPart):
         return part
-    for is_it in (
-        lambda call: call.raw is part.raw,
+    tests: list[Callable[[Call], bool]] = [
         lambda call: part.has_id and call.id == part.id,
         lambda call: call.wire_name == part.wire_name,
-    ):
-        found = next(filter(is_it, left), None)
-        if found is not None:
-            left.remove(found)
-            return _part_of(found, part)
+    ]
+    if id(part.raw) in raws:
+        tests.insert(0, lambda call: call.raw is part.raw)
+    for is_it in tests:
+        for at in range(len(left) - 1, -1, -1):
+            if is_it(left[at]):
+                return _part_of(left.pop(at), part)
     return part
 
 
