@@ -129,7 +129,7 @@ def _is_answer(message):
 
 @EVERY
 def test_a_longer_history_begins_as_the_shorter_one(provider):
-    """But for a late result, which is named; made step by step it is what it is when made at once."""
+    """But for a late result and white space at the end, which are named; made in steps it is what it is at once."""
 
     @LAW
     @given(histories("openai"), st.integers(1, 3))
@@ -145,7 +145,9 @@ def test_a_longer_history_begins_as_the_shorter_one(provider):
                 continue
             if not any(one.rule in ("late_result", "unanswered_call") for one in steps.repairs):
                 assert longer[: len(shorter)] == shorter
-                shorter = longer
+                # A text that the model is to go on with loses its white space only while it is the last.
+                trimmed = any(repair.rule == "trailing_space" for repair in steps.repairs)
+                shorter = longer[:-1] if trimmed else longer
         at_once = Conversation(TOOLS)
         at_once.read(wires, "openai")
         assert steps.request(provider) == at_once.request(provider)

@@ -415,6 +415,15 @@ def test_every_rule_has_a_row():
             assert any((owner, rule) in rows for owner in owners), (name, rule)
 
 
+def test_messages_that_are_put_into_one_keep_their_calls_last():
+    """A text of the second message would stand after the call of the first."""
+    bound, call, text = BOUND["bedrock"], b_use(), {"text": "Ok."}
+    repaired = bound.repair_messages([B_GO, assistant(call), assistant(text)])
+    assert repaired.messages == [B_GO, assistant(text, call)]
+    assert [repair.rule for repair in repaired.repairs] == ["same_role", "text_after_call"]
+    assert {problem.rule for problem in bound.check_messages(repaired.messages)} <= NOT_REPAIRED
+
+
 def test_a_repair_says_which_signatures_it_invalidates():
     """Anthropic binds thinking to all that stands before (2026-08-31)."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}

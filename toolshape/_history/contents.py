@@ -1,7 +1,7 @@
 """One message in; the same as the provider takes its parts, out: texts, calls, results, reasoning."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -43,16 +43,25 @@ def blank_text(message: Message, log: Log) -> Message:
 
 def text_after_call(message: Message, log: Log) -> Message:
     """Texts and images stand before the calls."""
-    calls = [at for at, one in enumerate(message.parts) if isinstance(one, ToolCallPart)]
-    if message.role != "assistant" or not calls:
-        return message
-    before, rest = message.parts[: calls[0]], message.parts[calls[0] :]
-    after = [one for one in rest if isinstance(one, (TextPart, MediaPart))]
+    after = behind_calls(message.parts) if message.role == "assistant" else []
     if not after:
         return message
     path = part_path(message, after[0])
     log.repaired("text_after_call", path, "something stands after a call", "it is moved before it")
-    return with_parts(message, (*before, *after, *(one for one in rest if not isinstance(one, (TextPart, MediaPart)))))
+    return with_parts(message, calls_last(message.parts))
+
+
+def behind_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
+    """The texts and images that stand after a call."""
+    first = next((at for at, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
+    return [part for part in parts[first:] if isinstance(part, (TextPart, MediaPart))]
+
+
+def calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
+    """The parts with the texts and images before the first call."""
+    first = next((at for at, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
+    others = (part for part in parts[first:] if not isinstance(part, (TextPart, MediaPart)))
+    return (*parts[:first], *behind_calls(parts), *others)
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._history.contents import missing_reasoning, missing_signature, trailing_space
+from toolshape._history.contents import behind_calls, calls_last, missing_reasoning, missing_signature, trailing_space
 from toolshape._history.log import Log
 from toolshape._history.neighbours import merged_neighbours
 from toolshape._parts import Text
 from toolshape.messages import (
     Message,
+    MessagePart,
     ProviderPart,
     ReasoningPart,
     Role,
@@ -186,7 +187,12 @@ def _alternating(messages: list[Message], log: Log) -> list[Message]:
         if last.raw is not None and message.raw is not None:
             log.repaired("same_role", message.path, "two messages have one role", "they are put into one")
         role = last.role if last.role == message.role else wire_role(last)
-        return replace(last, role=role, parts=(*last.parts, *message.parts), raw=None)
+        parts: tuple[MessagePart, ...] = (*last.parts, *message.parts)
+        if role == "assistant" and "text_after_call" in log.rules and behind_calls(parts):
+            fault = "its text would stand after a call of the message before it"
+            log.repaired("text_after_call", message.path, fault, "it is moved before the call")
+            parts = calls_last(parts)
+        return replace(last, role=role, parts=parts, raw=None)
 
     return merged_neighbours(messages, merge)
 
