@@ -35,7 +35,13 @@ WITHOUT_GOAL = "no arguments"
 
 def unlimited(name: str) -> Provider:
     """A provider that takes any number of tools in a request."""
-    return replace(get(name), most_tools=None)
+    return replace(
+        get(name),
+        request=replace(
+            get(name).request,
+            most_tools=None,
+        ),
+    )
 
 
 def clones(function: Callable[..., Any], count: int) -> list[Callable[..., Any]]:

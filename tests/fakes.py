@@ -9,7 +9,7 @@ from toolshape.testing import Fake
 
 __all__ = ["FAKED", "MODEL", "asked", "body_of", "collected", "keywords", "path_of"]
 
-FAKED = [name for name in available() if get(name).unfold is not None]
+FAKED = [name for name in available() if get(name).server is not None]
 MODEL = "some-model"
 _PATHS = {
     "openai": "/v1/chat/completions",
@@ -76,7 +76,9 @@ def collected(bound: Any, fake: Fake, given: dict[str, Any], *, stream: bool) ->
         return bound.plan(content)
     collector = bound.collector()
     if bound.provider.family == "bedrock":
-        for event in bound.provider.unfold(fake.exchanges[-1].response):  # its frames are read by botocore elsewhere
+        for event in bound.provider.server.unfold(
+            fake.exchanges[-1].response
+        ):  # its frames are read by botocore elsewhere
             collector.feed(event)
     else:
         collector.feed(content)

@@ -127,9 +127,9 @@ class Bound:
         entries = b",".join([self._shapes[name].entry for name in wire_names])
         text = b"[%s]" % entries
         try:
-            return self.provider.gather(from_json(text))
+            return self.provider.request.gather(from_json(text))
         except ValueError:  # half a surrogate pair, or a default nested deeper than it reads
-            return self.provider.gather(json.loads(text))
+            return self.provider.request.gather(json.loads(text))
 
     def export(self) -> list[Any]:
         """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
@@ -142,20 +142,20 @@ class Bound:
 
     def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Tools and the provider's own search, where some are deferred and nobody has put it beside them."""
-        deferral = self.provider.deferral
+        deferral = self.provider.request.deferral
         if deferral is None or any(map(deferral.is_search, native)) or not any(map(deferral.is_marked, tools)):
             return tools
         return [*tools, dict(deferral.search)]
 
     def _refuse_beside(self, native: Sequence[Any]) -> None:
-        deferral = self.provider.deferral
+        deferral = self.provider.request.deferral
         refused = None if deferral is None else deferral.refused
         said = () if refused is None else [refused(one, self._shapes) for one in native]
         if any(said):
             raise self._request_error("native", "native", next(filter(None, said)))
 
     def _refuse_too_many(self, native: int = 0) -> None:
-        limit = self.provider.most_tools
+        limit = self.provider.request.most_tools
         if limit is None or len(self._shapes) + native <= limit.most:
             return
         most = limit.most
@@ -277,7 +277,7 @@ class Bound:
         )
         shown = self._searchable(self._gathered(self._shapes), native) if self._shapes else []
         tools = [*shown, *copied(list(native))]
-        request = self.provider.request(tools, chosen)
+        request = self.provider.request.keywords(tools, chosen)
         # Where only some are sent, only these count.
         inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
         if any(value is tools for value in inner):
@@ -376,12 +376,12 @@ class Bound:
         """
         from toolshape._dispatch import outbound  # noqa: PLC0415 - a tenth of importing us, for what few programs do
 
-        return self.provider.say(outbound.outbound_calls(self.provider, self._handlers, calls))
+        return self.provider.codec.write_calls(outbound.outbound_calls(self.provider, self._handlers, calls))
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
         """Results as the provider's messages, in the order given; those of other providers' calls as answers to ``say``."""
         if all(one.call.provider == self.provider.name for one in results) or self.provider.histories is None:
-            return self.provider.encode(results) if results else []
+            return self.provider.codec.write_results(results) if results else []
         from toolshape._dispatch import outbound  # noqa: PLC0415 - the same
 
         return outbound.written_results(self.provider, self._handlers, results)

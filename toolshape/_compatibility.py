@@ -76,8 +76,8 @@ def differences(
     forms: dict[str, str] = {}
     for provider in map(get, targets):
         # A target without a strict form is compared in the form that it has.
-        again = make_tool(tool, Options(strict=False), None) if provider.strict is None else tool
-        bound = Registry([again]).bind(provider, None if provider.strict is None else strict)
+        again = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
+        bound = Registry([again]).bind(provider, None if provider.schema.strict is None else strict)
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]
         forms[provider.name] = "strict" if bound.is_strict(tool.name) else "lenient"
     paths = dict.fromkeys(entry.path for report in reports.values() for entry in report)

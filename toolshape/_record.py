@@ -255,7 +255,7 @@ def check_examples(record: Record, definition: Definition) -> None:
     options = record.options
     examples = [(f"examples[{index}]", example) for index, example in enumerate(options.examples)]
     for name, keys in options.providers.items():
-        key = providers.get(name).examples
+        key = providers.get(name).request.examples
         examples += [(f"providers[{name!r}].{key}[{index}]", one) for index, one in enumerate(keys.get(str(key), ()))]
     if not examples:
         return

@@ -100,6 +100,15 @@ class PendingCall(NamedTuple):
         return str(self.call.name)
 
 
+class Answering(Protocol):
+    """How a provider writes the results of calls."""
+
+    @property
+    def write_results(self) -> Callable[[Sequence[Result]], list[WireMessage]]:
+        """Returns the messages that answer the calls."""
+        ...
+
+
 class Answered(Protocol):
     """The provider whose response is answered."""
 
@@ -109,13 +118,13 @@ class Answered(Protocol):
         ...
 
     @property
-    def encode(self) -> Callable[[Sequence[Result]], list[WireMessage]]:
-        """Writes the messages that answer calls."""
+    def codec(self) -> Answering:
+        """Its codec."""
         ...
 
     @property
     def takes(self) -> Callable[[Image | File], bool]:
-        """Whether these can hold an image or a file."""
+        """Whether its messages can hold an image or a file."""
         ...
 
 
@@ -255,7 +264,7 @@ class Results(Sequence[Result]):
         if None in answers:
             self._refuse_half()
             answers = list(self)
-        return self.provider.encode(answers)
+        return self.provider.codec.write_results(answers)
 
     @property
     def losses(self) -> list[Loss]:

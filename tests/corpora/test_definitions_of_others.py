@@ -77,8 +77,10 @@ def distinct() -> list[str]:
     seen: dict[Any, str] = {}
     for name in available():
         provider = get(name)
-        checks = tuple(one.check for one in (*provider.refuses, *provider.refuses_strict))
-        seen.setdefault((provider.lenient, provider.strict, checks, provider.longest_description), name)
+        checks = tuple(one.check for one in (*provider.schema.refuses, *provider.schema.refuses_strict))
+        seen.setdefault(
+            (provider.schema.lenient, provider.schema.strict, checks, provider.request.longest_description), name
+        )
     return list(seen.values())
 
 
@@ -86,7 +88,7 @@ def distinct() -> list[str]:
 def test_every_definition_is_shown_or_refused_with_a_reason(read, name):
     """Obedient in both forms; refused are fewer than one in 200, each with path and rule."""
     provider = get(name)
-    forms = (False,) if provider.strict is None else (False, True)
+    forms = (False,) if provider.schema.strict is None else (False, True)
     for strict in forms:
         counts: collections.Counter[str] = collections.Counter()
         refused: dict[str, str] = {}
@@ -107,7 +109,7 @@ def check_obedient(provider: Provider, shown: Any, *, deeply: bool) -> None:
     if deeply:
         Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
     if deeply and provider.name in TOOLS:  # the types of the provider's own SDK
-        for payload in provider.gather([shown.payload]):
+        for payload in provider.request.gather([shown.payload]):
             TOOLS[provider.name](payload)
     assert json.loads(json.dumps(shown.payload)) == shown.payload
     assert "x-toolshape" not in json.dumps(shown.payload)
@@ -155,7 +157,7 @@ def test_gold_calls_reach_their_function():
 def test_gold_calls_go_there_and_back():
     """What a right model means can be said to every provider in its form, and is mapped back to the same."""
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
-    names = [name for name in distinct() if get(name).strict is not None or get(name).lenient]
+    names = [name for name in distinct() if get(name).schema.strict is not None or get(name).schema.lenient]
     checked = 0
     for gold in corpus("gold_calls.jsonl")[::STEP]:
         for call in gold["calls"]:
@@ -163,7 +165,7 @@ def test_gold_calls_go_there_and_back():
                 continue
             spec = Tool.from_definition(entry(rows[call["tool_id"]])).spec
             for name in names:
-                strict = get(name).strict is not None
+                strict = get(name).schema.strict is not None
                 try:
                     lens = to_wire(get(name), spec, strict).lens
                 except ExportError:  # counted above
@@ -190,7 +192,7 @@ def test_the_laws_hold_for_definitions_of_others(name):
     broken = []
     checked = 0
     for row, tool in tools(step=100 + 10 * STEP):
-        for strict in (False,) if provider.strict is None else (False, True):
+        for strict in (False,) if provider.schema.strict is None else (False, True):
             try:
                 shown = to_wire(provider, tool.spec, strict)
             except ExportError:

@@ -259,13 +259,13 @@ def test_recorded_bodies_fold_to_the_same_once_unfolded():
             provider = family_of(body)
         except Exception:  # a body that is none: an error, or a stream
             continue
-        if provider.unfold is None or not isinstance(body, dict):
+        if provider.server is None or not isinstance(body, dict):
             continue
         found = {}
-        for event in provider.unfold(copy.deepcopy(body)):
-            provider.fold(found, json.loads(json.dumps(event)))
-        _, meant, finish, *_ = provider.read(copy.deepcopy(body))
-        _, calls, finish_again, *_ = provider.read(found)
+        for event in provider.server.unfold(copy.deepcopy(body)):
+            provider.response.fold(found, json.loads(json.dumps(event)))
+        _, meant, finish, *_ = provider.response.read(copy.deepcopy(body))
+        _, calls, finish_again, *_ = provider.response.read(found)
         assert [tuple(one)[1:3] for one in calls] == [tuple(one)[1:3] for one in meant], row["id"]
         assert (finish_again or "") == (finish or ""), row["id"]
         seen[provider.name] += 1

@@ -41,14 +41,14 @@ def is_taken(result):
 def folded(provider, body):
     """A body as its stream's events come together, each as JSON."""
     found = {}
-    for event in get(provider).unfold(copy.deepcopy(body)):
-        get(provider).fold(found, json.loads(json.dumps(event)))
+    for event in get(provider).server.unfold(copy.deepcopy(body)):
+        get(provider).response.fold(found, json.loads(json.dumps(event)))
     return found
 
 
 def says(provider, body):
     """What a body says, however its texts are cut into pieces."""
-    assistant, calls, finish, *_ = get(provider).read(copy.deepcopy(body))
+    assistant, calls, finish, *_ = get(provider).response.read(copy.deepcopy(body))
     histories = get(provider).histories
     messages = [histories.read(one, f"messages[{at}]") for at, one in enumerate(assistant)]
     texts = "".join(part.text for one in messages for part in one.parts if hasattr(part, "text"))
@@ -75,13 +75,16 @@ def test_what_is_responded_folds_to_the_same(provider):
     def law(text, calls, finish):
         made = tuple(OutboundCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
         finish = "tool_calls" if made and finish == "stop" else finish
-        body = json.loads(json.dumps(get(provider).respond(Completion(MODEL, "0", text, made, finish=finish))))
+        body = json.loads(json.dumps(get(provider).server.respond(Completion(MODEL, "0", text, made, finish=finish))))
         found = says(provider, body)
         assert says(provider, folded(provider, body)) == found
         assert [name for name, _ in found[1]] == ["find" for _ in made]
         wordless = WORDLESS.get(get(provider).family, ())
-        assert get(provider).finishes[found[2]] == ("stop" if finish in wordless else finish) or finish == "refusal"
-        assistant, again = get(provider).read(body)[0], get(provider).read(folded(provider, body))[0]
+        assert (
+            get(provider).response.finishes[found[2]] == ("stop" if finish in wordless else finish)
+            or finish == "refusal"
+        )
+        assistant, again = get(provider).response.read(body)[0], get(provider).response.read(folded(provider, body))[0]
         if get(provider).family != "gemini":  # whose texts come in parts
             assert again == assistant
 
@@ -90,7 +93,7 @@ def test_what_is_responded_folds_to_the_same(provider):
 
 def is_as_sent(exchange):
     """Whether the call on the wire is what the schema that was sent admits; OpenAPI's ``nullable`` is no JSON Schema."""
-    [sent] = exchange.provider.read_request(exchange.request).tools
+    [sent] = exchange.provider.server.read_request(exchange.request).tools
     [(_, arguments)] = says(exchange.provider.name, exchange.response)[1]
     arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
     if sent.dialect == "gemini-openapi" or sent.schema is None or '"nullable"' in json.dumps(sent.schema):

@@ -38,12 +38,12 @@ def functions(name: str):
 
 def lenses(name: str):
     provider = get(name)
-    return provider.lenient, provider.strict
+    return provider.schema.lenient, provider.schema.strict
 
 
 def schemas(name: str, function):
     provider = get(name)
-    forms = (False,) if provider.strict is None else (False, True)
+    forms = (False,) if provider.schema.strict is None else (False, True)
     return [to_wire(provider, as_tool(function).spec, strict).lens.schema for strict in forms]
 
 
@@ -104,10 +104,18 @@ def test_what_is_shown_is_accepted(name):
 def test_providers_of_others():
     """The laws are for them too; one that loses what it cannot say is caught."""
     mine = dataclasses.replace(
-        get("openai"), name="mine", strict=(everywhere(rewrites.map_as_pairs),), refuses_strict=()
+        get("openai"),
+        name="mine",
+        schema=dataclasses.replace(
+            get("openai").schema,
+            strict=(everywhere(rewrites.map_as_pairs),),
+            refuses_strict=(),
+        ),
     )
     check_provider(mine, [CASES["maps"].function], examples=EXAMPLES)
-    forgetful = dataclasses.replace(mine, strict=(everywhere(without(rewrites.map_as_pairs, "back")),))
+    forgetful = dataclasses.replace(
+        mine, schema=dataclasses.replace(mine.schema, strict=(everywhere(without(rewrites.map_as_pairs, "back")),))
+    )
     with pytest.raises(LawBrokenError, match=r"maps \(strict\)"):
         check_provider(forgetful, [CASES["maps"].function], examples=EXAMPLES)
 
@@ -237,7 +245,7 @@ def test_a_shallow_union_is_caught(monkeypatch):
         return next(fitting, None)
 
     cases = {name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")}
-    strict = get("openai").strict
+    strict = get("openai").schema.strict
     assert not broken_by(strict, cases=cases)
     monkeypatch.setattr(walk, "branch_of", shallow)
     assert broken_by(strict, cases=cases)
@@ -287,10 +295,10 @@ def test_a_stream_that_loses_an_event_is_caught():
     base = get("anthropic")
 
     def without(number):
-        return lambda body: [one for at, one in enumerate(base.unfold(body)) if at != number]
+        return lambda body: [one for at, one in enumerate(base.server.unfold(body)) if at != number]
 
     check_provider(dataclasses.replace(base, name="mine"), [CASES["scalars"].function], examples=5)
     for number in (4, 5, 8):
-        made = dataclasses.replace(base, name="mine", unfold=without(number))
+        made = dataclasses.replace(base, name="mine", server=dataclasses.replace(base.server, unfold=without(number)))
         with pytest.raises(LawBrokenError, match="folding"):
             check_provider(made, [CASES["scalars"].function], examples=20)

@@ -54,7 +54,7 @@ def support() -> list[str]:
 def keys_of(provider: Provider) -> str:
     """The keys of an entry, as a path each."""
     spec = tool(description="d", strict=False)(sample).spec
-    entry = provider.gather([provider.envelope(spec, provider.strict is not None)])[0]
+    entry = provider.request.gather([provider.request.envelope(spec, provider.schema.strict is not None)])[0]
     return ", ".join(f"`{path}`" for path in paths(entry, spec.parameters))
 
 
@@ -74,11 +74,11 @@ def paths(entry: Any, parameters: Any, path: str = "") -> Iterator[str]:
 
 def limits(provider: Provider) -> str:
     found = [f"names: {provider.names.evidence}"]
-    if provider.most_tools is not None:
-        found.append(f"{provider.most_tools.most} tools a request")
-    if provider.longest_description is not None:
-        found.append(f"{provider.longest_description.most} characters of description")
-    if budget := provider.budget:
+    if provider.request.most_tools is not None:
+        found.append(f"{provider.request.most_tools.most} tools a request")
+    if provider.request.longest_description is not None:
+        found.append(f"{provider.request.longest_description.most} characters of description")
+    if budget := provider.schema.budget:
         parts = {
             "strict tools": budget.tools,
             "properties": budget.properties,
@@ -103,7 +103,7 @@ def entries(provider: Provider, strict: bool) -> list[Entry]:
 def section(name: str) -> list[str]:
     provider = get(name)
     lines = [f"## `{name}`", ""]
-    forms = [("lenient", False)] + ([("strict", True)] if provider.strict is not None else [])
+    forms = [("lenient", False)] + ([("strict", True)] if provider.schema.strict is not None else [])
     rows = set()
     for form, strict in forms:
         for entry in entries(provider, strict):

@@ -93,7 +93,7 @@ def dispatch(tools: Registry, provider: str, body: Any, how: str) -> None:
     bound = tools.bind(provider, False)
     if how == "streamed" and provider == "openai":
         collector = bound.collector()
-        events = list(get("openai").unfold(body))
+        events = list(get("openai").server.unfold(body))
         for event in events[: random.Random(len(events)).randint(1, len(events))]:
             collector.feed(event)
         collector.plan().run()

@@ -16,7 +16,9 @@ from toolshape import DefinitionError, ExportError, Registry, Tool
 from toolshape._families import available, get
 
 LANE = "definitions"
-TARGETS = [(name, strict) for name in available() for strict in ((False, True) if get(name).strict else (False,))]
+TARGETS = [
+    (name, strict) for name in available() for strict in ((False, True) if get(name).schema.strict else (False,))
+]
 VALUES = 12  # of one schema
 
 

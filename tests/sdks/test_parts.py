@@ -41,7 +41,7 @@ def test_what_is_shown_and_what_is_named(row):
     results = dispatched(row.provider)
     assert results[0].text == NAMED
     said = json.dumps(results.messages, default=repr)
-    carries = get(row.provider).carries
+    carries = get(row.provider).codec.carries
     assert (DATA in said or repr(PNG)[2:-1] in said.replace("\\\\", "\\")) is ("image" in carries)
     lost = {(loss.path, loss.keyword) for loss in results.losses}
     ids = [result.call.id for result in results]

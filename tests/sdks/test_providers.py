@@ -47,7 +47,7 @@ CHOICE_TYPES = {
 def test_every_provider_has_a_row():
     """A new one cannot be forgotten."""
     assert {row.provider.partition(":")[0] for row in ROWS} == {name.partition(":")[0] for name in available()}
-    assert {get(row.provider).read for row in ROWS} == {get(name).read for name in available()}
+    assert {get(row.provider).response.read for row in ROWS} == {get(name).response.read for name in available()}
 
 
 def without_reference(messages, results):
@@ -95,7 +95,7 @@ def test_what_is_not_its_own_is_not_read(row, name):
     provider = get(name)
     for body in (row.response, *row.assistant, {}, [], [{}], None, 5, {"choices": {}}, {"choices": [1]}):
         try:
-            is_read = provider.read(copy.deepcopy(body)) is not None
+            is_read = provider.response.read(copy.deepcopy(body)) is not None
         except Exception:
             is_read = True  # it looked into it
         assert is_read == recognised(provider, body)
@@ -127,7 +127,7 @@ def test_said_and_read(row):
 
     registry = Registry([restock, tool(name="a name.that is odd")(lambda x: x)])
     calls = [("restock", {"items": {"a": 1}, "pair": ["x", 2]}), ("a name.that is odd", {"x": "?"})]
-    for strict in (False, True) if get(row.provider).strict is not None else (False,):
+    for strict in (False, True) if get(row.provider).schema.strict is not None else (False,):
         bound = registry.bind(row.provider, strict)
         said = bound.say(calls)
         read = [call for message in said for call in bound.parse(message)]

@@ -182,4 +182,4 @@ def test_what_is_reported_is_what_was_done():
         ("anything", "type", "reshaped"),
     } <= said
     assert {("Inner.score", "minimum", "moved"), ("Inner.tags", "maxItems", "moved")} <= said
-    assert get("anthropic").strict is not None
+    assert get("anthropic").schema.strict is not None

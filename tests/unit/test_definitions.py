@@ -505,7 +505,7 @@ def test_words_that_others_use(properties, schema, right, wrong):
             made.call(wrong)
         assert raised.value.code == "invalid_arguments"
     for name in ("openai", "anthropic", "gemini", "gemini-openapi", "cohere", "ollama", "mcp", "moonshot"):
-        for strict in (False, True) if get(name).strict is not None else (False,):
+        for strict in (False, True) if get(name).schema.strict is not None else (False,):
             shown = to_wire(get(name), made.spec, strict)
             said = right if shown.lens.out is None else shown.lens.out(right)
             canonical = said if shown.lens.back is None else shown.lens.back(said)

@@ -141,6 +141,12 @@ MISTAKES = {
         ExportError,
         "is a name or a Provider, not NoneType",
     ),
+    "a list of providers": (lambda: Registry([add]).export(["openai"]), ExportError, "or a Provider, not list"),
+    "a provider by the name of a file": (
+        lambda: Registry([add]).export("__init__"),
+        ExportError,
+        "there is no provider '__init__'",
+    ),
     "Anthropic's word for a choice": (
         lambda: Registry([add]).request("openai", choice="any"),
         ExportError,

@@ -99,7 +99,7 @@ def test_streams_are_framed_as_the_provider_frames_them(provider):
     fake = Fake(provider)
     fake.says("Hello, you there.")
     _, content = asked(fake, keywords(provider), stream=True)
-    assert content.startswith(FIRST[fake._speaker.endpoint.framing])
+    assert content.startswith(FIRST[fake._wire.endpoint.framing])
     assert content.endswith(b"data: [DONE]\n\n") is (provider == "openai")
     if provider in ("anthropic", "openai-responses", "cohere"):
         for event in content.decode().strip().split("\n\n"):
@@ -123,7 +123,9 @@ def test_tools_that_are_allowed_need_not_be_called():
     chosen = [{"type": "function", "function": {"name": "weather"}}]
     for mode, names in (("auto", ()), ("required", ("weather",))):
         choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": chosen}}
-        read = get("openai").read_request(body_of("openai", {**request("openai"), "tool_choice": choice}, stream=False))
+        read = get("openai").server.read_request(
+            body_of("openai", {**request("openai"), "tool_choice": choice}, stream=False)
+        )
         assert read.names == names
 
 
@@ -337,7 +339,7 @@ def test_histories_are_refused_by_their_rules(row):
             assert fake.exchanges[0].response.keys() & {"error", "message", "detail", "type"}
 
 
-@pytest.mark.parametrize("provider", [name for name in FAKED if get(name).request_fields and ":" not in name])
+@pytest.mark.parametrize("provider", [name for name in FAKED if get(name).server.fields and ":" not in name])
 def test_unknown_fields_are_refused_on_request(provider):
     given = {**request(provider), "surprise": 1}
     if get(provider).family == "gemini":
@@ -818,7 +820,7 @@ def test_every_wording_is_of_a_rule():
     budgets = [f"strict_{name}" for name in Budget._fields]
     names = {*checks, *faults, *re.findall(r'rule="(\w+)"', source), *get_args(HistoryRuleName), *budgets}
     for provider in FAKED:
-        assert {one.partition(":")[0] for one in get(provider).wordings} <= names, provider
+        assert {one.partition(":")[0] for one in get(provider).server.wordings} <= names, provider
 
 
 def test_a_body_that_is_nested_too_deep_is_a_request():

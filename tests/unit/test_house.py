@@ -153,6 +153,26 @@ def test_importing_toolshape_imports_no_extra():
     }
 
 
+@pytest.mark.parametrize("family", ["anthropic", "bedrock", "gemini", "mcp", "openai"])
+def test_asking_for_one_family_imports_no_other(family):
+    """A program that talks to one provider pays for one."""
+    script = f"import sys; from toolshape.provider import get; get({family!r}); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[2] for name in ran.stdout.split() if name.startswith("toolshape._families.")}
+    assert loaded == {family, *({"anthropic"} if family == "bedrock" else ())}  # Bedrock serves the models of Anthropic
+
+
+def test_only_public_modules_say_what_is_public():
+    """``__all__`` in a module that nobody imports from would promise what nobody keeps."""
+    public = {name for name in MODULES if not any(part.startswith("_") for part in name.split("."))}
+    found = {
+        name
+        for name in MODULES
+        if "__all__" in {node.id for node in ast.walk(TREES[name]) if isinstance(node, ast.Name)}
+    }
+    assert found <= public, found - public
+
+
 def test_the_command_line_says_what_it_needs():
     """Without click there is a sentence, not a traceback."""
     script = "import sys; sys.modules['click'] = None; import toolshape._commands.cli"

@@ -22,7 +22,7 @@ def test_every_provider_can_be_sent_it(case):
     """In lenient form, and in strict form where there is one."""
     made = Tool.from_definition(definition(ODD[case][0]), lambda **given: given)
     for provider in available():
-        for strict in (False, *([True] if get(provider).strict is not None else [])):
+        for strict in (False, *([True] if get(provider).schema.strict is not None else [])):
             assert json.dumps(made.export(provider, strict=strict))
 
 
@@ -32,7 +32,7 @@ def test_what_it_means_is_kept(case, provider):
     """Arguments that are valid by it arrive, whatever form the provider was sent; others are refused."""
     schema, right, wrong = ODD[case]
     registry = Registry([Tool.from_definition(definition(schema), lambda **given: given, coerce=False)])
-    for strict in (False, True) if get(provider).strict is not None else (False,):
+    for strict in (False, True) if get(provider).schema.strict is not None else (False,):
         bound = registry.bind(provider, strict=strict)
         if right is not None:
             results = bound.dispatch(bound.say([("odd", right)])[0])

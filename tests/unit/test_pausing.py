@@ -439,7 +439,7 @@ def test_parts_and_errors_come_again_as_they_were():
     assert after[1].error.retryable
     assert str(after[1].error) == "no such thing"
     assert json.dumps(after.messages[0]["content"][0]) == json.dumps(
-        results.provider.encode([before[0]])[0]["content"][0]
+        results.provider.codec.write_results([before[0]])[0]["content"][0]
     )
 
 

@@ -48,17 +48,15 @@ ACME = replace(
     family="acme",
     form="acme",
     names=NameRule(pattern="[a-z]+", longest=12, evidence="their handbook, 2026-01"),
-    refuses=checks.cited("their handbook, 2026-01", checks.closed),
-    lenient=get("openai").strict,
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    encode=encode,
-    read_request=None,  # nobody has said how its server answers: there is no fake of it
-    respond=None,
-    unfold=None,
-    error=None,
+    schema=replace(
+        get("openai").schema,
+        refuses=checks.cited("their handbook, 2026-01", checks.closed),
+        lenient=get("openai").schema.strict,
+    ),
+    request=replace(get("openai").request, envelope=envelope, keywords=request),
+    response=replace(get("openai").response, recognises=recognises, read=read),
+    codec=replace(get("openai").codec, write_results=encode),
+    server=None,  # nobody has said how its server answers: there is no fake of it
 )
 '''
 

@@ -19,7 +19,7 @@ THREE = Registry([A, B, C])
 
 def said(provider, **asked):
     """The request without its tools, and the names of these."""
-    request = THREE.request(provider, strict=False if get(provider).strict is not None else None, **asked)
+    request = THREE.request(provider, strict=False if get(provider).schema.strict is not None else None, **asked)
     inner = request.pop("config", None) or request.pop("toolConfig", None) or request
     tools = json.dumps(inner.pop("tools", []))
     return inner, "".join(name for name in "abc" if f'"name": "{name}"' in tools)
@@ -474,8 +474,8 @@ def test_every_provider_says_what_people_ask():
     for name in available():
         provider = get(name)
         assert all((provider.facts.arguments, provider.facts.malformed, provider.facts.declined, provider.facts.strict))
-        assert (provider.strict is None) is provider.facts.strict.startswith("none"), name
-        for cited in (*provider.refuses, *provider.refuses_strict):
+        assert (provider.schema.strict is None) is provider.facts.strict.startswith("none"), name
+        for cited in (*provider.schema.refuses, *provider.schema.refuses_strict):
             assert cited.evidence
 
 

@@ -232,7 +232,7 @@ def test_where_there_is_no_search_they_are_sent_whole_and_reported():
     for provider in available():
         bound = tools.bind(provider)
         lost = [(one.tool, one.kind) for one in bound.report() if one.rule == "deferred"]
-        if bound.provider.deferral is None:
+        if bound.provider.request.deferral is None:
             assert lost == [("search", "dropped")]
             assert bound.export() == TOOLS.export(provider)
         else:

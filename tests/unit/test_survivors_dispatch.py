@@ -67,7 +67,9 @@ def test_a_hook_that_returns_something_else_is_told_what(returned, named):
     assert str(cause).endswith(f"returned {named}: return what proceed() gives, or context.result(value)")
 
 
-@pytest.mark.parametrize("provider", [name for name in available() if ":" not in name and get(name).fold is not None])
+@pytest.mark.parametrize(
+    "provider", [name for name in available() if ":" not in name and get(name).response.fold is not None]
+)
 def test_a_stream_of_which_nothing_came(provider):
     """It is closed without a call, and there is no plan of it."""
     collector = Registry([add]).bind(provider).collector()

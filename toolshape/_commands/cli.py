@@ -95,9 +95,11 @@ def providers(as_json: bool) -> None:
                 {
                     "name": one.name,
                     "family": one.family,
-                    "strict": one.strict is not None,
-                    "most_tools": None if one.most_tools is None else one.most_tools.most,
-                    "description_limit": None if one.longest_description is None else one.longest_description.most,
+                    "strict": one.schema.strict is not None,
+                    "most_tools": None if one.request.most_tools is None else one.request.most_tools.most,
+                    "description_limit": None
+                    if one.request.longest_description is None
+                    else one.request.longest_description.most,
                 }
                 for one in found
             ]
@@ -107,8 +109,8 @@ def providers(as_json: bool) -> None:
         (
             one.name,
             one.family,
-            "yes" if one.strict is not None else "no",
-            "" if one.most_tools is None else one.most_tools.most,
+            "yes" if one.schema.strict is not None else "no",
+            "" if one.request.most_tools is None else one.request.most_tools.most,
         )
         for one in found
     ]

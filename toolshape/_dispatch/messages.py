@@ -245,5 +245,5 @@ def conversion_to(
     """
     histories = histories_of(provider)
     writer = CallWriter(provider, handlers)
-    carrier = Carrier(provider.name, model, fingerprint, histories, provider.carries, writer, writer.fits)
+    carrier = Carrier(provider.name, model, fingerprint, histories, provider.codec.carries, writer, writer.fits)
     return Conversion(rules_of(histories, provider.names, model, off), carrier)

@@ -67,7 +67,7 @@ class Plan:
     def of(provider: Provider, reading: Read, handlers: Handlers) -> "Plan":
         """Validate the calls of a response that was read."""
         assistant, wires, finish_raw, cut, ends_in_call = reading
-        finish: Finish | None = None if finish_raw is None else provider.finishes.get(str(finish_raw), "other")
+        finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
         if wires and finish != "tool_calls":
             is_text = isinstance(wires[-1][2], (str, bytes))  # only a text can be checked for completeness
             if ends_in_call and finish in EARLY and (finish == "length" or is_text):

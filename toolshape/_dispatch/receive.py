@@ -18,7 +18,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     """
     body = response if type(response) is dict else parsed_body(response)
     try:
-        reading = provider.read(body)
+        reading = provider.response.read(body)
     except ResponseError:
         raise
     except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
@@ -36,7 +36,7 @@ def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception)
     if not recognised(provider, body):
         return None
     try:
-        if isinstance(body, dict) and (reading := provider.read(_without_strays(body))):
+        if isinstance(body, dict) and (reading := provider.response.read(_without_strays(body))):
             return reading
     except ResponseError:
         raise
@@ -68,7 +68,7 @@ def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Compl
         ResponseError: It is no event of this provider's.
     """
     try:
-        return tuple(provider.fold(body, event))
+        return tuple(provider.response.fold(body, event))
     except ResponseError:
         raise
     except Exception as error:

@@ -58,7 +58,7 @@ def shapes(
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
     wire_tools = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
-    if provider.budget is None:
+    if provider.schema.budget is None:
         return [_compiled(provider, tool, one, rules, annotates) for tool, _, one in wire_tools]
     candidates = [
         Candidate(
@@ -70,7 +70,7 @@ def shapes(
         )
         for tool, wish, one in wire_tools
     ]
-    too_many = relaxed(provider, provider.budget, candidates)
+    too_many = relaxed(provider, provider.schema.budget, candidates)
     return [
         _compiled(provider, tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
         for tool, _, one in wire_tools
@@ -99,5 +99,5 @@ def _compiled(provider: Provider, tool: Tool[..., Any], wire_tool: WireTool, rul
         differences=(*wire_tool.notes, *wire_tool.lens.losses),
         settings=ValidationSettings(wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates),
         out=wire_tool.lens.out,
-        advertises_output=provider.advertises_output,
+        advertises_output=provider.request.advertises_output,
     )

@@ -13,6 +13,7 @@ from toolshape._wire.provider import AnyProvider, Provider
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
 _VENDORS = "openai.vendors"
+_MOST_NAMES = 256  # that are remembered: a name that comes from outside may be any
 
 
 def get(provider: AnyProvider) -> Provider:
@@ -23,6 +24,8 @@ def get(provider: AnyProvider) -> Provider:
     """
     if isinstance(provider, Provider):
         return provider
+    if not isinstance(provider, str):
+        raise _no_such_provider(provider)
     found = _find(provider)
     if found is None:
         for entry in _entry_points():
@@ -111,7 +114,7 @@ def _modules() -> tuple[str, ...]:
     return (_MOST_SPOKEN, *others, _VENDORS)
 
 
-@functools.cache
+@functools.lru_cache(_MOST_NAMES)
 def _providers_of(module: str) -> Mapping[str, Provider]:
     """The providers of one wire family, by name; empty where there is no such module."""
     name = f"{__name__}.{module}"
@@ -124,13 +127,12 @@ def _providers_of(module: str) -> Mapping[str, Provider]:
     return {provider.name: provider for provider in found.PROVIDERS}
 
 
-@functools.cache
-def _find(name: Any) -> Provider | None:
+@functools.lru_cache(_MOST_NAMES)
+def _find(name: str) -> Provider | None:
     """A provider of this package: most are in the module of their name, which alone is imported then."""
-    if not isinstance(name, str):
-        return None
     family = name.partition(":")[0].replace("-", "_")
-    own = _providers_of(family).get(name) if family.isidentifier() else None
+    is_family = family.isidentifier() and not family.startswith("_")
+    own = _providers_of(family).get(name) if is_family else None
     return own or next((provider for provider in _built_in() if provider.name == name), None)
 
 
@@ -178,7 +180,7 @@ def _not_a_response(response: Any) -> str:
 def recognised(provider: Provider, response: Any) -> bool:
     """Whether a response has the provider's form; one that raises an error when examined does not."""
     try:
-        return provider.recognises(response)
+        return provider.response.recognises(response)
     except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
         return False
 

@@ -9,7 +9,7 @@ from toolshape._families.openai import OPENAI
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
-from toolshape._families.openai.server import ENDPOINT, VARIABLES
+from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
 from toolshape._results import Result
 from toolshape._schema import rewrites
 from toolshape._schema.values import as_json, copied
@@ -99,30 +99,31 @@ HUGGINGFACE = replace(
     name="huggingface",
     form="huggingface",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; transformers 5.23.0"),
-    lenient=(
-        *OPENAI.lenient,
-        inlined(rewrites.recursion_as_json_text),
-        everywhere(rewrites.null_as_nullable),
+    schema=replace(
+        OPENAI.schema,
+        lenient=(
+            *OPENAI.schema.lenient,
+            inlined(rewrites.recursion_as_json_text),
+            everywhere(rewrites.null_as_nullable),
+        ),
+        strict=None,
     ),
-    strict=None,
-    most_tools=None,
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    say=say,
-    carries=frozenset(),
-    encode=encode,
+    request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
+    codec=replace(OPENAI.codec, write_calls=say, carries=frozenset(), write_results=encode),
+    response=replace(OPENAI.response, recognises=recognises, read=read),
     histories=Histories(
         key="messages",
         read=openai_messages.read,
         write=lambda message: openai_messages.write_with(message, encode, is_text=False),
         rules=openai_messages.PAIRING,
     ),
-    endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
-    refuses_request=(),
-    request_fields=frozenset(),
-    wordings={},
+    server=replace(
+        SERVER,
+        endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
+        refuses=(),
+        fields=frozenset(),
+        wordings={},
+    ),
     facts=Facts(
         arguments="an object; JSON text from the hosted router",
         malformed="text: what the tokenizer cannot parse is no call",

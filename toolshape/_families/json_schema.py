@@ -8,10 +8,14 @@ from toolshape._results import Result
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import (
     Choice,
+    Codec,
     Facts,
     NameRule,
     Provider,
     Reading,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
     never_streamed,
     unsupported,
 )
@@ -75,17 +79,10 @@ JSON_SCHEMA = Provider(
     family="json-schema",
     form="json-schema",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name"),
-    lenient=(),
-    strict=None,
-    examples="schema",
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes={},
-    fold=never_streamed,
-    say=say,
-    encode=encode,
+    schema=SchemaRules(lenient=(), strict=None),
+    request=RequestForm(examples="schema", envelope=envelope, keywords=request),
+    codec=Codec(write_calls=say, write_results=encode),
+    response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
         arguments="JSON text or an object", malformed="the text as it was written", declined="no record", strict="none"
     ),

@@ -18,10 +18,14 @@ from toolshape._schema.walk import compose, inlined_but_recursion
 from toolshape._wire.bodies import member, result_json
 from toolshape._wire.provider import (
     Choice,
+    Codec,
     Facts,
     NameRule,
     Provider,
     Reading,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
     never_streamed,
     unsupported,
 )
@@ -233,21 +237,16 @@ MCP = Provider(
         longest=128,
         evidence="1 to 128 of A-Z a-z 0-9 _ . -; specification 2025-11-25 (SHOULD)",
     ),
-    refuses=cited("schema of every revision", rules.root_is_object),
-    lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
-    strict=None,
-    examples="schema",
-    lacks=frozenset({"execution"}),
-    advertises_output=True,
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes={},
-    fold=never_streamed,
-    carries=frozenset({"image", "file", "audio", "video"}),
-    say=say,
-    encode=encode,
+    schema=SchemaRules(
+        refuses=cited("schema of every revision", rules.root_is_object),
+        lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
+        strict=None,
+    ),
+    request=RequestForm(
+        examples="schema", lacks=frozenset({"execution"}), advertises_output=True, envelope=envelope, keywords=request
+    ),
+    codec=Codec(carries=frozenset({"image", "file", "audio", "video"}), write_calls=say, write_results=encode),
+    response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
         arguments="an object, or nothing",
         malformed="nothing: a JSON-RPC error answers it",
@@ -256,18 +255,27 @@ MCP = Provider(
         needs="`ttlMs` and `cacheScope` around the list of tools (2026-07-28)",
     ),
 )
-MCP_2025_11_25 = replace(MCP, name="mcp:2025-11-25", lacks=frozenset(), encode=encode_until_2025_11_25)
+MCP_2025_11_25 = replace(
+    MCP,
+    name="mcp:2025-11-25",
+    request=replace(MCP.request, lacks=frozenset()),
+    codec=replace(MCP.codec, write_results=encode_until_2025_11_25),
+)
 
 PROVIDERS = (
     MCP,
     replace(
         MCP,
         name="mcp:2026-07-28",
-        lenient=INLINED,
-        envelope=envelope_of_any_value,
-        encode=encode_any_value,
+        schema=replace(MCP.schema, lenient=INLINED),
+        request=replace(MCP.request, envelope=envelope_of_any_value),
+        codec=replace(MCP.codec, write_results=encode_any_value),
     ),
     MCP_2025_11_25,
-    replace(MCP_2025_11_25, name="mcp:2025-06-18", lacks=frozenset({"execution", "icons"})),
-    replace(MCP, name="mcp:refs", lenient=(structure.wrapped_root,)),
+    replace(
+        MCP_2025_11_25,
+        name="mcp:2025-06-18",
+        request=replace(MCP_2025_11_25.request, lacks=frozenset({"execution", "icons"})),
+    ),
+    replace(MCP, name="mcp:refs", schema=replace(MCP.schema, lenient=(structure.wrapped_root,))),
 )

@@ -13,7 +13,7 @@ from toolshape._errors import CallError
 from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
 from toolshape._results import Result
 from toolshape._schema.values import as_json
-from toolshape.messages import MediaPart, Message, MessagePart, TextPart, ToolCallPart, ToolResultPart
+from toolshape.messages import MediaPart, Message, MessagePart, ProviderPart, TextPart, ToolCallPart, ToolResultPart
 
 _READ_KEYS = frozenset(
     {
@@ -245,6 +245,23 @@ def call_part(call: WireCall, path: str) -> ToolCallPart:
     """A call that a family's leaf reader read, as the part of a message."""
     name = str(call.wire_name or "")
     return ToolCallPart(id=given_id(call.id), wire_name=name, arguments_raw=call.arguments, raw=call.raw, path=path)
+
+
+def system_texts(given: Any, path: str) -> list[Message]:
+    """A system prompt that is a text, or a list of objects with one."""
+    if isinstance(given, str):
+        return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
+    if not isinstance(given, list):
+        return []
+    parts: list[MessagePart] = []
+    for at, one in enumerate(given):
+        text = one.get("text") if isinstance(one, dict) else one
+        if isinstance(text, str):
+            parts.append(TextPart(text=text, raw=one, path=f"[{at}]"))
+        else:
+            kind = next((str(key) for key in one), "") if isinstance(one, dict) else type(one).__name__
+            parts.append(ProviderPart(kind=kind, raw=one, path=f"[{at}]"))
+    return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
 
 
 def result_of(part: ToolResultPart, write_call: Callable[[ToolCallPart], Any]) -> Result:

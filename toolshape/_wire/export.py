@@ -43,14 +43,14 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     Raises:
         ExportError: The provider would refuse it, or has no strict form.
     """
-    if strict is True and provider.strict is None:
+    if strict is True and provider.schema.strict is None:
         message = f"{provider.name} has no strict form of a tool: leave strict= out"
         raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
     if spec.verbatim is not None and spec.verbatim.form == provider.form:
         return _as_written(provider, spec, spec.verbatim, strict)
     notes: list[Loss | Finding] = []
     parameters, description = spec.parameters, spec.description
-    longest = provider.longest_description
+    longest = provider.request.longest_description
     if longest is not None and len(description) > longest.most:
         parameters, description, loss = _overflowing(provider, spec, longest.most)
         notes.append(loss)
@@ -60,8 +60,8 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     name = repaired(provider, spec.name)
     if name != spec.name:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
-    if is_strict and provider.strict_needs:
-        notes.append(Finding(path="", rule="provider_needs", message=provider.strict_needs))
+    if is_strict and provider.schema.strict_needs:
+        notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
     shown = spec._replace(name=name, description=description)
     lens, payload, lost = _entry(provider, shown, is_strict, lens)
     return WireTool(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
@@ -71,15 +71,15 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     """The entry that is sent, the author's examples and own keys in it, and what of these the provider has no place for."""
     lost: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
-    if examples and provider.examples is None:
+    if examples and provider.request.examples is None:
         lost.append(Loss(path="", keyword="examples", kind="dropped", note="there is no place for examples"))
-    if examples and provider.examples == "schema":
+    if examples and provider.request.examples == "schema":
         lens = lens._replace(schema={**lens.schema, "examples": examples})
-    payload: JsonObject = copied(provider.envelope(spec._replace(parameters=lens.schema), is_strict))
-    if examples and provider.examples not in (None, "schema"):
-        payload[str(provider.examples)] = copied(examples)
+    payload: JsonObject = copied(provider.request.envelope(spec._replace(parameters=lens.schema), is_strict))
+    if examples and provider.request.examples not in (None, "schema"):
+        payload[str(provider.request.examples)] = copied(examples)
     payload = _with_keys(provider, spec, payload, lens)
-    for key in sorted(provider.lacks & payload.keys()):
+    for key in sorted(provider.request.lacks & payload.keys()):
         del payload[key]
         lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
     payload, not_said = _deferred(provider, spec, payload)
@@ -88,7 +88,7 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
 
 def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
     """What the provider would refuse of a schema that it is sent."""
-    return broken(schema, (*provider.refuses, *(provider.refuses_strict if is_strict else ())))
+    return broken(schema, (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())))
 
 
 def repaired(provider: Provider, name: str) -> str:
@@ -108,15 +108,15 @@ def repaired(provider: Provider, name: str) -> str:
 
 def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
     """The lens that rewrites a schema for a provider, whether it is strict, and what is still refused."""
-    wish = provider.is_strict_by_auto if strict == "auto" else strict
-    if wish and provider.strict is not None:
-        lens, problems = _tried(provider, provider.strict, schema, is_strict=True)
+    wish = provider.schema.is_strict_by_auto if strict == "auto" else strict
+    if wish and provider.schema.strict is not None:
+        lens, problems = _tried(provider, provider.schema.strict, schema, is_strict=True)
         is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
         # Inlining leaves no trace, but a schema that it multiplies is read by the model at every turn.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
             return lens, True, problems
-    lens, problems = _tried(provider, provider.lenient, schema, is_strict=False)
+    lens, problems = _tried(provider, provider.schema.lenient, schema, is_strict=False)
     return lens, False, problems
 
 
@@ -135,13 +135,13 @@ def _tried(
 def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
     """The entry as it was written, if the provider takes it and no option changes it."""
     problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
-    if strict != "auto" and strict is not verbatim.is_strict and provider.strict is not None:
+    if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         strictness = "strict" if verbatim.is_strict else "not strict"
         message = f"it is sent as it was written, which is {strictness}: leave strict= out, or verbatim"
         problems.append(Problem(path="", rule="strict", message=message))
-    if verbatim.is_strict and provider.strict is None:
+    if verbatim.is_strict and provider.schema.strict is None:
         problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
-    longest = provider.longest_description
+    longest = provider.request.longest_description
     if longest is not None and len(spec.description) > longest.most:
         message = f"{len(spec.description)} characters, at most {longest.most} are taken: "
         message += "shorten it, or leave verbatim out"
@@ -162,10 +162,10 @@ def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[Json
     """The entry of a tool that is to be loaded only when a model searches for it; what of that cannot be said."""
     if spec.deferred is False:
         return payload, []
-    if provider.deferral is None:
+    if provider.request.deferral is None:
         note = "sent whole: a model has no search for tools here"
         return payload, [Loss(path="", keyword="deferred", kind="dropped", note=note)]
-    return provider.deferral.mark(payload, spec.deferred), []
+    return provider.request.deferral.mark(payload, spec.deferred), []
 
 
 def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
@@ -199,8 +199,11 @@ def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) 
     base = provider.name.partition(":")[0]
     for name in dict.fromkeys((base, provider.name)):
         keys = spec.keys.get(name, {})
-        if provider.examples in keys and lens.out is not None:
-            keys = {**keys, provider.examples: [lens.out(example) for example in keys[provider.examples]]}
+        if provider.request.examples in keys and lens.out is not None:
+            keys = {
+                **keys,
+                provider.request.examples: [lens.out(example) for example in keys[provider.request.examples]],
+            }
         payload = _merged(provider, spec, payload, keys, lens.schema, "")
     return payload
 

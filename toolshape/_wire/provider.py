@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import ChoiceMode, Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
@@ -13,16 +13,7 @@ from toolshape._results import Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 from toolshape._wire.histories import Histories
-from toolshape._wire.server import (
-    Completion,
-    Endpoint,
-    ErrorReply,
-    OutboundCall,
-    Refusal,
-    RequestRead,
-    RequestRule,
-    Wording,
-)
+from toolshape._wire.server import OutboundCall, Server
 
 
 class Reading(NamedTuple):
@@ -156,6 +147,90 @@ class Facts(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SchemaRules:
+    """Which schemas of parameters a provider takes, and how others are rewritten for it.
+
+    Args:
+        refuses: What it refuses of any schema.
+        refuses_strict: What it refuses of a strict one besides.
+        lenient: How the schema is rewritten by default, in this order.
+        strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
+        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
+            it is enough to say so in the request.
+        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
+        budget: What it compiles of strict tools in one request.
+    """
+
+    refuses: tuple[Cited, ...] = ()
+    refuses_strict: tuple[Cited, ...] = ()
+    lenient: tuple[Pass, ...]
+    strict: tuple[Pass, ...] | None
+    is_strict_by_auto: bool = True
+    strict_needs: str = ""
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RequestForm:
+    """How tools and a choice among them are written into a request.
+
+    Args:
+        envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
+        gather: The entries of all tools as what the SDK takes as its tools.
+        keywords: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
+        deferral: How tools are sent that are loaded when a model searches for them; ``None``: they are sent whole.
+        most_tools: How many tools a request may hold.
+        longest_description: How many characters a tool's description may have.
+        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
+        lacks: Keys of an entry that others of the family have and this one does not know.
+        advertises_output: Whether its clients hold results against the schema in an entry, so that we do before.
+    """
+
+    envelope: Callable[[Spec, bool], JsonObject]
+    gather: Callable[[list[JsonObject]], list[JsonObject]] = list
+    keywords: Callable[[list[JsonObject], Choice], JsonObject]
+    deferral: Deferral | None = None
+    most_tools: Limit | None = None
+    longest_description: Limit | None = None
+    examples: str | None = None
+    lacks: frozenset[str] = frozenset()
+    advertises_output: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ResponseForm:
+    """How a response or its stream is read.
+
+    Args:
+        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
+        read: The calls in such a body; ``None`` for any other.
+        fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
+            that it completes, each call once: no later event may add to them.
+        finishes: What its words for why a response ended mean.
+    """
+
+    recognises: Callable[[Any], bool]
+    read: Callable[[Any], Read | None]
+    fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
+    finishes: Mapping[str, Finish]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Codec:
+    """How calls and their results are written as messages.
+
+    Args:
+        write_calls: Calls as the messages of an assistant that made them.
+        write_results: Results as the messages that answer them.
+        carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` results can hold.
+    """
+
+    write_calls: Callable[[Sequence[OutboundCall]], list[WireMessage]]
+    write_results: Callable[[Sequence[Result]], list[WireMessage]]
+    carries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Provider:
     """One provider's API, as data and pure functions over JSON.
 
@@ -166,86 +241,32 @@ class Provider:
         form: The provider whose entries have the form of this one's: where they are alike, a definition written for
             one can be sent to the other as it is.
         names: The rule for tool names.
-        refuses: What it refuses of any schema.
-        refuses_strict: What it refuses of a strict one besides.
-        lenient: How the schema is rewritten by default, in this order.
-        strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
-        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
-            it is enough to say so in the request.
-        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
-        budget: What it compiles of strict tools in one request.
-        deferral: How tools are sent that are loaded when a model searches for them; ``None``: they are sent whole.
-        most_tools: How many tools a request may hold.
-        longest_description: How many characters a tool's description may have.
-        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
-        lacks: Keys of an entry that others of the family have and this one does not know.
-        advertises_output: Whether its clients hold results against the schema in an entry, so that we do before.
-        envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
-        gather: The entries of all tools as what the SDK takes as its tools.
-        request: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
-        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
-        read: The calls in such a body; ``None`` for any other.
-        finishes: What its words for why a response ended mean.
-        fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
-            that it completes, each call once: no later event may add to them.
-        say: Writes calls as the message of an assistant that made them.
-        carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` its results can hold.
-        encode: Results as the messages that answer them.
+        schema: Which schemas it takes, and how others are rewritten.
+        request: How tools are written into a request.
+        response: How a response is read.
+        codec: How calls and results are written.
         histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
+        server: How its server reads and answers; ``None`` where there is no HTTP, or nobody has said.
         facts: For the documentation.
-        endpoint: Where it is asked; ``None`` where there is no HTTP, or nobody has said.
-        read_request: A request's body as its server reads it; ``None`` where nobody has said how.
-        refuses_request: What it refuses of a whole request besides.
-        request_fields: The fields that a request can have.
-        respond: What a model says as the body of a response.
-        unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
-        error: A refusal as the headers and the body of its error.
-        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was left out.
     """
 
     name: str
     family: str
     form: str
     names: NameRule
-    refuses: tuple[Cited, ...] = ()
-    refuses_strict: tuple[Cited, ...] = ()
-    lenient: tuple[Pass, ...]
-    strict: tuple[Pass, ...] | None
-    is_strict_by_auto: bool = True
-    strict_needs: str = ""
-    budget: Budget | None = None
-    deferral: Deferral | None = None
-    most_tools: Limit | None = None
-    longest_description: Limit | None = None
-    examples: str | None = None
-    lacks: frozenset[str] = frozenset()
-    advertises_output: bool = False
-    envelope: Callable[[Spec, bool], JsonObject]
-    gather: Callable[[list[JsonObject]], list[JsonObject]] = list
-    request: Callable[[list[JsonObject], Choice], JsonObject]
-    recognises: Callable[[Any], bool]
-    read: Callable[[Any], Read | None]
-    finishes: Mapping[str, Finish]
-    fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
-    say: Callable[[Sequence[OutboundCall]], list[WireMessage]]
-    carries: frozenset[str] = frozenset()
-    encode: Callable[[Sequence[Result]], list[WireMessage]]
+    schema: SchemaRules
+    request: RequestForm
+    response: ResponseForm
+    codec: Codec
     histories: Histories | None = None
+    server: Server | None = None
     facts: Facts
-    endpoint: Endpoint | None = None
-    read_request: Callable[[JsonObject], RequestRead] | None = None
-    refuses_request: tuple[RequestRule, ...] = ()
-    request_fields: frozenset[str] = frozenset()
-    respond: Callable[[Completion], JsonObject] | None = None
-    unfold: Callable[[JsonObject], Iterable[JsonObject]] | None = None
-    error: Callable[[Refusal], ErrorReply] | None = None
-    wordings: Mapping[str, Wording] = field(default_factory=dict)
 
     def takes(self, part: Image | File) -> bool:
         """Whether its messages can hold an image or a file that a tool gave."""
         types = None if self.histories is None else self.histories.media_types
         part = by_media_type(part)
-        return kind_of(part) in self.carries and (types is None or is_taken(part, types))
+        return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
 
 
 Strictness: TypeAlias = bool | Literal["auto"]

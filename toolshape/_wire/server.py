@@ -1,6 +1,7 @@
 """What a provider's server reads and writes, as records: a request, what a model says to it, and a refusal."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -152,3 +153,28 @@ class RequestRule(NamedTuple):
 def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ...]:
     """Checks that rest on one piece of evidence."""
     return tuple(RequestRule(check, evidence) for check in checks)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Server:
+    """How a provider's server reads a request and answers it, as far as a fake needs.
+
+    Args:
+        endpoint: Where it is asked.
+        read_request: A request's body as its server reads it.
+        refuses: What it refuses of a whole request besides what it refuses of schemas, names and histories.
+        fields: The fields that a request can have; empty where nobody has said.
+        respond: What a model says as the body of a response.
+        unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
+        error: A refusal as the headers and the body of its error.
+        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was left out.
+    """
+
+    endpoint: Endpoint
+    read_request: Callable[[JsonObject], RequestRead]
+    refuses: tuple[RequestRule, ...] = ()
+    fields: frozenset[str] = frozenset()
+    respond: Callable[[Completion], JsonObject]
+    unfold: Callable[[JsonObject], Iterable[JsonObject]]
+    error: Callable[[Refusal], ErrorReply]
+    wordings: Mapping[str, Wording] = field(default_factory=dict)

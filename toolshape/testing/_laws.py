@@ -223,7 +223,7 @@ def check_provider(
     """
     found = get(provider)
     for one in map(as_tool, tools):
-        for strict in (False, True) if found.strict is not None else (False,):
+        for strict in (False, True) if found.schema.strict is not None else (False,):
             shown = to_wire(found, one.spec, strict)
             check_shape(one, shown, to_wire(found, one.spec, strict), examples=examples)
             _check_folding(found, shown, examples)
@@ -332,19 +332,19 @@ def _with(value: Any, step: Any, new: Any) -> Any:
 
 def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     """What is unfolded folds to what it was."""
-    respond, unfold = provider.respond, provider.unfold
-    if respond is None or unfold is None:
+    server = provider.server
+    if server is None:
         return
 
     @_profile(examples)
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
         said = Completion("m", "0", text, (OutboundCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
-        body: JsonObject = json.loads(json.dumps(respond(said)))
+        body: JsonObject = json.loads(json.dumps(server.respond(said)))
         folded: JsonObject = {}
-        for event in unfold(copy.deepcopy(body)):
-            provider.fold(folded, json.loads(json.dumps(event)))
-        whole, streamed = provider.read(body), provider.read(folded)
+        for event in server.unfold(copy.deepcopy(body)):
+            provider.response.fold(folded, json.loads(json.dumps(event)))
+        whole, streamed = provider.response.read(body), provider.response.read(folded)
         if whole is None or streamed is None or _called(whole) != _called(streamed):
             raise LawBrokenError("folding", shown, f"it is read as {streamed!r}", body)
 

@@ -28,6 +28,7 @@ from toolshape._wire.content import (
     found_text,
     result_part,
     result_pieces,
+    system_texts,
     text_of,
 )
 from toolshape._wire.histories import Histories, history_rules
@@ -169,23 +170,6 @@ def piece(part: Part) -> JsonObject:
 def read_system(request: JsonObject) -> list[Message]:
     """The system prompt beside the messages: a text or blocks."""
     return system_texts(request.get("system"), "system")
-
-
-def system_texts(given: Any, path: str) -> list[Message]:
-    """A system prompt that is a text, or a list of objects with one."""
-    if isinstance(given, str):
-        return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
-    if not isinstance(given, list):
-        return []
-    parts: list[MessagePart] = []
-    for at, one in enumerate(given):
-        text = one.get("text") if isinstance(one, dict) else one
-        if isinstance(text, str):
-            parts.append(TextPart(text=text, raw=one, path=f"[{at}]"))
-        else:
-            kind = next((str(key) for key in one), "") if isinstance(one, dict) else type(one).__name__
-            parts.append(ProviderPart(kind=kind, raw=one, path=f"[{at}]"))
-    return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import write_call
 from toolshape._families.anthropic.schema import CHOICES
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.request_checks import required_fields, schemas_are_objects, unique_names
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestRead,
+    SentTool,
+    Server,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, request_id, texts
 
 _FINISHES: dict[Finish, str] = {
@@ -178,3 +189,20 @@ WORDINGS: dict[str, Wording] = {
     "required_fields": Wording("{subject}: Field required"),
     "unknown_field": Wording("{subject}: Extra inputs are not permitted"),
 }
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=(
+        *request_rules(
+            "anthropic 2.12.0 MessageCreateParams, 2026-11-22", required_fields("max_tokens", "messages", "model")
+        ),
+        *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
+        *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
+    ),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    error=error,
+    wordings=WORDINGS,
+)

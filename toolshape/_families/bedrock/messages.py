@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.anthropic.messages import system_texts
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
 from toolshape._results import Result
 from toolshape._wire.bodies import member, result_json
@@ -19,6 +18,7 @@ from toolshape._wire.content import (
     found_text,
     result_part,
     result_pieces,
+    system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall

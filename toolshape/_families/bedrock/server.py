@@ -5,7 +5,18 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.request_checks import required_fields, schemas_are_objects
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestRead,
+    SentTool,
+    Server,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, sent_calls, texts
 
 _FINISHES: dict[Finish, str] = {
@@ -143,3 +154,17 @@ WORDINGS: dict[str, Wording] = {
     ),
     "tools_missing": Wording("The toolConfig field must be defined when using toolUse and toolResult content blocks."),
 }
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=(
+        *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
+        *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
+    ),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    error=error,
+    wordings=WORDINGS,
+)

@@ -6,7 +6,17 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._families.cohere.schema import CHOICES
 from toolshape._families.openai import server as openai_server
 from toolshape._families.openai.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, Wording
+from toolshape._wire.request_checks import entry_keys, required_fields
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestRead,
+    Server,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
 
 _FINISHES: dict[Finish, str] = {
@@ -80,3 +90,20 @@ WORDINGS: dict[str, Wording] = {
     "entry_keys": Wording("unknown field: parameter '{subject}' is not a valid field.", status=422),
     "unknown_field": Wording("unknown field: parameter '{subject}' is not a valid field.", status=422),
 }
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=(
+        *request_rules("cohere 7.3.1 V2ChatRequest, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "a recorded 422: parameter 'strict' is not a valid field",
+            entry_keys("function", "name", "description", "parameters"),
+        ),
+    ),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    error=error,
+    wordings=WORDINGS,
+)

@@ -24,83 +24,82 @@ from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Rule
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Facts, Limit, NameRule, Provider
-from toolshape._wire.request_checks import required_fields
-from toolshape._wire.server import request_rules
+from toolshape._wire.provider import Codec, Facts, Limit, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 GEMINI = Provider(
     name="gemini",
     family="gemini",
     form="gemini",
     names=NameRule(pattern=r"[A-Za-z_][A-Za-z0-9_.:-]*", longest=64, evidence=EVIDENCE),
-    refuses=(
-        *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
-        *cited("gcli2api#374, 2026-05", rules.references_alone, rules.references_resolve),
-        *cited("a recorded 400 of Vertex: required fields are not defined", rules.required_is_defined),
-    ),
-    lenient=JSON_SCHEMA,
-    strict=JSON_SCHEMA,
-    most_tools=Limit(512, "google-genai 3.3.0 FunctionDeclaration"),
-    envelope=envelope,
-    gather=gather,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes={
-        "STOP": "stop",
-        "MAX_TOKENS": "length",
-        **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
-        **dict.fromkeys(
-            ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"), "error"
+    schema=SchemaRules(
+        refuses=(
+            *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+            *cited("gcli2api#374, 2026-05", rules.references_alone, rules.references_resolve),
+            *cited("a recorded 400 of Vertex: required fields are not defined", rules.required_is_defined),
         ),
-        "MISSING_THOUGHT_SIGNATURE": "error",
-        "ERROR": "error",
-    },
-    fold=fold,
-    carries=frozenset({"image", "file", "audio", "video"}),
-    say=say,
-    encode=encode,
+        lenient=JSON_SCHEMA,
+        strict=JSON_SCHEMA,
+    ),
+    request=RequestForm(
+        most_tools=Limit(512, "google-genai 3.3.0 FunctionDeclaration"),
+        envelope=envelope,
+        gather=gather,
+        keywords=request,
+    ),
+    codec=Codec(carries=frozenset({"image", "file", "audio", "video"}), write_calls=say, write_results=encode),
+    response=ResponseForm(
+        recognises=recognises,
+        read=read,
+        finishes={
+            "STOP": "stop",
+            "MAX_TOKENS": "length",
+            **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
+            **dict.fromkeys(
+                ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"),
+                "error",
+            ),
+            "MISSING_THOUGHT_SIGNATURE": "error",
+            "ERROR": "error",
+        },
+        fold=fold,
+    ),
     histories=messages.HISTORIES,
+    server=server.SERVER,
     facts=Facts(
         arguments="an object, or nothing",
         malformed="no call: `finishReason` `MALFORMED_FUNCTION_CALL`",
         declined="a text part; `finishReason` `SAFETY` and the like",
         strict="the request's mode `VALIDATED`",
     ),
-    endpoint=server.ENDPOINT,
-    read_request=server.read_request,
-    refuses_request=request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
-    request_fields=server.REQUEST_FIELDS,
-    respond=server.respond,
-    unfold=server.unfold,
-    error=server.error,
-    wordings=server.WORDINGS,
 )
 GEMINI_OPENAPI = replace(
     GEMINI,
     name="gemini-openapi",
     form="gemini-openapi",
-    refuses=(
-        *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
-        *cited("zed#44875, 2026", rules.known_keywords(*OPENAPI_KEYWORDS)),
-        *cited("gemini-cli#3178, 2025", rules.known_formats(*OPENAPI_FORMATS)),
-        *cited("gitlab-mcp#166 and LibreChat#6971, 2025", rules.one_type, rules.typed),
-        *cited("azure-devops-mcp#145 and llms#20, 2025", rules.string_enums),
-        *cited("schemaport, 2026-08", rules.any_of_alone),
-        *cited("cline#7339, 2025-11", rules.arrays_have_items),
-        *cited("agno#2112 and browser-use#7, 2025", rules.objects_have_properties),
-        *cited("gemini-cli#1458 and AIStudioToAPI#154, 2026", rules.required_is_defined),
-        *cited("google-genai 3.3.0 Schema", rules.keys(KEY)),
+    schema=replace(
+        GEMINI.schema,
+        refuses=(
+            *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+            *cited("zed#44875, 2026", rules.known_keywords(*OPENAPI_KEYWORDS)),
+            *cited("gemini-cli#3178, 2025", rules.known_formats(*OPENAPI_FORMATS)),
+            *cited("gitlab-mcp#166 and LibreChat#6971, 2025", rules.one_type, rules.typed),
+            *cited("azure-devops-mcp#145 and llms#20, 2025", rules.string_enums),
+            *cited("schemaport, 2026-08", rules.any_of_alone),
+            *cited("cline#7339, 2025-11", rules.arrays_have_items),
+            *cited("agno#2112 and browser-use#7, 2025", rules.objects_have_properties),
+            *cited("gemini-cli#1458 and AIStudioToAPI#154, 2026", rules.required_is_defined),
+            *cited("google-genai 3.3.0 Schema", rules.keys(KEY)),
+        ),
+        lenient=OPENAPI,
+        strict=OPENAPI,
     ),
-    lenient=OPENAPI,
-    strict=OPENAPI,
-    envelope=openapi_envelope,
+    request=replace(GEMINI.request, envelope=openapi_envelope),
 )
 
 
 def _with(provider: Provider, name: str, rule: Rule) -> Provider:
-    passes = (*provider.lenient, everywhere(rule))
-    return replace(provider, name=name, lenient=passes, strict=passes)
+    passes = (*provider.schema.lenient, everywhere(rule))
+    return replace(provider, name=name, schema=replace(provider.schema, lenient=passes, strict=passes))
 
 
 PROVIDERS = (
@@ -110,10 +109,11 @@ PROVIDERS = (
     replace(
         GEMINI,
         name="vertex",
-        request=vertex_request,
+        request=replace(GEMINI.request, keywords=vertex_request),
         histories=messages.VERTEX_HISTORIES,
-        endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES),
-        wordings={},
+        server=replace(
+            server.SERVER, endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES), wordings={}
+        ),
     ),
     _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.anthropic.messages import system_texts
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, named_by_url
 from toolshape._results import Result
 from toolshape._schema.values import write_json
@@ -17,6 +16,7 @@ from toolshape._wire.content import (
     call_part,
     content_list,
     result_part,
+    system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall

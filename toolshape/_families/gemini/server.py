@@ -7,7 +7,18 @@ from typing import Any
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
 from toolshape._families.gemini.schema import MODES
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.request_checks import required_fields
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestRead,
+    SentTool,
+    Server,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, seconds_text, sent_calls, texts
 
 _FINISHES: dict[Finish, str] = {
@@ -179,3 +190,14 @@ WORDINGS: dict[str, Wording] = {
     "missing_signature": Wording("Function call is missing a thought_signature in functionCall parts."),
     "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
 }
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    error=error,
+    wordings=WORDINGS,
+)

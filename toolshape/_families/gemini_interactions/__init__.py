@@ -2,32 +2,25 @@
 
 from toolshape._families.gemini import GEMINI
 from toolshape._families.gemini import schema as gemini_schema
-from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions import messages, server
 from toolshape._families.gemini_interactions.messages import encode, say
 from toolshape._families.gemini_interactions.responses import FINISHES, fold, read, recognises
 from toolshape._families.gemini_interactions.schema import envelope, request
-from toolshape._wire.provider import Facts, Provider
+from toolshape._wire.provider import Codec, Facts, Provider, RequestForm, ResponseForm, SchemaRules
 
 GEMINI_INTERACTIONS = Provider(
     name="gemini-interactions",
     family="gemini-interactions",
     form="gemini-interactions",
     names=GEMINI.names,
-    refuses=GEMINI.refuses,
-    lenient=gemini_schema.JSON_SCHEMA,
-    strict=gemini_schema.JSON_SCHEMA,
-    most_tools=GEMINI.most_tools,
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes=FINISHES,
-    fold=fold,
-    carries=frozenset({"image", "file", "audio", "video"}),
-    say=say,
-    encode=encode,
+    schema=SchemaRules(
+        refuses=GEMINI.schema.refuses, lenient=gemini_schema.JSON_SCHEMA, strict=gemini_schema.JSON_SCHEMA
+    ),
+    request=RequestForm(most_tools=GEMINI.request.most_tools, envelope=envelope, keywords=request),
+    codec=Codec(carries=frozenset({"image", "file", "audio", "video"}), write_calls=say, write_results=encode),
+    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold),
     histories=messages.HISTORIES,
+    server=server.SERVER,
     facts=Facts(
         arguments="an object",
         malformed="no call: `status` `failed` or `incomplete`",
@@ -35,10 +28,5 @@ GEMINI_INTERACTIONS = Provider(
         strict="the request's choice `validated`",
         needs="`previous_interaction_id`, or all steps of the conversation as they came",
     ),
-    endpoint=server.ENDPOINT,
-    read_request=server.read_request,
-    respond=server.respond,
-    unfold=server.unfold,
-    error=gemini_server.error,
 )
 PROVIDERS = (GEMINI_INTERACTIONS,)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.anthropic.messages import system_texts
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
 from toolshape._results import Result
 from toolshape._schema.values import write_json
@@ -17,6 +16,7 @@ from toolshape._wire.content import (
     result_of,
     result_part,
     result_pieces,
+    system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape._wire.server import OutboundCall

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolshape._calls import ChoiceMode, JsonObject
-from toolshape._families.gemini.server import VARIABLES
+from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.gemini_interactions.schema import CHOICES
 from toolshape._families.openai.server import sent_function
-from toolshape._wire.server import Completion, Endpoint, RequestRead
+from toolshape._wire.server import Completion, Endpoint, RequestRead, Server
 from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
 
-ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=VARIABLES)
+ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=gemini_server.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
@@ -103,3 +103,12 @@ def _deltas(step: JsonObject) -> Iterator[JsonObject]:
     elif len(content) == 1 and mapping(content[0]).keys() == {"type", "text"}:
         for piece in pieces(content[0]["text"]):
             yield {"type": "text", "text": piece}
+
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    respond=respond,
+    unfold=unfold,
+    error=gemini_server.error,
+)

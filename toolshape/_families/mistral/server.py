@@ -1,9 +1,12 @@
 """Mistral's chat completions where its server differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
 
+from dataclasses import replace
+
 from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai_server
-from toolshape._wire.server import ErrorReply, Refusal, RequestRead, Wording
-from toolshape._wire.server_json import request_id
+from toolshape._wire.request_checks import entry_keys, required_fields
+from toolshape._wire.server import ErrorReply, Refusal, RequestRead, Wording, request_rules
+from toolshape._wire.server_json import KEY, request_id
 
 _UNPROCESSABLE = 422
 
@@ -46,3 +49,20 @@ WORDINGS: dict[str, Wording] = {
     "unanswered_call": Wording("Not the same number of function calls and responses", code="3230"),
     "user_after_result": Wording("Unexpected role 'user' after role 'tool'", code="3230"),
 }
+
+SERVER = replace(
+    openai_server.VENDOR_SERVER,
+    endpoint=openai_server.ENDPOINT._replace(variables={"MISTRAL_API_KEY": KEY}),
+    read_request=read_request,
+    refuses=(
+        *request_rules("mistralai 3.7.0 ChatCompletionRequest, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "a recorded 422: extra_forbidden at tools.0.function.required",
+            entry_keys("function", "name", "description", "strict", "parameters"),
+        ),
+    ),
+    fields=REQUEST_FIELDS,
+    unfold=openai_server.unfold_whole_calls,
+    error=error,
+    wordings=WORDINGS,
+)

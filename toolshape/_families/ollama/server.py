@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.ollama.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal
+from toolshape._families.openai import server as openai_server
+from toolshape._wire.request_checks import required_fields
+from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Server, request_rules
 from toolshape._wire.server_json import arguments_text, pieces, sent_calls
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
@@ -53,3 +55,13 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
 def error(refusal: Refusal) -> ErrorReply:
     """An error's body."""
     return {}, {"error": refusal.message}
+
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=openai_server.read_counted_request,
+    refuses=request_rules("ollama 0.6.3 ChatRequest, 2026-11-22", required_fields("model")),
+    respond=respond,
+    unfold=unfold,
+    error=error,
+)

@@ -1,11 +1,23 @@
 """Chat Completions as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import ChoiceMode, Finish, JsonObject
 from toolshape._families.openai.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, RequestRead, SentTool, Wording
+from toolshape._wire.request_checks import required_fields
+from toolshape._wire.server import (
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestRead,
+    SentTool,
+    Server,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, mode_of, pieces, request_id, texts
 
 FINISHES: dict[Finish, str] = {
@@ -219,3 +231,16 @@ WORDINGS: dict[str, Wording] = {
     ),
     "unique_names": Wording("Tool names must be unique."),
 }
+
+SERVER = Server(
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=request_rules("openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    error=error,
+    wordings=WORDINGS,
+)
+VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={})
+"""Of vendors of whose servers nothing more is known than their form."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from toolshape._calls import JsonObject
 from toolshape._families.openai import OLDER, OPENAI, messages
 from toolshape._families.openai import schema as openai_schema
-from toolshape._families.openai.server import ENDPOINT, VARIABLES, WORDINGS
+from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -36,14 +36,10 @@ def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
 # unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
     OPENAI,
-    request=openai_schema.request_without_subsets,
-    refuses_strict=(),
-    is_strict_by_auto=False,
-    most_tools=None,
+    schema=replace(OPENAI.schema, refuses_strict=(), is_strict_by_auto=False),
+    request=replace(OPENAI.request, keywords=openai_schema.request_without_subsets, most_tools=None),
     histories=messages.VENDOR_HISTORIES,
-    refuses_request=(),
-    request_fields=frozenset(),
-    wordings={},
+    server=VENDOR_SERVER,
 )
 
 
@@ -51,7 +47,7 @@ def _histories(*rules: HistoryRule) -> Histories:
     return replace(messages.VENDOR_HISTORIES, rules=(*messages.VENDOR_HISTORIES.rules, *rules))
 
 
-_NO_STRICT = replace(VENDOR, strict=None, facts=_FACTS._replace(strict="none"))
+_NO_STRICT = replace(VENDOR, schema=replace(VENDOR.schema, strict=None), facts=_FACTS._replace(strict="none"))
 
 
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -65,15 +61,18 @@ def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 AZURE = replace(
     OLDER,
     name="azure",
-    endpoint=ENDPOINT._replace(
-        variables={
-            "AZURE_OPENAI_ENDPOINT": "{url}",
-            "AZURE_OPENAI_API_KEY": KEY,
-            "OPENAI_API_VERSION": "2024-10-21",
-        }
+    request=replace(OLDER.request, keywords=azure_request),
+    server=replace(
+        SERVER,
+        endpoint=ENDPOINT._replace(
+            variables={
+                "AZURE_OPENAI_ENDPOINT": "{url}",
+                "AZURE_OPENAI_API_KEY": KEY,
+                "OPENAI_API_VERSION": "2024-10-21",
+            }
+        ),
+        refuses=request_rules("the model stands in the address of Azure", required_fields("messages")),
     ),
-    request=azure_request,
-    refuses_request=request_rules("the model stands in the address of Azure", required_fields("messages")),
     facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
 )
 
@@ -97,37 +96,28 @@ def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
-    endpoint=_asked_by_openai(DEEPSEEK_API_KEY=KEY),
-    refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
-    refuses_strict=cited(
-        "DeepSeek's function calling guide, 2026",
-        rules.closed,
-        rules.all_required,
-        rules.typed,
-        rules.known_keywords(*DEEPSEEK_KEYWORDS, "default", "title"),
-        rules.known_formats(*DEEPSEEK_FORMATS),
-    ),
-    strict=(
-        structure.wrapped_root,
-        inlined(rewrites.recursion_as_json_text),
-        *openai_schema.OBJECTS,
-        everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
-        everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
-    ),
-    # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
-    strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
-    budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
-    refuses_request=(
-        *request_rules("a recorded 400: tool names must be unique", unique_names),
-        *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
-    ),
-    wordings={
-        "root_is_object": WORDINGS["root_is_object"],
-        "unique_names": WORDINGS["unique_names"],
-        "forced_while_thinking": Wording(
-            "Thinking mode does not support this tool_choice", code="invalid_request_error"
+    schema=replace(
+        VENDOR.schema,
+        refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
+        refuses_strict=cited(
+            "DeepSeek's function calling guide, 2026",
+            rules.closed,
+            rules.all_required,
+            rules.typed,
+            rules.known_keywords(*DEEPSEEK_KEYWORDS, "default", "title"),
+            rules.known_formats(*DEEPSEEK_FORMATS),
         ),
-    },
+        strict=(
+            structure.wrapped_root,
+            inlined(rewrites.recursion_as_json_text),
+            *openai_schema.OBJECTS,
+            everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
+            everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
+        ),
+        # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
+        strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
+        budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
+    ),
     histories=_histories(
         *history_rules(
             "DeepSeek's thinking mode guide, 2026; earendil-works/pi#3636, 2026-04",
@@ -135,6 +125,21 @@ DEEPSEEK = replace(
             models=r"reasoner|v4",
             pattern="reasoning_content",
         )
+    ),
+    server=replace(
+        VENDOR_SERVER,
+        endpoint=_asked_by_openai(DEEPSEEK_API_KEY=KEY),
+        refuses=(
+            *request_rules("a recorded 400: tool names must be unique", unique_names),
+            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
+        ),
+        wordings={
+            "root_is_object": WORDINGS["root_is_object"],
+            "unique_names": WORDINGS["unique_names"],
+            "forced_while_thinking": Wording(
+                "Thinking mode does not support this tool_choice", code="invalid_request_error"
+            ),
+        },
     ),
     facts=_FACTS._replace(
         strict="`function.strict` of every tool, on the beta base URL",
@@ -145,11 +150,11 @@ DEEPSEEK = replace(
 GROQ = replace(
     VENDOR,
     name="groq",
-    endpoint=_asked_by_its_own("GROQ"),
-    most_tools=Limit(128, "types of groq 1.7.0"),
+    request=replace(VENDOR.request, most_tools=Limit(128, "types of groq 1.7.0")),
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
     ),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("GROQ")),
     facts=_FACTS._replace(
         malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
@@ -158,8 +163,8 @@ GROQ = replace(
 XAI = replace(
     VENDOR,
     name="xai",
-    endpoint=_asked_by_openai(XAI_API_KEY=KEY),
-    most_tools=Limit(128, "xai-sdk 1.21.0"),
+    request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(XAI_API_KEY=KEY)),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 # The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).
@@ -168,26 +173,28 @@ OPENROUTER = replace(
     name="openrouter",
     # "Video Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
-    endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY)),
     facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
     ),
 )
-TOGETHER = replace(_NO_STRICT, name="together", endpoint=_asked_by_its_own("TOGETHER", "/v1"))
+TOGETHER = replace(
+    _NO_STRICT, name="together", server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("TOGETHER", "/v1"))
+)
 FIREWORKS = replace(
     VENDOR,
     name="fireworks",
-    endpoint=_asked_by_its_own("FIREWORKS", "/v1"),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("FIREWORKS", "/v1")),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 CEREBRAS = replace(
     VENDOR,
     name="cerebras",
-    endpoint=_asked_by_its_own("CEREBRAS"),
     histories=_histories(
         *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
     ),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("CEREBRAS")),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 VLLM = replace(
@@ -212,7 +219,12 @@ LLAMA_CPP = replace(
 MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
-    endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY),
+    schema=replace(
+        _NO_STRICT.schema,
+        refuses=(*VENDOR.schema.refuses, *cited("command-code#566, 2026", rules.no_references)),
+        lenient=(*VENDOR.schema.lenient, inlined(rewrites.recursion_as_json_text)),
+    ),
+    codec=replace(_NO_STRICT.codec, carries=frozenset({"image"})),
     histories=replace(
         _histories(
             *history_rules(
@@ -226,9 +238,7 @@ MOONSHOT = replace(
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),
-    carries=frozenset({"image"}),
-    refuses=(*VENDOR.refuses, *cited("command-code#566, 2026", rules.no_references)),
-    lenient=(*VENDOR.lenient, inlined(rewrites.recursion_as_json_text)),
+    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY)),
 )
 
 PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.anthropic.messages import system_texts
 from toolshape._families.openai import messages as openai
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
@@ -21,6 +20,7 @@ from toolshape._wire.content import (
     result_of,
     result_part,
     result_pieces,
+    system_texts,
     text_of,
     unmarked,
 )

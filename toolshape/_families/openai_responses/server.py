@@ -1,12 +1,13 @@
 """Responses as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai
 from toolshape._families.openai_responses.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording
+from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording, request_rules
 from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
 
 ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
@@ -185,3 +186,16 @@ WORDINGS: dict[str, Wording] = {
         param="{path}.call_id",
     ),
 }
+
+SERVER = replace(
+    openai.SERVER,
+    endpoint=ENDPOINT,
+    read_request=read_request,
+    refuses=request_rules(
+        "justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23", deferral_and_search
+    ),
+    fields=REQUEST_FIELDS,
+    respond=respond,
+    unfold=unfold,
+    wordings=WORDINGS,
+)

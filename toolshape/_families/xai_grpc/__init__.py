@@ -13,25 +13,21 @@ XAI_GRPC = replace(
     name="xai:grpc",
     family="xai:grpc",
     form="xai:grpc",
-    envelope=envelope,
-    request=request,
-    recognises=recognises,
-    read=read,
-    finishes={
-        "REASON_STOP": "stop",
-        "REASON_TOOL_CALLS": "tool_calls",
-        "REASON_MAX_LEN": "length",
-        "REASON_MAX_CONTEXT": "length",
-    },
-    fold=fold,
-    say=say,
-    carries=frozenset(),
-    encode=encode,
+    request=replace(openai_vendors.XAI.request, envelope=envelope, keywords=request),
+    codec=replace(openai_vendors.XAI.codec, write_calls=say, carries=frozenset(), write_results=encode),
+    response=replace(
+        openai_vendors.XAI.response,
+        recognises=recognises,
+        read=read,
+        finishes={
+            "REASON_STOP": "stop",
+            "REASON_TOOL_CALLS": "tool_calls",
+            "REASON_MAX_LEN": "length",
+            "REASON_MAX_CONTEXT": "length",
+        },
+        fold=fold,
+    ),
     histories=messages.HISTORIES,
-    endpoint=None,  # gRPC, and no fake speaks it
-    read_request=None,
-    respond=None,
-    unfold=None,
-    error=None,
+    server=None,  # gRPC, and no fake speaks it
 )
 PROVIDERS = (XAI_GRPC,)

@@ -10,14 +10,13 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider
-from toolshape._wire.server import Completion, Framing, OutboundCall, Refusal, RequestRead, SentTool
+from toolshape._wire.server import Completion, Framing, OutboundCall, Refusal, RequestRead, SentTool, Server
 from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
 from toolshape.testing._fake.framing import CONTENT_TYPES, framed
 from toolshape.testing._fake.generate import generated
 from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
-from toolshape.testing._fake.speaker import Speaker
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 
 Forms: TypeAlias = Callable[[Tool[..., Any]], list[Form]]
@@ -145,7 +144,7 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     raise NoAnswerError(f"no arguments were found that {sent.name} takes: script its call")
 
 
-def reply_of(speaker: Speaker, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
+def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
     """A response as what goes over the wire: whole or streamed, and broken off where the turn says so."""
     if turn.cut == "connection":
         return Reply(0, {}, (), drop="before")
@@ -153,7 +152,7 @@ def reply_of(speaker: Speaker, framing: Framing | None, body: JsonObject, turn: 
         headers, chunks = _JSON, [json.dumps(body, ensure_ascii=False).encode()]
     else:
         headers = {"content-type": CONTENT_TYPES[framing]}
-        chunks = list(framed(framing, speaker.unfold(body), is_done=speaker.endpoint.is_done))
+        chunks = list(framed(framing, server.unfold(body), is_done=server.endpoint.is_done))
     if turn.cut == "stream":
         return Reply(200, headers, _half(chunks), is_streamed=framing is not None, drop="after")
     return Reply(200, headers, chunks, is_streamed=framing is not None)
@@ -167,9 +166,9 @@ def _half(chunks: list[bytes]) -> list[bytes]:
     return [chunks[0][: len(chunks[0]) // 2]] if len(chunks) == 1 else chunks[: max(len(chunks) // 2, 1)]
 
 
-def error_reply(speaker: Speaker, refusal: Refusal) -> tuple[Reply, JsonObject]:
+def error_reply(server: Server, refusal: Refusal) -> tuple[Reply, JsonObject]:
     """An error as what goes over the wire, and its body."""
-    headers, body = speaker.error(refusal)
+    headers, body = server.error(refusal)
     made = {**_JSON, **headers}
     if refusal.retry_after is not None:
         made["retry-after"] = seconds_text(refusal.retry_after)

@@ -55,7 +55,8 @@ class Exchange:
     @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools in the request, as they were sent."""
-        read = None if self.provider.read_request is None else self.provider.read_request(self.request)
+        server = self.provider.server
+        read = None if server is None else server.read_request(self.request)
         return () if read is None else tuple(str(one.name) for one in read.tools)
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from toolshape.testing._fake.received import Received, received
 from toolshape.testing._fake.refusals import Refused, faults, refused
 from toolshape.testing._fake.server import Server
 from toolshape.testing._fake.shown import Form, forms_of
-from toolshape.testing._fake.speaker import environment, speaker_of
+from toolshape.testing._fake.speaker import environment, server_of
 from toolshape.testing._fake.transports import library, transport
 from toolshape.testing._fake.turn import Cut, Turn, with_tools
 from toolshape.testing._mistakes import SlipKind
@@ -62,7 +62,7 @@ class Fake:
     ) -> None:
         self.provider = get(provider)
         self.exchanges: list[Exchange] = []
-        self._speaker = speaker_of(self.provider)
+        self._wire = server_of(self.provider)
         self._is_strict = strict
         registry = tools if isinstance(tools, Registry) else Registry(tools or ())
         self._tools: dict[str, Tool[..., Any]] = {one.name: one for one in registry}
@@ -109,7 +109,7 @@ class Fake:
 
         mistralai reads no address: pass it ``client()``. cohere reads them when it is imported.
         """
-        return environment(self._speaker.endpoint, self.url)
+        return environment(self._wire.endpoint, self.url)
 
     def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
         """A transport of an HTTP library that asks this fake without a socket.
@@ -121,15 +121,15 @@ class Fake:
         Raises:
             UsageError: The library is not installed.
         """
-        return transport(library(http or self._speaker.endpoint.http), self._handle, is_async=is_async)
+        return transport(library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """A client on such a transport, for SDKs that take one; arguments and errors as for ``transport``."""
-        return library(http or self._speaker.endpoint.http).Client(transport=self.transport(http))
+        return library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """The same for async SDKs."""
-        return library(http or self._speaker.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
+        return library(http or self._wire.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
 
     # --- what it says --------------------------------------------------------------------------------------------------------------
 
@@ -162,8 +162,8 @@ class Fake:
         """
         given: Any = body
         try:
-            is_read = isinstance(given, dict) and self.provider.read(given) is not None
-            list(self._speaker.unfold(given))
+            is_read = isinstance(given, dict) and self.provider.response.read(given) is not None
+            list(self._wire.unfold(given))
         except Exception as error:  # whatever was recorded
             message = f"no response of {self.provider.name} that can be streamed: {type(error).__name__}: {error}"
             raise UsageError(message) from error
@@ -225,7 +225,7 @@ class Fake:
     # --- how it answers ------------------------------------------------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
-        asked = received(self._speaker, method, target, raw)
+        asked = received(self.provider, method, target, raw)
         if asked.refusal is not None:
             return self._missed(asked, asked.refusal.message, asked.refusal.status)
         try:
@@ -236,8 +236,8 @@ class Fake:
             return self._missed(asked, f"no answer could be made: {type(error).__name__}: {error}")
 
     def _answered(self, asked: Received) -> Reply:
-        speaker, provider = self._speaker, self.provider
-        request = speaker.read_request(asked.body)
+        wire, provider = self._wire, self.provider
+        request = wire.read_request(asked.body)
         found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
         if found:
             return self._erred(asked, found[0][0], tuple(why for _, why in found))
@@ -270,16 +270,16 @@ class Fake:
             NoAnswerError: A tool of a call was not sent.
         """
         if turn.failure is not None:
-            reply, body = answers.error_reply(self._speaker, turn.failure)
+            reply, body = answers.error_reply(self._wire, turn.failure)
             return reply, self._exchange(asked, reply.status, body)
         model, is_streamed = asked.model or "", asked.framing is not None
         said = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
-        response = self._speaker.respond(said) if turn.body is None else turn.body
-        reply = answers.reply_of(self._speaker, asked.framing, response, turn)
+        response = self._wire.respond(said) if turn.body is None else turn.body
+        reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
     def _erred(self, asked: Received, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = "") -> Reply:
-        reply, response = answers.error_reply(self._speaker, refusal)
+        reply, response = answers.error_reply(self._wire, refusal)
         made = self._exchange(asked, refusal.status, response)
         self.exchanges.append(replace(made, refused=refused, expected=expected))
         return reply

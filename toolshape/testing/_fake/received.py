@@ -6,8 +6,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolshape._calls import JsonObject
+from toolshape._wire.provider import Provider
 from toolshape._wire.server import Framing, Refusal
-from toolshape.testing._fake.speaker import Speaker
+from toolshape.testing._fake.speaker import server_of
 
 _NOT_FOUND, _BAD_REQUEST = 404, 400
 
@@ -25,16 +26,16 @@ class Received(NamedTuple):
     refusal: Refusal | None = None
 
 
-def received(speaker: Speaker, method: str, target: str, raw: bytes) -> Received:
+def received(provider: Provider, method: str, target: str, raw: bytes) -> Received:
     """Read a request.
 
     Args:
-        speaker: Who is asked.
+        provider: Who is asked.
         method: HTTP's.
         target: The path and the query.
         raw: The body.
     """
-    endpoint, histories = speaker.endpoint, speaker.provider.histories
+    endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
     place = re.fullmatch(endpoint.path, parts.path)
     if method != "POST" or place is None:

@@ -14,6 +14,7 @@ from toolshape._schema.limits import GrammarSize, grammar_size
 from toolshape._wire.histories import Histories
 from toolshape._wire.provider import Choice, Provider
 from toolshape._wire.server import Refusal, RequestFault, RequestRead, SentTool
+from toolshape.testing._fake.speaker import server_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,11 +46,12 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         model: The model that is asked.
         strict: Whether a field that the provider's SDK does not know is refused.
     """
-    for rule in provider.refuses_request:
+    server = server_of(provider)
+    for rule in server.refuses:
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
-    if strict and provider.request_fields:
-        known = {name.replace("_", "").lower() for name in provider.request_fields}  # Google takes both spellings
+    if strict and server.fields:
+        known = {name.replace("_", "").lower() for name in server.fields}  # Google takes both spellings
         for name in request.body:
             if name.replace("_", "").lower() not in known:
                 evidence = "it is no field of the provider's SDK, and strict=True refuses these"
@@ -77,7 +79,7 @@ def _judge(provider: Provider, tool: SentTool) -> Provider:
 
 
 def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
-    limit, given = provider.most_tools, len(request.tools) + request.native
+    limit, given = provider.request.most_tools, len(request.tools) + request.native
     if limit is not None and given > limit.most:
         message = f"{given} tools, at most {limit.most} are taken"
         yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
@@ -85,7 +87,7 @@ def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault
 
 def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     strict = [one for one in request.tools if one.is_strict and isinstance(one.schema, dict)]
-    budget = provider.budget
+    budget = provider.schema.budget
     if budget is None or not strict:
         return
     sizes = [_size(one) for one in strict]
@@ -110,7 +112,7 @@ def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
         yield own._replace(
             path=f"{tool.path}.name", rule="name", message=message, evidence=names.evidence, subject=str(name)
         )
-    limit = provider.longest_description
+    limit = provider.request.longest_description
     if limit is not None and len(tool.description) > limit.most:
         given = str(len(tool.description))
         path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are taken"
@@ -133,7 +135,7 @@ def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
 
 
 def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
-    for one in (*provider.refuses, *(provider.refuses_strict if is_strict else ())):
+    for one in (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())):
         if one.is_refused:
             yield one
 
@@ -150,7 +152,7 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
         is_strict=request.is_strict,
     )
     try:
-        provider.request(entries, choice)
+        provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
             if problem.evidence:  # else the provider has no word for it, and ignores what says it
@@ -172,7 +174,7 @@ def _of_history(
         yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
     missing = tools_missing(histories, model)
     has_tools = bool(request.tools or request.native)
-    if missing is not None and not has_tools and any(provider.recognises(one) for one in request.messages):
+    if missing is not None and not has_tools and any(provider.response.recognises(one) for one in request.messages):
         yield RequestFault(missing.path, missing.rule, missing.message, missing.evidence)
 
 
@@ -188,7 +190,8 @@ def _subject(message: str) -> str:
 def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     """The provider's answer to a fault, in its own words where they were recorded, and why it is given."""
     name = fault.rule if fault.given else f"{fault.rule}:missing"
-    wording = provider.wordings.get(name) or provider.wordings.get(fault.rule)
+    wordings = server_of(provider).wordings
+    wording = wordings.get(name) or wordings.get(fault.rule)
     if wording is None:
         message = f"{fault.path}: {fault.message} ({provider.name} refuses this; the words are toolshape's)"
         refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)

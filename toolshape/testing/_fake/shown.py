@@ -36,9 +36,9 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
 
 def _schema_in(provider: Provider, entry: Any) -> Any:
     """The schema of an entry, as the server reads it in a request."""
-    request = provider.request(provider.gather([entry]), Choice(provider.name))
+    request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
     body = {**request, **request.get("config", {})}  # the SDK of Gemini unwraps it
-    read = None if provider.read_request is None else provider.read_request(body)
+    read = None if provider.server is None else provider.server.read_request(body)
     return read.tools[0].schema if read is not None and read.tools else None
 
 
