@@ -11,8 +11,8 @@ from shared import corpus
 from test_definitions_of_others import entry
 
 from toolshape import DefinitionError, Registry, Tool
+from toolshape._schema.generate import generated
 from toolshape.contract import compared, contract_of, read_lock, written_lock
-from toolshape.testing._fake.generate import generated
 
 
 @functools.cache

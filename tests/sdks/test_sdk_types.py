@@ -94,7 +94,7 @@ def test_tools(provider, strict):
         pytest.skip("MCP has no strict form")
     found = get(provider)
     for each in REGISTRY:
-        for payload in found.gather([each.export(provider, strict=strict)]):
+        for payload in found.request.gather([each.export(provider, strict=strict)]):
             TOOLS[provider](payload)
 
 

@@ -25,10 +25,10 @@ from test_history_rules import ROWS
 import toolshape
 from toolshape import CallError, Registry, UsageError, explain, tool
 from toolshape._families import get
+from toolshape._schema.generate import generated
 from toolshape._wire.histories import HistoryRuleName
 from toolshape._wire.provider import Budget
 from toolshape.testing import Fake, Turn
-from toolshape.testing._fake.generate import generated
 
 
 @tool

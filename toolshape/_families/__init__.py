@@ -24,7 +24,7 @@ def get(provider: AnyProvider) -> Provider:
     """
     if isinstance(provider, Provider):
         return provider
-    if not isinstance(provider, str):
+    if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance] - whoever has no type checker
         raise _no_such_provider(provider)
     found = _find(provider)
     if found is None:

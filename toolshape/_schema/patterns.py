@@ -5,9 +5,12 @@ import sys
 from typing import Any
 
 if sys.version_info >= (3, 11):
-    from re import _parser as re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    from re import _parser as _re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 else:
-    import sre_parse as re_parser
+    import sre_parse as _re_parser
+
+re_parser: Any = _re_parser
+"""The parser of regular expressions, which has no public name."""
 
 
 _FEW_TIMES = 10

@@ -16,6 +16,7 @@ from toolshape._bound import handlers_of
 from toolshape._calls import JsonObject, JsonSchema, shortened
 from toolshape._errors import CallError
 from toolshape._registry import Registry, lenient
+from toolshape._schema.generate import generated
 from toolshape._validation.coercion import chosen_rules
 from toolshape.contract._differences import Step, differences, with_names
 from toolshape.contract._inclusion import Proof, is_same_json, marked
@@ -23,7 +24,6 @@ from toolshape.contract._lock import Contract, Locked, contract_of
 from toolshape.contract._renaming import Renaming, renamed_tools, with_renamings
 from toolshape.contract._validators import Formats, admission, refused_at
 from toolshape.contract._witness import Budget, SpentError, candidates
-from toolshape.testing._fake.generate import generated
 
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")

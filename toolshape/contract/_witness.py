@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from toolshape._calls import JsonObject, JsonSchema
+from toolshape._schema.generate import generated
 from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import is_same_json
-from toolshape.testing._fake.generate import generated
 
 _DEEPEST = 6
 _MOST_BELOW = 60  # values of one place

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from toolshape._calls import Finish, JsonObject
+from toolshape._schema.generate import generated
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider
@@ -15,7 +16,6 @@ from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
 from toolshape.testing._fake.framing import CONTENT_TYPES, framed
-from toolshape.testing._fake.generate import generated
 from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 

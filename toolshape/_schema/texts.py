@@ -1,14 +1,12 @@
 """Texts of a format, and texts that a regular expression matches, made by chance."""
 
-import importlib
 import random
 import re
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-# The parser of regular expressions has no public name; it moved in Python 3.11.
-_PARSER: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+from toolshape._schema.patterns import re_parser
+
 _MOST_REPEATED = 3
 _MOST_PIECES = 10_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -26,7 +24,7 @@ def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
         least: How long the text is to become, where a repetition leaves it open.
     """
     try:
-        parsed = _PARSER.parse(pattern)
+        parsed = re_parser.parse(pattern)
         return _Matching(chance).all(parsed, least)
     except (ValueError, KeyError, IndexError, RecursionError, OverflowError, re.error):
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._schema.references import at_pointer
-from toolshape.testing._fake.texts import FORMATS, matching
+from toolshape._schema.texts import FORMATS, matching
 
 _DEEPEST = 4
 _TRIES = 64
