@@ -8,7 +8,7 @@ from typing import Any
 
 from peers import Peer
 from rows import Row
-from subjects import SUBJECTS, Subject, openai_response
+from subjects import SUBJECTS, Subject, anthropic_response, gemini_response, openai_response
 from timing import Effort, seconds_of_each, spread_of
 
 from toolshape import Registry, tool
@@ -73,6 +73,10 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
         "tool.call(text)": lambda: made.call(text),
         "adispatch of an async tool": adispatch,
     }
+    for provider, response in (("anthropic", anthropic_response), ("gemini", gemini_response)):
+        body, bound = response(made.name, subject.given), registry.bind(provider, strict=False)
+        assert bound.dispatch(body)[0].value == subject.wanted
+        found[f"dispatch, {provider}"] = lambda bound=bound, body=body: bound.dispatch(body).messages
     assert made.call(text) == subject.wanted
     assert [strict.dispatch(nulled)[0].value, lenient.dispatch(given)[0].value] == [subject.wanted] * 2
     if subject.slipped is not None:

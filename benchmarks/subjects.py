@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from toolshape import Tool, tool
 
-__all__ = ["SUBJECTS", "Line", "Order", "Subject", "openai_response"]
+__all__ = ["SUBJECTS", "Line", "Order", "Subject", "anthropic_response", "gemini_response", "openai_response"]
 
 
 class Line(BaseModel):
@@ -198,4 +198,31 @@ def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         "usage": {"prompt_tokens": 91, "completion_tokens": 17, "total_tokens": 108},
         "service_tier": "default",
         "system_fingerprint": None,
+    }
+
+
+def anthropic_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A message that calls one tool, as Anthropic sends it."""
+    call = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": name, "input": arguments}
+    return {
+        "id": "msg_01Aq9w938a90dw8q",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5-20250929",
+        "content": [call],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 391, "output_tokens": 17},
+    }
+
+
+def gemini_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A response with one call, as Gemini sends it."""
+    part = {"functionCall": {"name": name, "args": arguments}, "thoughtSignature": "CiQB"}
+    content = {"role": "model", "parts": [part]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 91, "candidatesTokenCount": 17, "totalTokenCount": 108},
+        "modelVersion": "gemini-2.5-flash",
+        "responseId": "yXUyaZ2vGYqQ",
     }

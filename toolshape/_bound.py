@@ -327,10 +327,6 @@ class Bound:
 
         return Collector(self.provider, self._handlers, None if self._observers is None else watch_stream)
 
-    def parse(self, response: Any) -> list[Call]:
-        """The calls in a response, resolved to our tools, whether their arguments are valid or not."""
-        return self.plan(response).calls
-
     def dispatch(
         self,
         response: Any,

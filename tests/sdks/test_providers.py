@@ -110,18 +110,18 @@ def test_a_message_and_one_call_are_read(row):
     for form in (
         results.turn[: len(row.assistant)] if len(row.assistant) == 1 else [row.assistant] if row.assistant else []
     ):
-        again = bound.parse(form)
+        again = bound.plan(form).calls
         assert [call.wire_name for call in again] == [name for _, name, _ in row.calls]
         assert [call.arguments_raw for call in again] == [arguments for *_, arguments in row.calls]
         assert [call.id for call in again] == [result.call.id for result in results]
     for result in results:
-        [alone] = bound.parse(result.call.raw)
+        [alone] = bound.plan(result.call.raw).calls
         assert (alone.wire_name, alone.arguments_raw) == (result.call.wire_name, result.call.arguments_raw)
 
 
 @EVERY_ROW
 def test_said_and_read(row):
-    """What ``say`` writes, ``parse`` reads: names, arguments and ids, through every rewriting."""
+    """What ``say`` writes, ``plan`` reads: names, arguments and ids, through every rewriting."""
 
     def restock(items: dict[str, int], level: Literal[1, 2] = 1, pair: tuple[str, int] | None = None) -> None: ...
 
@@ -130,12 +130,12 @@ def test_said_and_read(row):
     for strict in (False, True) if get(row.provider).schema.strict is not None else (False,):
         bound = registry.bind(row.provider, strict)
         said = bound.say(calls)
-        read = [call for message in said for call in bound.parse(message)]
+        read = [call for message in said for call in bound.plan(message).calls]
         assert [(call.name, call.arguments) for call in read if call.name != "restock"] == calls[1:]
         assert {**read[0].arguments, "level": 1} == {**calls[0][1], "level": 1}
         assert all(re.fullmatch("[0-9a-z]{9}", call.id) for call in read)
         again = registry.bind("anthropic").say(read)
-        assert [call.arguments for call in registry.bind("anthropic").parse(again[0])] == [
+        assert [call.arguments for call in registry.bind("anthropic").plan(again[0]).calls] == [
             call.arguments for call in read
         ]
         results = [result for message in said for result in bound.dispatch(message)]

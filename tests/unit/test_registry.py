@@ -376,10 +376,10 @@ def test_export_of_what_few_readers_take():
     assert json.dumps(shown).count("[" * 250) == 1
 
 
-def test_parse_and_encode():
+def test_calls_of_a_plan_and_encode():
     """The calls alone, and results in an order of one's own."""
     bound = Registry([find]).bind("openai")
-    [call] = bound.parse(OPENAI)
+    [call] = bound.plan(OPENAI).calls
     assert (call.name, call.arguments) == ("find", {"place": "x"})
     results = bound.dispatch(OPENAI)
     assert bound.encode(results) == results.messages == [{"role": "tool", "tool_call_id": "c", "content": "x"}]
