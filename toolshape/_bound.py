@@ -2,31 +2,30 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from pydantic_core import from_json
 
+from toolshape._bound_tools import BoundTools, bind_tools, part_of
 from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, WireCall
 from toolshape._dispatch.collector import Collector
-from toolshape._dispatch.handler import Handlers, Undeclared
-from toolshape._dispatch.hook_kinds import Hook
-from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.plan import OnProgress, Plan, plan_of, watch
+from toolshape._dispatch.plan import Plan, plan_of, watch
 from toolshape._dispatch.receive import reading_of
-from toolshape._dispatch.resolve import call_of
-from toolshape._dispatch.shape import Shape, shapes
+from toolshape._dispatch.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
 from toolshape._errors import ExportError, Problem, ResponseError, did_you_mean
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._report import Report
 from toolshape._results import Result, Results
 from toolshape._schema.values import copied
 from toolshape._selection import selected
-from toolshape._tool import Tool, record_of
-from toolshape._validation.settings import Validate
-from toolshape._wire.provider import Choice, Provider, Reading, Strictness
+from toolshape._tool import Tool
+from toolshape._wire.provider import Choice, Reading, Strictness
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from toolshape.messages import Message, Repaired
 
 
@@ -59,60 +58,19 @@ class Observer(Protocol):
         """Take a response; what this raises is logged, and changes no answer."""
 
 
-def _unpickle_bound(
-    tools: Iterable[Tool[..., Any]],
-    provider: Provider,
-    strict: Strictness,
-    rules: Mapping[str, bool] | bool | None,
-    annotates: bool,
-    hooks: Sequence[Hook],
-    observers: Sequence[Observer],
-    undeclared: Undeclared,
-) -> "Bound":
-    return Bound(
-        tools, provider, strict, rules, annotates=annotates, hooks=hooks, observers=observers, undeclared=undeclared
-    )
-
-
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
 
-    __slots__ = ("_fingerprint", "_handlers", "_made_of", "_observers", "_shapes", "provider", "strict")
+    __slots__ = ("_bound_tools", "_fingerprint", "provider", "strict")
 
-    def __init__(
-        self,
-        tools: Iterable[Tool[..., Any]],
-        provider: Provider,
-        strict: Strictness,
-        rules: Mapping[str, bool] | bool | None,
-        *,
-        annotates: bool = False,
-        hooks: Sequence[Hook] = (),
-        observers: Sequence[Observer] = (),
-        undeclared: Undeclared = None,
-    ) -> None:
-        self.provider = provider
-        self.strict: Strictness = strict
-        tools = tuple(tools)
-        self._made_of = (tools, provider, strict, rules, annotates, hooks, observers, undeclared)
-        self._observers = (
-            observers or None
-        )  # compared with nothing on the path of a call, which is quicker than a length
-        self._shapes: dict[str, Shape] = {}
-        self._handlers = Handlers(self._shapes, hooks, undeclared, strict)
+    def __init__(self, bound_tools: BoundTools) -> None:
+        self.provider = bound_tools.provider
+        self.strict: Strictness = bound_tools.strict
+        self._bound_tools = bound_tools
         self._fingerprint = ""
-        for one in shapes(tools, provider, strict, rules, annotates=annotates):
-            if other := self._shapes.get(one.wire_name):
-                message = f"{other.name!r} and {one.name!r} would both be {one.wire_name!r}: pass name= to one"
-                problem = Problem(path="name", rule="name_taken", message=message)
-                raise ExportError(provider=provider.name, tool=one.name, problems=[problem])
-            self._shapes[one.wire_name] = one
 
     def __reduce__(self) -> Any:
-        return (
-            _unpickle_bound,
-            self._made_of,
-        )  # tools are pickled by the name of their function, the provider by its own
+        return _unpickle_bound, (self._bound_tools.terms(),)
 
     def __copy__(self) -> "Bound":
         return self
@@ -121,10 +79,10 @@ class Bound:
         return self
 
     def __repr__(self) -> str:
-        return f"Bound({self.provider.name!r}, {[shape.name for shape in self._shapes.values()]})"
+        return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
 
     def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
-        entries = b",".join([self._shapes[name].entry for name in wire_names])
+        entries = b",".join([self._bound_tools.shapes[name].entry for name in wire_names])
         text = b"[%s]" % entries
         try:
             return self.provider.request.gather(from_json(text))
@@ -138,7 +96,7 @@ class Bound:
             ExportError: A request does not hold so many tools.
         """
         self._refuse_too_many()
-        return self._searchable(self._gathered(self._shapes), ()) if self._shapes else []
+        return self._searchable(self._gathered(self._bound_tools.shapes), ()) if self._bound_tools.shapes else []
 
     def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Tools and the provider's own search, where some are deferred and nobody has put it beside them."""
@@ -150,17 +108,17 @@ class Bound:
     def _refuse_beside(self, native: Sequence[Any]) -> None:
         deferral = self.provider.request.deferral
         refused = None if deferral is None else deferral.refused
-        said = () if refused is None else [refused(one, self._shapes) for one in native]
+        said = () if refused is None else [refused(one, self._bound_tools.shapes) for one in native]
         if any(said):
             raise self._request_error("native", "native", next(filter(None, said)))
 
     def _refuse_too_many(self, native: int = 0) -> None:
         limit = self.provider.request.most_tools
-        if limit is None or len(self._shapes) + native <= limit.most:
+        if limit is None or len(self._bound_tools.shapes) + native <= limit.most:
             return
         most = limit.most
-        too_many = [one.name for one in self._shapes.values()][max(most - native, 0) :]
-        message = f"{len(self._shapes) + native} tools, at most {most} are taken in a request: send a subset without "
+        too_many = [one.name for one in self._bound_tools.shapes.values()][max(most - native, 0) :]
+        message = f"{len(self._bound_tools.shapes) + native} tools, at most {most} are taken in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 
@@ -187,20 +145,12 @@ class Bound:
         Raises:
             KeyError: A name, or a pattern, is of no tool.
         """
-        tools, provider, strict, rules, annotates, hooks, observers, undeclared = self._made_of
-        chosen = tuple(selected(tools, names, tags, exclude))
-        given = (), provider, strict, rules
-        made = Bound(*given, annotates=annotates, hooks=hooks, observers=observers, undeclared=undeclared)
-        made._made_of = (chosen, *self._made_of[1:])
-        there = {tool.name for tool in chosen}
-        made._shapes = {key: shape for key, shape in self._shapes.items() if shape.name in there}
-        made._handlers = self._handlers.of_some(made._shapes)
-        return made
+        return Bound(part_of(self._bound_tools, selected(self.tools, names, tags, exclude)))
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
         """The tools, in the order of the export."""
-        return self._made_of[0]
+        return self._bound_tools.tools
 
     def is_strict(self, name: str) -> bool:
         """Whether a tool, by its own name, is shown in strict form.
@@ -208,16 +158,16 @@ class Bound:
         Raises:
             KeyError: There is no such tool.
         """
-        return {one.name: one.is_strict for one in self._shapes.values()}[name]
+        return {one.name: one.is_strict for one in self._bound_tools.shapes.values()}[name]
 
     def names_by_wire_name(self) -> dict[str, str]:
         """The tools' own names by those that they are sent under, in the order of the export."""
-        return {one.wire_name: one.name for one in self._shapes.values()}
+        return {one.wire_name: one.name for one in self._bound_tools.shapes.values()}
 
     def report(self) -> Report:
         """The differences between the tools and what this provider is sent, and the findings of each tool."""
         differences: list[tuple[str, Loss | Finding]] = []
-        for one in self._shapes.values():
+        for one in self._bound_tools.shapes.values():
             differences += [(one.name, loss) for loss in one.differences]
             differences += [(one.name, finding) for finding in one.tool.findings]
         return Report(differences)
@@ -226,7 +176,7 @@ class Bound:
     def fingerprint(self) -> str:
         """Identifies what the provider is sent of these tools: equal exports have equal fingerprints, in every process."""
         if not self._fingerprint:
-            entries = b",".join(shape.entry for shape in self._shapes.values())
+            entries = b",".join(shape.entry for shape in self._bound_tools.shapes.values())
             self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
         return self._fingerprint
 
@@ -250,7 +200,7 @@ class Bound:
         Raises:
             ExportError: There is no such tool, the provider cannot say this, or a request holds fewer tools.
         """
-        if not self._shapes and not native and choice in (None, "auto", "none"):
+        if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return {}
         if not (parallel is None or parallel is True or parallel is False):
             raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
@@ -273,9 +223,9 @@ class Bound:
             names=names,
             chosen=(*self._searchable(self._gathered(names), native), *copied(list(native))) if names else (),
             parallel=parallel,
-            is_strict=any(one.is_strict for one in self._shapes.values()),
+            is_strict=any(one.is_strict for one in self._bound_tools.shapes.values()),
         )
-        shown = self._searchable(self._gathered(self._shapes), native) if self._shapes else []
+        shown = self._searchable(self._gathered(self._bound_tools.shapes), native) if self._bound_tools.shapes else []
         tools = [*shown, *copied(list(native))]
         request = self.provider.request.keywords(tools, chosen)
         # Where only some are sent, only these count.
@@ -286,7 +236,7 @@ class Bound:
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
         """The wire names of some tools, in the order of the registry."""
-        wire_names = {one.name: one.wire_name for one in self._shapes.values()}
+        wire_names = {one.name: one.wire_name for one in self._bound_tools.shapes.values()}
         for name in names:
             if name not in wire_names:
                 if (meant := _OTHER_WORDS.get(name)) is not None:
@@ -309,10 +259,10 @@ class Bound:
         """
         if isinstance(response, Results):
             return plan_of(response)
-        if self._observers is None:
-            return Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+        if self._bound_tools.observers is None:
+            return Plan.of(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
         try:
-            plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
+            plan = Plan.of(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
         except ResponseError as error:
             show(self, Seen(response, error))
             raise
@@ -325,40 +275,34 @@ class Bound:
         def watch_stream(plan: Plan, pieces: Sequence[Any], has_ended: bool) -> None:
             watch(plan, lambda results: show(self, Seen(pieces, results, "ended" if has_ended else "open")))
 
-        return Collector(self.provider, self._handlers, None if self._observers is None else watch_stream)
+        return Collector(
+            self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else watch_stream
+        )
 
-    def dispatch(
-        self,
-        response: Any,
-        *,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
-    ) -> Results:
-        """Run every call of a response and answer each: ``plan`` and ``run``, nothing more."""
-        if ledger is None and scope is None and self._observers is None:
-            plan = Plan.of(self.provider, reading_of(self.provider, response), self._handlers)
-            return plan._run(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
-        plan = self.plan(response)
-        return plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
+    def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
+        """Run every call of a response and answer each: ``plan`` and ``run``, nothing more.
 
-    async def adispatch(
-        self,
-        response: Any,
-        *,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
-    ) -> Results:
+        Args:
+            response: As for ``plan``.
+            **options: How the calls are run; as for ``Registry.dispatch``.
+        """
+        bound_tools = self._bound_tools
+        if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
+            plan = Plan.of(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
+            inject = options.get("inject", NOTHING_INJECTED)
+            return plan._run(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
+        refuse_unknown(options)
+        return self.plan(response).run(**options)
+
+    async def adispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
         """The same from a running loop: ``plan`` and ``arun``."""
-        plan = self.plan(response)
-        if ledger is None and scope is None and self._observers is None:
-            return await plan._arun(None, inject, limit, on_progress)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
-        return await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
+        bound_tools = self._bound_tools
+        if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
+            plan = self.plan(response)
+            inject = options.get("inject", NOTHING_INJECTED)
+            return await plan._arun(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+        refuse_unknown(options)
+        return await self.plan(response).arun(**options)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
@@ -372,7 +316,9 @@ class Bound:
         """
         from toolshape._dispatch import outbound  # noqa: PLC0415 - a tenth of importing us, for what few programs do
 
-        return self.provider.codec.write_calls(outbound.outbound_calls(self.provider, self._handlers, calls))
+        return self.provider.codec.write_calls(
+            outbound.outbound_calls(self.provider, self._bound_tools.handlers, calls)
+        )
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
         """Results as the provider's messages, in the order given; those of other providers' calls as answers to ``say``."""
@@ -380,7 +326,7 @@ class Bound:
             return self.provider.codec.write_results(results) if results else []
         from toolshape._dispatch import outbound  # noqa: PLC0415 - the same
 
-        return outbound.written_results(self.provider, self._handlers, results)
+        return outbound.written_results(self.provider, self._bound_tools.handlers, results)
 
     def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
         """Read stored messages of this provider as records, with each call resolved to its tool.
@@ -395,7 +341,7 @@ class Bound:
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
-        return stored.read_messages(self.provider, self._handlers, messages, model, None, self.fingerprint)
+        return stored.read_messages(self.provider, self._bound_tools.handlers, messages, model, None, self.fingerprint)
 
     def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
         """Find what this provider would refuse of messages, were they sent now; nothing is changed.
@@ -439,7 +385,7 @@ class Bound:
 
 def show(bound: Bound, seen: Seen, *others: Observer) -> None:
     """Show a response to the observers of what is bound, and to others, each once."""
-    for observer in {id(one): one for one in (*(bound._observers or ()), *others)}.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    for observer in {id(one): one for one in (*(bound_tools_of(bound).observers or ()), *others)}.values():
         try:
             observer.observe(bound, seen)
         except Exception:  # an observer may raise anything, which is no failure of a call
@@ -448,29 +394,17 @@ def show(bound: Bound, seen: Seen, *others: Observer) -> None:
             logging.getLogger("toolshape").exception("%r failed at a response of %s", observer, bound.provider.name)
 
 
-def handlers_of(bound: Bound) -> Handlers:
-    """The handlers of the tools of what is bound."""
-    return bound._handlers  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
-
-
 def plan_of_call(bound: Bound, call: WireCall) -> Plan:
     """The plan of one call that somebody else has read, as an MCP server; ``raw`` of it is the whole request."""
-    if bound._observers is not None:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    bound_tools = bound_tools_of(bound)
+    if bound_tools.observers is not None:
         return bound.plan(call.raw)
-    return Plan.of(bound.provider, Reading([], [call], None), bound._handlers)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+    return Plan.of(bound_tools.provider, Reading([], [call], None), bound_tools.handlers)
 
 
-def canonical_validation(bound: Bound, wire_name: str) -> Validate | None:
-    """Validates canonical arguments by the rules of a tool at a provider; ``None`` where there is no such tool."""
-    shape = bound._shapes.get(wire_name)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
-    if shape is None:
-        return None
-    return record_of(shape.tool).compile_validation(shape.settings._replace(back=None, drops=None))
+def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
+    return Bound(bind_tools(**terms))  # tools are pickled by the name of their function, the provider by its own
 
 
-def canonical_calls(bound: Bound, body: Any) -> list[tuple[str | None, JsonObject | None]]:
-    """The calls in a response body as these shapes read them, before the arguments are validated."""
-    handlers = handlers_of(bound)
-    _, wires, *_ = reading_of(bound.provider, body)
-    calls = [call_of(bound.provider.name, handlers, position, wire) for position, wire in enumerate(wires)]
-    return [(call.name, call.arguments) for call in calls]
+bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")
+"""Returns what a ``Bound`` stands on, for the modules that read and run calls."""

@@ -7,15 +7,14 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolshape._bound import Bound, handlers_of
+from toolshape._bound import Bound, bound_tools_of
 from toolshape._calls import JsonObject
 from toolshape._dispatch.collector import Collector
-from toolshape._dispatch.ledger_store import LedgerStore
 from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off
 from toolshape._dispatch.outbound import histories_of, result_part_of
-from toolshape._dispatch.plan import OnProgress, Plan
+from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.run_options import RunOptions, refuse_unknown
 from toolshape._errors import HistoryError, Problem, UsageError
-from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._families import family_of, get, recognised
 from toolshape._history.conversion import Conversion
 from toolshape._history.order import begins_turn
@@ -29,7 +28,7 @@ from toolshape._wire.provider import AnyProvider, Provider, Strictness
 from toolshape.messages import MediaPart, Message, MessagePart, Origin, Repair, TextPart, calls_in
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 _VERSION = 1
@@ -125,7 +124,7 @@ class Conversation:
             UsageError: The provider has no histories.
         """
         bound = self.tools.bind(provider)
-        handlers = handlers_of(bound)
+        handlers = bound_tools_of(bound).handlers
         found = read_messages(bound.provider, handlers, messages, model, None, bound.fingerprint, self._messages)
         self._append(found)
 
@@ -250,7 +249,7 @@ class Conversation:
         known = self._conversions.get(key)
         if known is not None and known[0] is bound:
             return known[1]
-        handlers = handlers_of(bound)
+        handlers = bound_tools_of(bound).handlers
         made = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
         self._conversions[key] = bound, made
         return made
@@ -300,11 +299,7 @@ class Conversation:
         response: Any = None,
         *,
         provider: AnyProvider | None = None,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
+        **options: "Unpack[RunOptions]",
     ) -> Results:
         """Run every call of a response, and append the response and the results, whatever became of the calls.
 
@@ -312,11 +307,7 @@ class Conversation:
             response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``; nothing for the
                 calls at the end of a conversation that was read, which wait for their results.
             provider: Whose it is, where that is not one that was asked.
-            inject: The values of injected parameters, by name.
-            limit: How many async calls run at once.
-            on_progress: Takes each ``Progress`` that a tool reports.
-            ledger: In which it is written down which calls have run; as for ``Plan.run``.
-            scope: Where these calls were made, for the ledger.
+            **options: How the calls are run; as for ``Registry.dispatch``.
 
         Where a call waits for approval, nothing is appended: append the results, by ``+=``, once its plan has run.
 
@@ -324,11 +315,12 @@ class Conversation:
             ResponseError: It is not a response of the provider's family; nothing was appended.
             UsageError: As for ``Plan.run``; nothing was run or appended.
         """
+        refuse_unknown(options)
         plan, model = self._read(response, provider)
         # Before anything runs: what has run must not be lost to what cannot be read.
         said = self._said(plan.results, model)
         try:
-            results = plan.run(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
+            results = plan.run(**options)
         except UsageError:
             raise
         except BaseException:
@@ -342,18 +334,15 @@ class Conversation:
         response: Any = None,
         *,
         provider: AnyProvider | None = None,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
+        **options: "Unpack[RunOptions]",
     ) -> Results:
         """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
+        refuse_unknown(options)
         plan, model = self._read(response, provider)
         # Before anything runs: what has run must not be lost to what cannot be read.
         said = self._said(plan.results, model)
         try:
-            results = await plan.arun(inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
+            results = await plan.arun(**options)
         except UsageError:
             raise
         except BaseException:

@@ -2,16 +2,20 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from toolshape._bound import Bound, Observer, canonical_calls, handlers_of
+from toolshape._bound import Bound, Observer, bound_tools_of
+from toolshape._bound_tools import bind_tools, canonical_calls
 from toolshape._calls import JsonObject, Namespace
 from toolshape._dispatch.approval import Decision
 from toolshape._dispatch.handler import Handlers, Undeclared
 from toolshape._dispatch.hook_kinds import Hook, refuse_no_hook
 from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.plan import OnProgress, Plan, plan_of
+from toolshape._dispatch.plan import Plan, plan_of
+from toolshape._dispatch.run_options import OnProgress, RunOptions
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._families import family_of, get
@@ -34,6 +38,73 @@ R = TypeVar("R")
 H = TypeVar("H", bound="Hook | Observer")
 _Key: TypeAlias = tuple[str, str]
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class Contents:
+    """What a registry holds at one moment; replaced as a whole, so that no thread sees half of a change.
+
+    Args:
+        strict: Whether providers are to constrain arguments, where ``bind`` and the tool do not say.
+        coerce: Coercion rules to switch on or off by name.
+        feedback: How the answer says that arguments are invalid.
+        undeclared: What tools without a declared effect are taken for.
+        tools: The tools by name.
+        hooks: The hooks around every call, the first outermost.
+        observers: The observers of whole responses.
+        used: The providers that the tools were bound to; the one last asked for a request is the last.
+        bounds: What was bound of these tools with these hooks, filled on the way.
+    """
+
+    strict: Strictness = "auto"
+    coerce: Mapping[str, bool] | bool | None = None
+    feedback: Literal["lines", "json"] = "lines"
+    undeclared: Undeclared = None
+    tools: Mapping[str, Tool[..., Any]] = MappingProxyType({})
+    hooks: tuple[Hook, ...] = ()
+    observers: tuple[Observer, ...] = ()
+    used: Mapping[_Key, Provider] = MappingProxyType({})
+    bounds: dict[_Key, Bound] = field(default_factory=dict)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the keywords of ``Registry`` that make one with the same settings."""
+        names = "strict", "coerce", "feedback", "undeclared"
+        return {name: getattr(self, name) for name in names}
+
+    def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":
+        """Return contents with other tools, the settings and hooks being the same.
+
+        Raises:
+            DefinitionError: Two of the tools have one name.
+        """
+        return replace(self, tools=_by_name({}, tools), bounds={})
+
+
+class Store:
+    """The contents of a registry and who listens to their changes; safe for several threads."""
+
+    __slots__ = ("contents", "listeners", "lock")
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.listeners: tuple[Callable[[], object], ...] = ()
+        self.lock = threading.Lock()
+
+    def change(self, made_of: Callable[[Contents], Contents]) -> None:
+        """Replace the contents, and tell the listeners.
+
+        Raises:
+            Exception: What ``made_of`` raised; nothing was changed.
+        """
+        with self.lock:
+            self.contents = made_of(self.contents)
+        for listener in self.listeners:
+            try:
+                listener()
+            except Exception:  # the change is made, and the others hear of it
+                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
+
+                logging.getLogger("toolshape").exception("a listener of a registry raised")
 
 
 class Registry:
@@ -69,25 +140,12 @@ class Registry:
             raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
         if not (strict is True or strict is False or strict == "auto"):
             raise ValueError(f'strict is True, False or "auto", not {strict!r}')
-        self._lock = threading.Lock()
-        self._feedback: Literal["lines", "json"] = feedback
-        self._tools: dict[str, Tool[..., Any]] = {}
-        self._coerce = coerce
-        self._undeclared: Undeclared = undeclared
-        self._strict: Strictness = strict
-        self._bounds: dict[_Key, Bound] = {}
-        self._used: dict[_Key, Provider] = {}
-        self._hooks: tuple[Hook, ...] = ()
-        self._observers: tuple[Observer, ...] = ()
-        self._listeners: tuple[Callable[[], object], ...] = ()
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
-        for one in tools:
-            added = as_tool(one, frame)
-            require_object(record_of(added))
-            _refuse_taken(self._tools, added)
-            self._tools[added.name] = added  # in place, as _add does not: nobody reads yet, and there may be thousands
+        added = _by_name({}, [as_tool(one, frame) for one in tools])
+        contents = Contents(strict=strict, coerce=coerce, feedback=feedback, undeclared=undeclared, tools=added)
+        self._store = Store(contents)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
         """Add a tool, or a plain function as one; what was bound before does not change.
@@ -104,14 +162,7 @@ class Registry:
 
     def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
         """Add all of these tools, or none; other threads may be adding, too."""
-        with self._lock:
-            tools = dict(self._tools)  # another thread may be reading
-            for one in added:
-                require_object(record_of(one))
-                _refuse_taken(tools, one)
-                tools[one.name] = one
-            self._tools, self._bounds = tools, {}
-        self._has_changed()
+        self._store.change(lambda held: replace(held, tools=_by_name(held.tools, added), bounds={}))
 
     def add_definitions(
         self,
@@ -193,14 +244,11 @@ class Registry:
             UsageError: It cannot be called with a context and ``proceed``.
         """
         given: Any = hook
-        is_observer = isinstance(given, Observer)
-        if not is_observer:
-            refuse_no_hook(given)
-        with self._lock:
-            self._observers = (*self._observers, given) if is_observer else self._observers
-            self._hooks = self._hooks if is_observer else (*self._hooks, given)
-            self._bounds = {}
-        self._has_changed()
+        if isinstance(given, Observer):
+            self._store.change(lambda held: replace(held, observers=(*held.observers, given), bounds={}))
+            return hook
+        refuse_no_hook(given)
+        self._store.change(lambda held: replace(held, hooks=(*held.hooks, given), bounds={}))
         return hook
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
@@ -219,18 +267,24 @@ class Registry:
         return len(self._tools)
 
     def __reduce__(self) -> Any:
+        held = self._store.contents
         return (
             _unpickle_registry,
-            (list(self._tools.values()), self._settings()),
-            (dict(self._used), self._hooks, self._observers),
+            (list(held.tools.values()), held.settings()),
+            (dict(held.used), held.hooks, held.observers),
         )
 
     def __setstate__(self, state: tuple[dict[_Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]) -> None:
-        used, self._hooks, self._observers = state
-        self._used.update(used)  # which providers it was bound to decides whose a response is
+        used, hooks, observers = state
+        # Which providers it was bound to decides whose a response is.
+        self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
 
     def __repr__(self) -> str:
         return f"Registry({list(self._tools)})"
+
+    @property
+    def _tools(self) -> Mapping[str, Tool[..., Any]]:
+        return self._store.contents.tools
 
     def subset(
         self,
@@ -306,16 +360,13 @@ class Registry:
         given: Any = other
         if not isinstance(given, Registry):
             return NotImplemented
-        made = Registry([*self, *given], **joined_settings(self._settings(), given._settings()))
-        made._used = {**given._used, **self._used}
-        made._hooks = (*self._hooks, *(one for one in given._hooks if one not in self._hooks))
-        made._observers = (*self._observers, *(one for one in given._observers if one not in self._observers))
+        ours, theirs = self._store.contents, store_of(given).contents
+        made = Registry([*self, *given], **joined_settings(ours.settings(), theirs.settings()))
+        hooks = *ours.hooks, *(one for one in theirs.hooks if one not in ours.hooks)
+        observers = *ours.observers, *(one for one in theirs.observers if one not in ours.observers)
+        used = {**theirs.used, **ours.used}
+        store_of(made).change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
         return made
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "strict": self._strict, "coerce": self._coerce, "feedback": self._feedback, "undeclared": self._undeclared,
-        }  # fmt: skip
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Have a function called, in the thread that makes the change, when the tools or hooks of this registry change.
@@ -326,28 +377,20 @@ class Registry:
         Returns:
             What ends that.
         """
-        with self._lock:
-            self._listeners = (*self._listeners, listener)
+        store = self._store
+        with store.lock:
+            store.listeners = (*store.listeners, listener)
 
         def end() -> None:
-            with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not listener)
+            with store.lock:
+                store.listeners = tuple(one for one in store.listeners if one is not listener)
 
         return end
 
-    def _has_changed(self) -> None:
-        for listener in self._listeners:
-            try:
-                listener()
-            except Exception:  # the change is made, and the others hear of it
-                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
-
-                logging.getLogger("toolshape").exception("a listener of a registry raised")
-
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""
-        made = Registry(tools, **self._settings())
-        made._used, made._hooks, made._observers = dict(self._used), self._hooks, self._observers
+        made = Registry()
+        replaced(made, tools, self._store.contents)
         return made
 
     def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
@@ -363,27 +406,29 @@ class Registry:
             UsageError: ``strict`` is something else.
         """
         found = get(provider)
-        wish = self._strict if strict is None else strict
+        held = self._store.contents  # a tool that is added meanwhile makes other contents
+        wish = held.strict if strict is None else strict
         if not (wish is True or wish is False or wish == "auto"):
             raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
-        with self._lock:
-            bounds, tools, hooks, observers = (
-                self._bounds,
-                self._tools,
-                self._hooks,
-                self._observers,
-            )  # a tool that is added meanwhile begins others
-        bound = bounds.get(key)
+        bound = held.bounds.get(key)
         if bound is None or bound.provider is not found:
-            annotates = self._feedback == "json"
-            made = Bound(
-                tools.values(), found, wish, self._coerce, annotates=annotates, hooks=hooks, observers=observers,
-                undeclared=self._undeclared,
-            )  # fmt: skip
-            with self._lock:
-                bound = bounds[key] = made
-                self._used = {key: found, **self._used}  # first: the one last asked for a request stands last
+            bound_tools = bind_tools(
+                tools=held.tools.values(),
+                provider=found,
+                strict=wish,
+                rules=held.coerce,
+                annotates=held.feedback == "json",
+                hooks=held.hooks,
+                observers=held.observers,
+                undeclared=held.undeclared,
+            )
+            store = self._store
+            with store.lock:
+                bound = held.bounds[key] = Bound(bound_tools)
+                now = store.contents
+                # First: the one last asked for a request stands last.
+                store.contents = replace(now, used={key: found, **now.used})
         return bound
 
     def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> list[Any]:
@@ -403,11 +448,13 @@ class Registry:
         """The keywords of a request; see ``bind`` and ``Bound.request``. A response of the family is read by these shapes."""
         bound = self.bind(provider, strict)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
-        key = (bound.provider.name, str(self._strict if strict is None else strict))
-        with self._lock:
-            used = dict(self._used)  # another thread may be looking for whose a response is
+        store = self._store
+        with store.lock:
+            held = store.contents
+            used = dict(held.used)  # another thread may be looking for whose a response is
+            key = (bound.provider.name, str(held.strict if strict is None else strict))
             used[key] = used.pop(key, bound.provider)
-            self._used = used
+            store.contents = replace(held, used=used)
         return request
 
     def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
@@ -425,29 +472,27 @@ class Registry:
         if isinstance(response, Results):
             return plan_of(response)
         body = parsed_body(response)
-        return self._bound_for(body, provider).plan(response if self._observers else body)
+        return self._bound_for(body, provider).plan(response if self._store.contents.observers else body)
 
     def dispatch(
         self,
         response: Any,
         *,
         provider: AnyProvider | None = None,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
+        **options: "Unpack[RunOptions]",
     ) -> Results:
         """Run every call of a response and answer each. It never raises for what a model or a tool did.
 
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes.
             provider: Whose it is, where this registry was bound to several of one family.
-            inject: The values of injected parameters, by name.
-            limit: How many calls run at once, where they do not run one after another.
-            on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``.
-            ledger: A ``toolshape.ledger.Ledger``, in which it is written down which calls have run.
-            scope: Where these calls were made, for the ledger; see ``Plan.run``.
+            **options: How the calls are run, all by keyword:
+
+                - ``inject``: The values of injected parameters, by name.
+                - ``limit``: How many calls run at once, where they do not run one after another.
+                - ``on_progress``: Takes each ``Progress`` that a tool reports through its ``CallContext``.
+                - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
+                - ``scope``: Where these calls were made, for the ledger; see ``Plan.run``.
 
         Raises:
             ResponseError: It is not a response of any known family.
@@ -455,30 +500,21 @@ class Registry:
         """
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
-        if self._observers:
+        if self._store.contents.observers:
             body = response
-        if ledger is None and scope is None:
-            return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress)
-        return bound.dispatch(body, inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope)
+        return bound.dispatch(body, **options)
 
     async def adispatch(
         self,
         response: Any,
         *,
         provider: AnyProvider | None = None,
-        inject: Mapping[str, Any] = NOTHING_INJECTED,
-        limit: int | None = None,
-        on_progress: OnProgress | None = None,
-        ledger: LedgerStore | None = None,
-        scope: str | None = None,
+        **options: "Unpack[RunOptions]",
     ) -> Results:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
         body = parsed_body(response)
         bound = self._bound_for(body, provider)
-        return await bound.adispatch(
-            response if self._observers else body,
-            inject=inject, limit=limit, on_progress=on_progress, ledger=ledger, scope=scope,
-        )  # fmt: skip
+        return await bound.adispatch(response if self._store.contents.observers else body, **options)
 
     def resume(
         self,
@@ -540,9 +576,9 @@ class Registry:
         return await resuming.resume(resuming.Resumption(*given), steps.IN_LOOP)
 
     def _handlers_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers]:
-        own = next((one for one in self._used.values() if one.name == provider), None)
+        own = next((one for one in self._store.contents.used.values() if one.name == provider), None)
         bound = self.bind(provider if own is None else own, strict)
-        return bound.provider, handlers_of(bound)
+        return bound.provider, bound_tools_of(bound).handlers
 
     def _bound_for(self, body: Any, provider: AnyProvider | None) -> Bound:
         """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.
@@ -551,18 +587,38 @@ class Registry:
         of the first.
         """
         name = None if provider is None else get(provider).name
-        default = family_of(body, list(self._used.values())) if provider is None else get(provider)
-        used = [key for key, one in self._used.items() if one.family == default.family and name in (None, key[0])]
+        known = self._store.contents.used
+        default = family_of(body, list(known.values())) if provider is None else get(provider)
+        used = [key for key, one in known.items() if one.family == default.family and name in (None, key[0])]
         if not used:
             return self.bind(default)
-        bounds = [self.bind(self._used[key], _STRICTNESS[key[1]]) for key in used]
-        if len(bounds) > 1 and any(canonical_calls(one, body) != canonical_calls(bounds[-1], body) for one in bounds):
+        bounds = [self.bind(known[key], _STRICTNESS[key[1]]) for key in used]
+        if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(one), body) for one in bounds]):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
             way_out = (
                 "pass provider=" if len({key[0] for key in used}) > 1 else "call dispatch on the bound that was sent"
             )
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1]
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    return all(value == values[0] for value in values)
+
+
+def _by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+    """Tools by name, with more of them.
+
+    Raises:
+        DefinitionError: Two of them have one name.
+        UsageError: One is a method that no object has been given.
+    """
+    tools = dict(there)
+    for one in added:
+        require_object(record_of(one))
+        _refuse_taken(tools, one)
+        tools[one.name] = one
+    return tools
 
 
 def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
@@ -575,17 +631,20 @@ def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) ->
 def lenient(registry: Registry, name: str | None = None) -> Registry:
     """A registry of its tools, or of one of them, never strict, with the same settings and hooks."""
     tools = [make_tool(one, options_of({"strict": False}), None) for one in registry if name in (None, one.name)]
-    return registry._like(tools)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+    made = Registry()
+    replaced(made, tools, store_of(registry).contents)
+    return made
 
 
-def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
-    """Give a registry other tools, in place of all that it has."""
-    made = registry._like(tools)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
-    with registry._lock:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
-        registry._tools, registry._bounds = made._tools, {}  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
-    registry._has_changed()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+def replaced(registry: Registry, tools: Iterable[Tool[..., Any]], like: Contents | None = None) -> None:
+    """Give a registry other tools, in place of all that it has; and the settings and hooks of some contents."""
+    store_of(registry).change(lambda held: (like or held).holding(tools))
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
     """A registry as it was before it was pickled."""
     return Registry(tools, **options)
+
+
+store_of: Callable[[Registry], Store] = attrgetter("_store")
+"""Returns what a ``Registry`` stands on."""

@@ -5,6 +5,7 @@ import inspect
 import sys
 import types
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -376,9 +377,9 @@ class Tool(Generic[P, R]):
         return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
 
 
-def record_of(tool: Tool[..., Any]) -> Record:
-    """What a tool stands on, for the rooms that export and run it."""
-    return tool._record  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users, not to toolshape
+record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
+"""Returns what a ``Tool`` stands on, for the modules that export and run it."""
+_origin_of: Callable[[Tool[..., Any]], Any] = attrgetter("_origin")
 
 
 @overload
@@ -444,8 +445,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
         if options.examples:
             check_examples(record, record.definition)
         check_validation_of_results(record)
-        origin = function._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
-        return Tool(record, origin)
+        return Tool(record, _origin_of(function))
     binding: Binding = "never"
     if isinstance(function, staticmethod):
         function = function.__func__

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
+from toolshape._bound import bound_tools_of
 from toolshape._families import get
 from toolshape._wire.export import to_wire
 
@@ -87,7 +88,7 @@ def test_there_and_back(provider, strict, kind):
     annotation, written, value = TYPES[kind]
     registry = Registry([taking(annotation)])
     bound = registry.bind(provider, strict)
-    out = bound._shapes["take"].out or (lambda same: same)
+    out = bound_tools_of(bound).shapes["take"].out or (lambda same: same)
     for arguments in (out({"x": written}), {"x": written}):
         [result] = bound.dispatch(respond(provider, "take", arguments))
         assert result.unwrap() == value
@@ -103,7 +104,7 @@ def test_null_for_a_default_that_is_not_null(provider, strict):
         return [x, y]
 
     bound = Registry([take]).bind(provider, strict)
-    out = bound._shapes["take"].out or (lambda same: same)
+    out = bound_tools_of(bound).shapes["take"].out or (lambda same: same)
     for written, value in (({}, [5, 7]), ({"x": None}, [None, 7]), ({"x": 1, "y": 2}, [1, 2])):
         [result] = bound.dispatch(respond(provider, "take", out(written)))
         assert result.unwrap() == value

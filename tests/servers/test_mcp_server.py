@@ -26,6 +26,7 @@ from mcp_types._v2025_11_25 import CallToolResult as ResultUntil2025
 
 import toolshape
 from toolshape import Registry, Tool, UsageError, tool
+from toolshape._registry import store_of
 from toolshape.ledger import Ledger
 from toolshape.mcp import server
 
@@ -693,7 +694,7 @@ def test_a_server_that_nobody_holds_is_not_held_by_its_tools():
         server(tools, "shop")
     gc.collect()
     tools.add(shop.weather)
-    assert not tools._listeners
+    assert not store_of(tools).listeners
 
 
 def test_messages_fit_the_types_of_the_old_revision():

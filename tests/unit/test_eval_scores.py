@@ -3,7 +3,7 @@
 import pytest
 
 from toolshape import Registry, tool
-from toolshape._bound import handlers_of
+from toolshape._bound import bound_tools_of
 from toolshape.evals import Expect
 from toolshape.evals._compare import made_of, pair_of
 
@@ -29,4 +29,6 @@ def test_each_argument_that_was_given_counts(given, score):
     bound = Registry([book]).bind("json-schema")
     plan = bound.plan({"name": "book", "arguments": given})
     [call] = plan.calls
-    assert pair_of(Expect(book, city="Bonn"), made_of(call, None, handlers_of(bound), 0)).score == pytest.approx(score)
+    assert pair_of(
+        Expect(book, city="Bonn"), made_of(call, None, bound_tools_of(bound).handlers, 0)
+    ).score == pytest.approx(score)

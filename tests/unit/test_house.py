@@ -38,6 +38,7 @@ LIBRARIES = {
     "toolshape._registry": {"typing_extensions"},
     "toolshape._schema.values": {"typing_extensions"},
     "toolshape._conversation": {"typing_extensions"},
+    "toolshape._bound": {"typing_extensions"},
     "toolshape.testing._fake.fake": {"typing_extensions"},
 }
 # Imports inside functions: extras, what most programs never need, and what every import of the package would pay for:

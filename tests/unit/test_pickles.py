@@ -10,6 +10,7 @@ import pytest
 from toolshape import CallError, DefinitionError, ExportError, Registry, ResponseError, ToolError, tool
 from toolshape._errors import Problem
 from toolshape._families import get
+from toolshape._registry import store_of
 
 
 @tool
@@ -87,7 +88,7 @@ def test_registries(way):
     assert list(map(str, again)) == list(map(str, registry))
     assert again["restock"] is restock
     assert again.export("openai") == registry.export("openai")
-    assert again._used.keys() == registry._used.keys()
+    assert store_of(again).contents.used.keys() == store_of(registry).contents.used.keys()
     bound = registry.bind("openai")
     assert way(bound).export() == bound.export()
     assert way(bound).dispatch({"choices": [{"message": {"role": "assistant", "content": "hi"}}]}).messages == []

@@ -1,5 +1,6 @@
 """The registry and its bounds: names, snapshots, choices, which shape reads a response."""
 
+import asyncio
 import json
 import sys
 import threading
@@ -10,7 +11,9 @@ import pytest
 
 import toolshape
 from toolshape import DefinitionError, ExportError, Registry, ResponseError, UsageError, tool
+from toolshape._bound import bound_tools_of
 from toolshape._families import available, get
+from toolshape._registry import store_of
 from toolshape._wire.provider import ProviderName
 
 
@@ -152,11 +155,11 @@ def test_names_that_a_provider_refuses():
     registry = Registry(tool(name=name)(lambda: 1) for name in names)
     for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):
         shown = registry.bind(provider)
-        wire = [one.wire_name for one in shown._shapes.values()]
+        wire = [one.wire_name for one in bound_tools_of(shown).shapes.values()]
         assert len(set(wire)) == len(names)
         rule = get(provider).names
         assert all(rule.admits(name) for name in wire)
-        assert Registry([registry["a.b"]]).bind(provider)._shapes.keys() <= set(wire)
+        assert Registry([registry["a.b"]]).bind(provider).names_by_wire_name().keys() <= set(wire)
         renamed = {entry.tool for entry in shown.report() if entry.kind == "renamed"}
         assert renamed == {name for name in names if not rule.admits(name)}
     openai_name = registry["a.b"].export("openai")["function"]["name"]
@@ -279,7 +282,7 @@ def test_a_second_provider_of_a_family_does_not_stand_in_the_way():
     assert registry.dispatch(OPENAI, provider="groq")[0].call.provider == "groq"
     registry.add(keep)
     assert registry.dispatch(OPENAI)[0].ok
-    assert registry.subset(names=["find"])._used == registry._used
+    assert store_of(registry.subset(names=["find"])).contents.used == store_of(registry).contents.used
 
 
 def test_shapes_that_read_a_response_differently_ask_which():
@@ -403,3 +406,23 @@ def test_the_public_face():
         assert getattr(toolshape, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'Conversatoin'"):
         toolshape.Conversatoin
+
+
+def test_a_keyword_that_there_is_none_of_is_refused_before_anything_runs():
+    """Whoever misspells ``inject`` must not run a tool without it, nor find half a turn in the conversation."""
+    ran = []
+
+    def send(text: str) -> None:
+        ran.append(text)
+
+    registry = Registry([send])
+    call = {"id": "call_1", "type": "function", "function": {"name": "send", "arguments": '{"text": "a"}'}}
+    response = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
+    talk = toolshape.Conversation(registry)
+    for verb in (registry.dispatch, registry.bind("openai").dispatch, talk.dispatch):
+        with pytest.raises(TypeError, match="no keyword 'injct': did you mean \"inject\""):
+            verb(response, injct={})
+    for verb in (registry.adispatch, registry.bind("openai").adispatch, talk.adispatch):
+        with pytest.raises(TypeError, match="no keyword 'ledgers'"):
+            asyncio.run(verb(response, ledgers=None))
+    assert (ran, len(talk)) == ([], 0)

@@ -10,7 +10,9 @@ import pytest
 from responses import outcomes, response
 
 from toolshape import DefinitionError, ExportError, Namespace, Registry, Tool, UsageError, tool
+from toolshape._bound import bound_tools_of
 from toolshape._families import available
+from toolshape._registry import store_of
 from toolshape.testing import Fake
 
 
@@ -82,7 +84,7 @@ def test_a_subset_of_what_is_bound_answers_for_its_tools_alone():
     body = response(("read_file", {"path": "a"}), ("write_file", {"path": "a"}))
     assert outcomes(some.dispatch(body)) == ["read a", "unknown_tool"]
     assert outcomes(whole.dispatch(body)) == ["read a", "wrote a"]
-    assert some._handlers.find("read_file") is whole._handlers.find("read_file")
+    assert bound_tools_of(some).handlers.find("read_file") is bound_tools_of(whole).handlers.find("read_file")
     assert some.request(choice="read_file")["tools"] == whole.subset(["read_file"]).export()
     with pytest.raises(ExportError, match="no tool 'search'"):
         some.request(choice="search")
@@ -142,7 +144,12 @@ def test_hooks_and_settings_of_two():
     both = one | other
     both.dispatch(response(("read_file", {"path": "a"}), ("write_file", {"path": "a"})))
     assert said == [("one", "read_file"), ("other", "read_file"), ("one", "write_file"), ("other", "write_file")]
-    assert both._settings() == {"strict": "auto", "coerce": None, "feedback": "json", "undeclared": "write"}
+    assert store_of(both).contents.settings() == {
+        "strict": "auto",
+        "coerce": None,
+        "feedback": "json",
+        "undeclared": "write",
+    }
     with pytest.raises(UsageError, match="one registry has strict=True, the other strict=False"):
         Registry([read_file], strict=True) | Registry([search], strict=False)
 

@@ -9,7 +9,6 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolshape._calls import EARLY, Call, Finish, new_record
-from toolshape._context import Progress
 from toolshape._dispatch import approval, hooks
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.hook_kinds import Hook, is_loop_hook
@@ -17,6 +16,7 @@ from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
 from toolshape._dispatch.outcomes import failed, succeeded
 from toolshape._dispatch.receive import sendable_name
 from toolshape._dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.waiting import (
     Ready,
     Stage,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 _MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
-OnProgress: TypeAlias = Callable[[Progress], object]
 _Only: TypeAlias = Iterable[Call | PendingCall | str] | Taken | None
 
 

@@ -11,7 +11,8 @@ from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.ledger_store import Claim, LedgerStore, checked_ledger
 from toolshape._dispatch.once import tried, written_down
 from toolshape._dispatch.pausing import VERSION, Parts, read_kept, resumed
-from toolshape._dispatch.plan import OnProgress, Plan
+from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.steps import Steps
 from toolshape._dispatch.token import checked_key, digest, opened
 from toolshape._dispatch.waiting import check

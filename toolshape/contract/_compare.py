@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import SchemaError
 
-from toolshape._bound import handlers_of
+from toolshape._bound import bound_tools_of
 from toolshape._calls import JsonObject, JsonSchema, shortened
 from toolshape._errors import CallError
 from toolshape._registry import Registry, lenient
@@ -111,7 +111,7 @@ def diff(tools: Registry, old: Contract) -> Diff:
         ExportError: A provider that they were locked for is not there, or cannot be sent one of them now.
     """
     bound = lenient(tools).bind("json-schema")
-    handlers = handlers_of(bound)
+    handlers = bound_tools_of(bound).handlers
 
     def refuses(name: str) -> Refuses:
         def asked(arguments: JsonObject) -> Collection[str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from toolshape._bound import handlers_of
+from toolshape._bound import bound_tools_of
 from toolshape._calls import JsonObject, JsonSchema
 from toolshape._errors import UsageError
 from toolshape._registry import Registry, lenient
@@ -74,7 +74,7 @@ def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
     bound, usual = lenient(tools).bind("json-schema"), chosen_rules()
     found: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
-        handler = handlers_of(bound).find(wire_name)
+        handler = bound_tools_of(bound).handlers.find(wire_name)
         rules = usual if handler is None else handler.shape.settings.rules
         found[name] = None if rules == usual else tuple(sorted(rules))
     return found

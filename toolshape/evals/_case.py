@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from toolshape._bound import Bound, handlers_of
+from toolshape._bound import Bound, bound_tools_of
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.plan import Plan
 from toolshape._errors import ResponseError, UsageError, did_you_mean
@@ -89,7 +89,7 @@ class Case:
         except ResponseError as error:
             said = type(error).__name__ if has_secrets(bound.tools) else str(error)
             return Verdict(case=self.name, label="failed", score=0.0, error=said, track=track)
-        return judged(self, [plan], handlers_of(bound), track)
+        return judged(self, [plan], bound_tools_of(bound).handlers, track)
 
 
 def _is_expected(given: Any) -> bool:

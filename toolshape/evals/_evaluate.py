@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from toolshape._bound import Bound, Observer, Seen, handlers_of, show
+from toolshape._bound import Bound, Observer, Seen, bound_tools_of, show
 from toolshape._calls import JsonObject
 from toolshape._conversation import Conversation
 from toolshape._dispatch.outbound import histories_of
@@ -174,7 +174,7 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         plans.append(plan)
         seen.append(Seen(response, plan.results))
         if len(plans) == case.most_steps or not await asyncio.to_thread(_answer, plan, case):
-            return judged(case, plans, handlers_of(bound), track), seen
+            return judged(case, plans, bound_tools_of(bound).handlers, track), seen
         conversation += plan.results
 
 
@@ -198,7 +198,7 @@ def _unwatched(bound: Bound, response: Any) -> Plan:
     Raises:
         ResponseError: It is not a response of this provider's family.
     """
-    return Plan.of(bound.provider, reading_of(bound.provider, response), handlers_of(bound))
+    return Plan.of(bound.provider, reading_of(bound.provider, response), bound_tools_of(bound).handlers)
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

@@ -31,7 +31,7 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._bound import Bound, handlers_of, plan_of_call
+from toolshape._bound import Bound, bound_tools_of, plan_of_call
 from toolshape._calls import JsonObject, WireCall
 from toolshape._context import Progress
 from toolshape._dispatch.hook_kinds import is_loop_hook
@@ -272,7 +272,7 @@ class _Serving:
     def _is_awaited(self, bound: Bound) -> bool:
         """Whether a loop can wait for the hooks of these tools."""
         if self._last[0] is not bound:
-            self._last = bound, all(map(is_loop_hook, handlers_of(bound).hooks))
+            self._last = bound, all(map(is_loop_hook, bound_tools_of(bound).handlers.hooks))
             if not self._last[1]:
                 logging.getLogger("toolshape").warning(_IN_THREADS)
         return self._last[1]

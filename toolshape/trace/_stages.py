@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from toolshape._bound import Bound, canonical_validation, handlers_of
+from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound_tools import canonical_validation
 from toolshape._calls import Call, Coercion, JsonObject, WireCall
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan
@@ -186,8 +187,8 @@ def _plan(bound: Bound, one: Recorded) -> Plan:
         ResponseError: It cannot be read.
     """
     if one.stream is None:
-        return Plan.of(bound.provider, reading_of(bound.provider, one.response), handlers_of(bound))
-    collector = Collector(bound.provider, handlers_of(bound))
+        return Plan.of(bound.provider, reading_of(bound.provider, one.response), bound_tools_of(bound).handlers)
+    collector = Collector(bound.provider, bound_tools_of(bound).handlers)
     for piece in one.response:
         collector.feed(piece)
     if one.stream == "ended":
@@ -200,7 +201,7 @@ def _at(one: Recorded, position: int) -> JsonObject:
 
 
 def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
-    handler = handlers_of(bound).find(call.wire_name)
+    handler = bound_tools_of(bound).handlers.find(call.wire_name)
     if handler is None or (error is not None and error.code in REFUSED):
         received = Received(None, (), error)
     else:
@@ -221,7 +222,7 @@ def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObje
 def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
     """The stages of a call that was kept without the response that it was part of."""
     wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
-    call = call_of(bound.provider.name, handlers_of(bound), position, wire)
+    call = call_of(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
     error: CallError | None = None
     try:
         refuse_cut(given["is_cut"], call.arguments_raw, call.wire_name)
@@ -235,7 +236,7 @@ def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> St
 def _of_canonical(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
     """The stages of a call whose arguments were kept in canonical form, without what is hidden."""
     name = given["wire_name"]
-    handler, validate = handlers_of(bound).find(name), canonical_validation(bound, name)
+    handler, validate = bound_tools_of(bound).handlers.find(name), canonical_validation(bound_tools_of(bound), name)
     arguments = given.get("arguments")
     received = Received(None, (), None)
     if handler is None or validate is None:

@@ -1,0 +1,112 @@
+"""``BoundTools``: some tools in the form that one provider is sent, with all that reading and running their calls needs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._dispatch.handler import Handlers, Undeclared
+from toolshape._dispatch.hook_kinds import Hook
+from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.resolve import call_of
+from toolshape._dispatch.shape import Rules, Shape, shapes
+from toolshape._errors import ExportError, Problem
+from toolshape._tool import Tool, record_of
+from toolshape._validation.settings import Validate
+from toolshape._wire.provider import Provider, Strictness
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class BoundTools:
+    """What stands behind a ``Bound``.
+
+    Args:
+        tools: The tools, in the order of the export.
+        provider: The provider that they are shown to.
+        strict: Whether arguments are to be constrained, where a tool does not say.
+        rules: The registry's coercion rules.
+        annotates: Whether a model is shown its own invalid JSON with comments.
+        hooks: The hooks around every call, the first outermost.
+        observers: The observers of whole responses; ``None`` where there is none, which a dispatch compares faster
+            than a length.
+        undeclared: What tools without a declared effect are taken for.
+        shapes: The tools as they are shown, by wire name.
+        handlers: What validates and runs their calls.
+    """
+
+    tools: tuple[Tool[..., Any], ...]
+    provider: Provider
+    strict: Strictness
+    rules: Rules
+    annotates: bool
+    hooks: Sequence[Hook]
+    observers: Sequence[Any] | None
+    undeclared: Undeclared
+    shapes: Mapping[str, Shape]
+    handlers: Handlers
+
+    def terms(self) -> dict[str, Any]:
+        """Return the arguments for ``bind_tools`` that make the same, in this or in another process."""
+        names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "undeclared"
+        return {name: getattr(self, name) for name in names}
+
+
+def bind_tools(
+    *,
+    tools: Iterable[Tool[..., Any]],
+    provider: Provider,
+    strict: Strictness,
+    rules: Rules,
+    annotates: bool = False,
+    hooks: Sequence[Hook] = (),
+    observers: Sequence[Any] | None = None,
+    undeclared: Undeclared = None,
+) -> BoundTools:
+    """Compile tools for a provider.
+
+    Raises:
+        ExportError: The provider cannot be sent one of them, or two have one name there.
+    """
+    tools = tuple(tools)
+    by_wire_name: dict[str, Shape] = {}
+    for shape in shapes(tools, provider, strict, rules, annotates=annotates):
+        if other := by_wire_name.get(shape.wire_name):
+            message = f"{other.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"
+            problem = Problem(path="name", rule="name_taken", message=message)
+            raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
+        by_wire_name[shape.wire_name] = shape
+    return BoundTools(
+        tools=tools,
+        provider=provider,
+        strict=strict,
+        rules=rules,
+        annotates=annotates,
+        hooks=hooks,
+        observers=observers or None,
+        undeclared=undeclared,
+        shapes=by_wire_name,
+        handlers=Handlers(by_wire_name, hooks, undeclared, strict),
+    )
+
+
+def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
+    """Return some of the tools, as they are shown in the whole."""
+    chosen = tuple(tools)
+    names = {tool.name for tool in chosen}
+    part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
+    return replace(whole, tools=chosen, shapes=part, handlers=whole.handlers.of_some(part))
+
+
+def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
+    """Validates canonical arguments by the rules of a tool at a provider; ``None`` where there is no such tool."""
+    shape = whole.shapes.get(wire_name)
+    if shape is None:
+        return None
+    return record_of(shape.tool).compile_validation(shape.settings._replace(back=None, drops=None))
+
+
+def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
+    """The calls in a response body as these shapes read them, before the arguments are validated."""
+    _, wires, *_ = reading_of(whole.provider, body)
+    calls = [call_of(whole.provider.name, whole.handlers, position, wire) for position, wire in enumerate(wires)]
+    return [(call.name, call.arguments) for call in calls]

@@ -1,0 +1,43 @@
+"""``RunOptions``: the keywords that every verb passes on to ``Plan.run``."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias, TypedDict
+
+from toolshape._context import Progress
+from toolshape._dispatch.ledger_store import LedgerStore
+from toolshape._errors import did_you_mean
+
+OnProgress: TypeAlias = Callable[[Progress], object]
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of ``dispatch`` and ``adispatch`` that say how calls are run; see ``Plan.run``.
+
+    - ``inject``: The values of injected parameters, by name.
+    - ``limit``: How many calls run at once, where they do not run one after another.
+    - ``on_progress``: Takes each ``Progress`` that a tool reports through its ``CallContext``.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that none runs twice.
+    - ``scope``: Where these calls were made, for the ledger, as a conversation and a turn.
+    """
+
+    inject: Mapping[str, Any]
+    limit: int | None
+    on_progress: OnProgress | None
+    ledger: LedgerStore | None
+    scope: str | None
+
+
+WITHOUT_LEDGER = frozenset({"inject", "limit", "on_progress"})
+"""The options that need no ledger."""
+
+
+def refuse_unknown(options: Collection[str]) -> None:
+    """Check the names of options, before anything is read or run.
+
+    Raises:
+        TypeError: There is no such option.
+    """
+    for name in options:
+        if name not in RunOptions.__annotations__:
+            hint = did_you_mean(name, RunOptions.__annotations__)
+            raise TypeError(f"there is no keyword {name!r}" + (f": {hint}" if hint else ""))
