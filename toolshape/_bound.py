@@ -289,8 +289,10 @@ class Bound:
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
             plan = Plan.of(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
+            if not options:
+                return plan._run(None, NOTHING_INJECTED, None, None)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
             inject = options.get("inject", NOTHING_INJECTED)
-            return plan._run(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
+            return plan._run(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
         refuse_unknown(options)
         return self.plan(response).run(**options)
 
