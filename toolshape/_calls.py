@@ -107,12 +107,15 @@ class Finding(NamedTuple):
 
 
 class WireCall(NamedTuple):
-    """A call as a provider's reader found it: the name and the arguments are those of the wire."""
+    """A call as it stands on the wire: its name and its arguments are those of the provider.
+
+    ``raw`` is the provider's own call where it was read; ``None`` for a call that is to be written.
+    """
 
     id: str
     wire_name: str
     arguments: Any
-    raw: Any
+    raw: Any = None
 
 
 class ArgumentsReader(Protocol):

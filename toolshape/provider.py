@@ -35,7 +35,6 @@ from toolshape._wire.provider import (
 from toolshape._wire.server import (
     Completion,
     Endpoint,
-    OutboundCall,
     Refusal,
     RequestFault,
     RequestRead,
@@ -78,7 +77,6 @@ __all__ = [
     "Message",
     "MessagePart",
     "NameRule",
-    "OutboundCall",
     "Part",
     "Provider",
     "ProviderPart",

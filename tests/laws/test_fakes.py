@@ -14,9 +14,10 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import CallError, Registry
+from toolshape._calls import WireCall
 from toolshape._families import get
 from toolshape._tool import as_tool
-from toolshape._wire.server import Completion, OutboundCall
+from toolshape._wire.server import Completion
 from toolshape.messages import calls_in
 from toolshape.testing import Fake, Turn, slips
 from toolshape.testing._laws import values
@@ -73,7 +74,7 @@ def test_what_is_responded_folds_to_the_same(provider):
         st.sampled_from(["stop", "length", "refusal"]),
     )
     def law(text, calls, finish):
-        made = tuple(OutboundCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
+        made = tuple(WireCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
         finish = "tool_calls" if made and finish == "stop" else finish
         body = json.loads(json.dumps(get(provider).server.respond(Completion(MODEL, "0", text, made, finish=finish))))
         found = says(provider, body)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import Call, JsonObject
+from toolshape._calls import Call, JsonObject, WireCall
 from toolshape._dispatch.handler import Handlers
 from toolshape._errors import UsageError
 from toolshape._history.ids import Ids
@@ -16,7 +16,6 @@ from toolshape._wire.export import repaired as wire_name_of
 from toolshape._wire.histories import Histories, HistoryRuleName
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
 
@@ -80,7 +79,7 @@ def _sent(arguments: Any) -> Any:
 
 def outbound_calls(
     provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
-) -> list[OutboundCall]:
+) -> list[WireCall]:
     """Calls of any provider, and pairs of names and canonical arguments, in the form that a provider is sent.
 
     Raises:
@@ -89,13 +88,13 @@ def outbound_calls(
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
     ids, write = Ids(), CallWriter(provider, handlers)
     shapes = {one.name: one for one in handlers.shapes.values()}
-    found: list[OutboundCall] = []
+    found: list[WireCall] = []
     for position, one in enumerate(calls):
         if isinstance(one, Call):
             arguments = None if one.name is None else one.arguments
             part = ToolCallPart(id=one.id, wire_name=one.wire_name, arguments_raw=one.arguments_raw, name=one.name)
             written, _ = write(replace(part, arguments=arguments))
-            found.append(OutboundCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
+            found.append(WireCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
             continue
         pair: Any = one
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
@@ -105,7 +104,7 @@ def outbound_calls(
             raise UsageError(f"there is no tool {name!r}")
         shape = shapes[name]
         said = given if shape.out is None else shape.out(given)
-        found.append(OutboundCall(generated_id(id_seed([name, given]), position), shape.wire_name, copied(said)))
+        found.append(WireCall(generated_id(id_seed([name, given]), position), shape.wire_name, copied(said)))
     return found
 
 

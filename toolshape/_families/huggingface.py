@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from toolshape._calls import JsonObject, Spec, WireMessage
+from toolshape._calls import JsonObject, Spec, WireCall, WireMessage
 from toolshape._families.openai import OPENAI
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
-from toolshape._results import Result
 from toolshape._schema import rewrites
 from toolshape._schema.values import as_json, copied
 from toolshape._schema.walk import everywhere, inlined
@@ -18,7 +18,6 @@ from toolshape._wire.bodies import member, plain
 from toolshape._wire.histories import Histories
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Choice, Facts, NameRule, Read, unsupported
-from toolshape._wire.server import OutboundCall
 from toolshape._wire.server_json import KEY
 
 
@@ -74,18 +73,12 @@ def _with_objects(message: WireMessage) -> WireMessage:
     return message
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """Templates pair by name or by order; some take an id."""
-    return [_message(result) for result in results]
+FORM = openai_messages.VendorForm(name_key="name", sends_made_up_ids=False, arguments="object")
+"""Templates pair by name or by order; some take an id."""
+encode = partial(openai_messages.encode_as, FORM)
 
 
-def _message(result: Result) -> WireMessage:
-    message = {"role": "tool", "name": result.call.wire_name, "content": openai_messages.content(result)}
-    has_own = bool(member(result.call.raw, "id"))  # an id that we made up is none of the model's
-    return {**message, "tool_call_id": result.call.id} if has_own else message
-
-
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     """Arguments are an object; templates put no id anywhere."""
     tool_calls = [
         {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}
@@ -114,7 +107,7 @@ HUGGINGFACE = replace(
     histories=Histories(
         key="messages",
         read=openai_messages.read,
-        write=lambda message: openai_messages.write_with(message, encode, is_text=False),
+        write=partial(openai_messages.write, form=FORM),
         rules=openai_messages.PAIRING,
     ),
     server=replace(

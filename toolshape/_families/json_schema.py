@@ -19,7 +19,6 @@ from toolshape._wire.provider import (
     never_streamed,
     unsupported,
 )
-from toolshape._wire.server import OutboundCall
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -63,7 +62,7 @@ def read(body: Any) -> Reading | None:
     return Reading(sent, calls, None)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
 
 

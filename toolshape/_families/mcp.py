@@ -29,7 +29,6 @@ from toolshape._wire.provider import (
     never_streamed,
     unsupported,
 )
-from toolshape._wire.server import OutboundCall
 
 # References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
 # keeps one.
@@ -154,7 +153,7 @@ def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
     return Reading([], [WireCall("" if number is None else str(number), name, arguments, body)], None)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     """A request for each."""
     return [
         {

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from toolshape._calls import Call, JsonObject, WireCall
-from toolshape._errors import CallError
+from toolshape._calls import JsonObject, WireCall
 from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
-from toolshape._results import Result
-from toolshape._schema.values import as_json
+from toolshape._schema.values import as_json, as_plain_json
 from toolshape.messages import MediaPart, Message, MessagePart, ProviderPart, TextPart, ToolCallPart, ToolResultPart
 
 _READ_KEYS = frozenset(
@@ -264,40 +262,30 @@ def system_texts(given: Any, path: str) -> list[Message]:
     return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
 
 
-def result_of(part: ToolResultPart, write_call: Callable[[ToolCallPart], Any]) -> Result:
-    """A stored result as a family's writer of results takes it.
+def result_text(part: ToolResultPart) -> str:
+    """The text of a stored result; of one that has parts alone, what stands for these in a text."""
+    return part.text or (as_text(part.parts) if part.parts else "")
+
+
+def stored_json(part: ToolResultPart) -> Any:
+    """A stored result as JSON, where a provider takes more than a text.
 
     Unless its provider said that the result is JSON, its text stays text: "3.10" may be a version, and no number.
-
-    Args:
-        part: The result.
-        write_call: Writes its call, as which the writer tells whether it had an id.
     """
-    call_raw = part.call_raw
-    if call_raw is None:
-        call_raw = write_call(
-            ToolCallPart(id=part.id if part.has_id else "", wire_name=part.wire_name, arguments_raw={})
-        )
-    code: Any = part.code
-    return Result(
-        call=Call(part.id, None, part.wire_name, {}, "", call_raw),
-        error=None if code is None else CallError(code, tool=part.wire_name),
-        text=part.text or (as_text(part.parts) if part.parts else ""),
-        parts=part.parts,
-        is_text=part.is_text is not False,
-    )
+    text = result_text(part)
+    return text if part.is_text is not False else as_plain_json(text)
 
 
 def blocks_of(
     message: Message,
     write_call: Callable[[ToolCallPart], JsonObject],
-    write_result: Callable[[Result], JsonObject],
+    write_result: Callable[[ToolResultPart], JsonObject],
     write_other: Callable[[MessagePart], JsonObject],
 ) -> list[JsonObject]:
     """The blocks of a message whose results come first; a part that came from this provider is written as it came."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
-    blocks = [write_result(result_of(part, write_call)) if part.raw is None else part.raw for part in results]
+    blocks = [write_result(part) if part.raw is None else part.raw for part in results]
     for part in others:
         if part.raw is not None:
             blocks.append(part.raw)

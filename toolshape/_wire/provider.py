@@ -13,7 +13,7 @@ from toolshape._results import Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 from toolshape._wire.histories import Histories
-from toolshape._wire.server import OutboundCall, Server
+from toolshape._wire.server import Server
 
 
 class Reading(NamedTuple):
@@ -225,7 +225,7 @@ class Codec:
         carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` results can hold.
     """
 
-    write_calls: Callable[[Sequence[OutboundCall]], list[WireMessage]]
+    write_calls: Callable[[Sequence[WireCall]], list[WireMessage]]
     write_results: Callable[[Sequence[Result]], list[WireMessage]]
     carries: frozenset[str] = frozenset()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import ChoiceMode, Finish, JsonObject
+from toolshape._calls import ChoiceMode, Finish, JsonObject, WireCall
 
 Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json-array"]
 
@@ -47,17 +47,6 @@ class RequestRead(NamedTuple):
     wants_usage: bool = True
 
 
-class OutboundCall(NamedTuple):
-    """A call to be written as if a model had made it: its id, and its name and arguments in wire form.
-
-    ``arguments`` are an object; in a ``Completion`` perhaps the text that the model wrote in place of one.
-    """
-
-    id: str
-    wire_name: str
-    arguments: Any
-
-
 class Completion(NamedTuple):
     """What a model says in one response; ``id`` is what makes the ids of the response its own.
 
@@ -67,7 +56,7 @@ class Completion(NamedTuple):
     model: str
     id: str
     text: str = ""
-    calls: tuple[OutboundCall, ...] = ()
+    calls: tuple[WireCall, ...] = ()
     reasoning: str = ""
     finish: Finish = "stop"
     usage: tuple[int, int] | None = (1, 1)

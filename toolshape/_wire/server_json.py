@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolshape._calls import ChoiceMode, JsonObject
+from toolshape._calls import ChoiceMode, JsonObject, WireCall
 from toolshape._wire.ids import generated_id, id_seed
-from toolshape._wire.server import Completion, OutboundCall
+from toolshape._wire.server import Completion
 
 KEY = "fake-key"
 _PIECE = 12  # characters; a long text comes in pieces of up to a quarter of it
@@ -39,12 +39,12 @@ def pieces(text: str) -> Iterator[str]:
         yield text[at : at + size]
 
 
-def arguments_text(call: OutboundCall) -> str:
+def arguments_text(call: WireCall) -> str:
     """The arguments as JSON text, or what the model wrote in place of that."""
     return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
 
 
-def sent_calls(said: Completion) -> tuple[list[OutboundCall], bool]:
+def sent_calls(said: Completion) -> tuple[list[WireCall], bool]:
     """The calls whose arguments are objects, for a provider that sends no others; whether the model failed to write some.
 
     One that was cut off by the length of the response is no failure.

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from toolshape._calls import JsonObject, JsonSchema
+from toolshape._calls import JsonObject, JsonSchema, WireCall
 from toolshape._errors import CallError
 from toolshape._families import get
 from toolshape._schema.lens import Change, Lens, Place, UnsupportedError
@@ -25,7 +25,7 @@ from toolshape._validation.faults import path_of
 from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
 from toolshape._wire.provider import AnyProvider, Provider, Read
-from toolshape._wire.server import Completion, OutboundCall
+from toolshape._wire.server import Completion
 from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
 from toolshape.testing._strategies import values_for
 
@@ -339,7 +339,7 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     @_profile(examples)
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
-        said = Completion("m", "0", text, (OutboundCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
+        said = Completion("m", "0", text, (WireCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
         body: JsonObject = json.loads(json.dumps(server.respond(said)))
         folded: JsonObject = {}
         for event in server.unfold(copy.deepcopy(body)):

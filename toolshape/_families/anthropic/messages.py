@@ -28,11 +28,11 @@ from toolshape._wire.content import (
     found_text,
     result_part,
     result_pieces,
+    result_text,
     system_texts,
     text_of,
 )
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -138,7 +138,7 @@ def write(message: Message) -> list[WireMessage]:
     role = "assistant" if message.role == "assistant" else "user"
     if len(message.parts) == 1 and isinstance(only := message.parts[0], TextPart) and only.raw is None:
         return [{"role": role, "content": only.text}]
-    return [{"role": role, "content": blocks_of(message, write_call_part, write_result, _written)}]
+    return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
@@ -241,19 +241,25 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All results in one user message, directly after the assistant's, in its order; anything else is a 400."""
-    return [{"role": "user", "content": [write_result(result) for result in results]}]
+    content = [write_result(one.call.id, one.text, one.parts, is_error=one.error is not None) for one in results]
+    return [{"role": "user", "content": content}]
 
 
-def write_result(result: Result) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.text}
-    if result.parts:
-        block["content"] = [piece(one) for one in result.parts]
-    if result.error is not None:
+def write_result_part(part: ToolResultPart) -> JsonObject:
+    return write_result(part.id, result_text(part), part.parts, is_error=part.code is not None)
+
+
+def write_result(call_id: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+    """The block of a result."""
+    block: JsonObject = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    if parts:
+        block["content"] = [piece(one) for one in parts]
+    if is_error:
         block["is_error"] = True
     return block

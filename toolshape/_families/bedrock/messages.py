@@ -18,10 +18,11 @@ from toolshape._wire.content import (
     found_text,
     result_part,
     result_pieces,
+    result_text,
+    stored_json,
     system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -159,7 +160,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """One message; in a user's, the results come first."""
     role = "assistant" if message.role == "assistant" else "user"
-    return [{"role": role, "content": blocks_of(message, write_call_part, write_result, _written)}]
+    return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
@@ -258,23 +259,37 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
     return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """All results in the next user message. ``json`` takes objects only (haystack#3766); the rest is text."""
-    return [{"role": "user", "content": [write_result(result) for result in results]}]
+    """All results in the next user message."""
+    content = [
+        write_result(
+            result.call.id,
+            result.text,
+            result_json(result) if result.text[:1] == "{" else None,
+            result.parts,
+            is_error=result.error is not None,
+        )
+        for result in results
+    ]
+    return [{"role": "user", "content": content}]
 
 
-def write_result(result: Result) -> JsonObject:
+def write_result_part(part: ToolResultPart) -> JsonObject:
+    return write_result(part.id, result_text(part), stored_json(part), part.parts, is_error=part.code is not None)
+
+
+def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+    """The block of a result. ``json`` takes objects only (haystack#3766); the rest is text."""
     # A nested "__type" is refused (bifrost#5762): such a result goes as text.
-    value = result_json(result) if result.text[:1] == "{" else None
-    is_object = isinstance(value, dict) and '"__type"' not in result.text
-    content = [{"json": value} if is_object and result.error is None else {"text": result.text or " "}]
-    if result.parts:
-        content = [piece(one) for one in result.parts]
-    tool_result: JsonObject = {"toolUseId": result.call.id, "content": content}
-    if result.error is not None:
+    is_object = isinstance(value, dict) and '"__type"' not in text
+    content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
+    if parts:
+        content = [piece(one) for one in parts]
+    tool_result: JsonObject = {"toolUseId": call_id, "content": content}
+    if is_error:
         tool_result["status"] = "error"
     return {"toolResult": tool_result}

@@ -16,10 +16,11 @@ from toolshape._wire.content import (
     call_part,
     content_list,
     result_part,
+    result_text,
+    stored_json,
     system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -127,7 +128,7 @@ def _write_unsigned(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """One content; in a user's, the results come first."""
     role = "model" if message.role == "assistant" else "user"
-    return [{"role": role, "parts": blocks_of(message, write_call_part, write_result, _written)}]
+    return [{"role": role, "parts": blocks_of(message, write_call_part, write_result_part, _written)}]
 
 
 def _written(part: MessagePart) -> JsonObject:
@@ -229,29 +230,46 @@ def read_call(part: Any) -> WireCall:
     return WireCall("" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "model", "parts": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """All responses in one content, as many as there were calls."""
-    return [{"role": "user", "parts": [write_result(result) for result in results]}]
+    return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 
 
-def write_result(result: Result) -> JsonObject:
-    response: JsonObject = {"name": result.call.wire_name}
-    if member(function_call(result.call.raw), "id") not in (None, ""):  # an id that we made up is none of the model's
-        response["id"] = result.call.id
-    if result.error is not None:
-        response["response"] = {"error": result.text}
-    # Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text.
-    elif '"$ref"' in result.text:
-        response["response"] = {"output": result.text}
-    else:
-        response["response"] = {"output": result_json(result)}
+def _write_own_result(result: Result) -> JsonObject:
+    call, is_error = result.call, result.error is not None
+    output = result.text if _is_sent_as_text(result.text, is_error) else result_json(result)
+    return write_result(
+        call.id if _has_own_id(call.raw) else "", call.wire_name, output, result.parts, is_error=is_error
+    )
+
+
+def write_result_part(part: ToolResultPart) -> JsonObject:
+    has_id = part.has_id if part.call_raw is None else _has_own_id(part.call_raw)
+    text, is_error = result_text(part), part.code is not None
+    output = text if _is_sent_as_text(text, is_error) else stored_json(part)
+    return write_result(part.id if has_id else "", part.wire_name, output, part.parts, is_error=is_error)
+
+
+def _has_own_id(call: Any) -> bool:
+    return member(function_call(call), "id") not in (None, "")
+
+
+def _is_sent_as_text(text: str, is_error: bool) -> bool:
+    """Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text."""
+    return is_error or '"$ref"' in text
+
+
+def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+    """The part of a response: its output is JSON, of an error a text; an id that was made up is not written."""
+    response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
+    key = "error" if is_error else "output"
+    response["response"] = {key: output}
     types = HISTORIES.media_types
-    if shown := [one for one in result.parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
-        text = as_text(tuple(one for one in result.parts if one not in shown))
-        response["response"] = {"output" if result.error is None else "error": text}
+    if shown := [one for one in parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
+        response["response"] = {key: as_text(tuple(one for one in parts if one not in shown))}
         response["parts"] = [piece(one) for one in shown]
     return {"functionResponse": response}

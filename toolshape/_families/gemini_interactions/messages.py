@@ -13,13 +13,12 @@ from toolshape._wire.content import (
     bytes_of,
     call_part,
     joined_text,
-    result_of,
     result_part,
     result_pieces,
+    result_text,
     system_texts,
 )
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -129,7 +128,7 @@ def write(message: Message) -> list[WireMessage]:
         elif isinstance(one, ToolCallPart):
             found.append(write_call_part(one))
         elif isinstance(one, ToolResultPart):
-            found += encode([result_of(one, write_call_part)])
+            found.append(write_result_part(one))
     return found + ([{"type": kind, "content": contents}] if contents else [])
 
 
@@ -193,18 +192,26 @@ def with_object_arguments(step: JsonObject) -> JsonObject:
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [write_call(call.id, call.wire_name, call.arguments) for call in calls]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """A step for each, linked by the call's id, with an error flag; the result is a text."""
-    return [_step(result) for result in results]
+    return [
+        write_result(one.call.id, one.call.wire_name, one.text, one.parts, is_error=one.error is not None)
+        for one in results
+    ]
 
 
-def _step(result: Result) -> JsonObject:
-    step: JsonObject = {"type": "function_result", "call_id": result.call.id, "name": result.call.wire_name}
-    step["result"] = [piece(one) for one in result.parts] or result.text
-    if result.error is not None:
+def write_result_part(part: ToolResultPart) -> JsonObject:
+    is_error = part.code is not None
+    return write_result(part.id, part.wire_name, result_text(part), part.parts, is_error=is_error)
+
+
+def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+    """A step of its own, linked by the call's id, with a flag for errors; the result is a text."""
+    step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
+    step["result"] = [piece(one) for one in parts] or text
+    if is_error:
         step["is_error"] = True
     return step

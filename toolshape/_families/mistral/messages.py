@@ -1,27 +1,19 @@
 """Mistral, chat completions: messages, calls and results. Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from toolshape._calls import JsonObject, WireMessage
 from toolshape._families.openai import messages as openai_messages
-from toolshape._results import Result
 from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
 
-
-def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """As many results as calls, each with its name; there is no error flag."""
-    return [_message(result) for result in results]
-
-
-def _message(result: Result) -> JsonObject:
-    message: JsonObject = {"role": "tool", "content": openai_messages.content(result)}
-    return {**message, "tool_call_id": result.call.id, "name": result.call.wire_name}
+FORM = openai_messages.VendorForm(name_key="name")
+"""As many results as calls, each with its name; there is no error flag."""
+encode = partial(openai_messages.encode_as, FORM)
 
 
 HISTORIES = replace(
     openai_messages.HISTORIES,
-    write=lambda message: openai_messages.write_with(message, encode, is_text=True),
+    write=partial(openai_messages.write, form=FORM),
     input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(

@@ -6,12 +6,11 @@ from typing import Any
 from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai
 from toolshape._families.openai import messages as openai_messages
-from toolshape._parts import Image, Text, by_media_type, encoded
+from toolshape._parts import Image, Part, Text, by_media_type, encoded
 from toolshape._results import Result
 from toolshape._wire.bodies import member
-from toolshape._wire.content import arguments_object, bytes_of, joined_text, result_of, text_of
+from toolshape._wire.content import arguments_object, bytes_of, joined_text, result_text, text_of
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -77,10 +76,8 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 def write(message: Message) -> list[WireMessage]:
     """The results, each a message of its own, then the rest in one."""
-    found: list[WireMessage] = []
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    for one in results:
-        found += [one.raw] if one.raw is not None else encode([result_of(one, write_call_part)])
+    found: list[WireMessage] = [write_result_part(one) if one.raw is None else one.raw for one in results]
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
         found.append(_written(message.role, others))
@@ -140,24 +137,28 @@ def read_call(call: Any) -> WireCall:
     )
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     tool_calls = [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 
 
+_FORM = openai_messages.VendorForm(name_key="tool_name", sends_made_up_ids=False)
+
+
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     """Linked by name and order, and by the id where there was one. There is no error flag."""
-    return [_message(result) for result in results]
+    messages = openai_messages.encode_as(_FORM, results)
+    return [_with_images(message, result.parts) for message, result in zip(messages, results, strict=True)]
 
 
-def _message(result: Result) -> WireMessage:
-    message: WireMessage = {
-        "role": "tool",
-        "tool_name": result.call.wire_name,
-        "content": openai_messages.content(result),
-    }
-    media = [by_media_type(one) for one in result.parts if not isinstance(one, Text)]
-    if images := [encoded(one) for one in media if isinstance(one, Image) and one.data]:
-        message["images"] = images
-    has_own = member(result.call.raw, "id") not in (None, "")  # an id that we made up is none of the model's
-    return {**message, "tool_call_id": result.call.id} if has_own else message
+def write_result_part(part: ToolResultPart) -> WireMessage:
+    has_id, text = openai_messages.has_own_id(part), result_text(part)
+    message = openai_messages.write_result(part.id, part.wire_name, text, part.code, has_id, _FORM)
+    return _with_images(message, part.parts)
+
+
+def _with_images(message: WireMessage, parts: Sequence[Part]) -> WireMessage:
+    """A message of a result with the images in it."""
+    media = [by_media_type(one) for one in parts if not isinstance(one, Text)]
+    images = [encoded(one) for one in media if isinstance(one, Image) and one.data]
+    return {**message, "images": images} if images else message

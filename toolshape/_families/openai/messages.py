@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from toolshape._calls import JsonObject, WireCall, WireMessage, new_record
 from toolshape._parts import (
@@ -33,16 +33,15 @@ from toolshape._wire.content import (
     joined_text,
     marked_error,
     media_of,
-    result_of,
     result_part,
     result_pieces,
+    result_text,
     sound_format,
     sound_of,
     text_of,
     unmarked,
 )
 from toolshape._wire.histories import NULL, Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -210,58 +209,72 @@ def _result_text(content: Any) -> str:
     return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in data)
 
 
-def write(message: Message) -> list[WireMessage]:
+class VendorForm(NamedTuple):
+    """How a vendor writes messages of this family, where not all do as OpenAI does.
+
+    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a result
+    names the id of a call to which the model gave none. ``shows_media``: whether images and files of a result follow in
+    a message of the user's. ``arguments``: how those of a call are written.
+    """
+
+    name_key: str = ""
+    sends_made_up_ids: bool = True
+    shows_media: bool = False
+    arguments: Literal["text", "object"] = "text"
+
+
+OPENAI_FORM = VendorForm(shows_media=True)
+
+
+def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]:
     """The results of a message before the rest of it, each a message of its own."""
-    return write_with(message, encode, is_text=True)
-
-
-def write_with(
-    message: Message, encode: Callable[[Sequence[Result]], list[WireMessage]], *, is_text: bool
-) -> list[WireMessage]:
-    """The same for a vendor with its own form of results; the arguments as JSON text or as an object."""
-
-    def write_part(call: ToolCallPart) -> JsonObject:
-        arguments = arguments_text(call) if is_text else arguments_object(call)
-        written = write_call(call.id, call.wire_name, arguments)
-        return written if call.id else {key: value for key, value in written.items() if key != "id"}
-
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    found = _results(results, write_part, encode)
+    found = _results(results, form)
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
-        found.append(_written(message.role, others, write_part, none="" if not is_text else None))
+        found.append(_written(message.role, others, form))
     return found
 
 
-def _results(
-    results: list[ToolResultPart],
-    write_call: Callable[[ToolCallPart], JsonObject],
-    encode: Callable[[Sequence[Result]], list[WireMessage]],
-) -> list[WireMessage]:
+def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
     """Results in their order, and after them what their images became."""
     found: list[WireMessage] = []
-    after: list[WireMessage] = []
-    for one in results:
-        if one.raw is not None:
-            found.append(one.raw)
-            continue
-        answer, *shown = encode([result_of(one, write_call)])
-        found.append(answer)
-        after = [
-            {**message, "content": [*(after[0]["content"] if after else []), *message["content"]]} for message in shown
-        ] or after
-    return [*found, *after]
+    shown: list[JsonObject] = []
+    for part in results:
+        if part.raw is not None:
+            found.append(part.raw)
+        elif _is_legacy(part.call_raw):
+            found.append(_write_legacy_result(part.wire_name, result_text(part), part.code))
+        else:
+            has_id = has_own_id(part)
+            found.append(write_result(part.id, part.wire_name, result_text(part), part.code, has_id, form))
+        if part.raw is None and part.parts and form.shows_media:
+            shown += _shown(part.id, part.wire_name, part.parts)
+    return [*found, {"role": "user", "content": shown}] if shown else found
 
 
-def _written(role: str, parts: Sequence[MessagePart], write_call: Any, none: Any) -> WireMessage:
-    message: WireMessage = {"role": role, "content": none}
+def has_own_id(part: ToolResultPart) -> bool:
+    """Whether the model gave the call of a stored result its id, in a family whose calls may have none."""
+    if part.call_raw is None:
+        return part.has_id and bool(part.id)
+    return member(part.call_raw, "id") not in (None, "")
+
+
+def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
+    arguments = arguments_text(call) if form.arguments == "text" else arguments_object(call)
+    written = write_call(call.id, call.wire_name, arguments)
+    return written if call.id else {key: value for key, value in written.items() if key != "id"}
+
+
+def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:
+    message: WireMessage = {"role": role, "content": None if form.arguments == "text" else ""}
     calls: list[JsonObject] = []
     for one in parts:
         if isinstance(one, ToolCallPart):
             if one.path == "function_call" and one.raw is not None:
                 message["function_call"] = one.raw
             else:
-                calls.append(write_call(one) if one.raw is None else one.raw)
+                calls.append(_write_call_part(one, form) if one.raw is None else one.raw)
         elif not _is_content(one) and isinstance(one.raw, dict) and "type" not in one.raw:
             message.update(one.raw)
     pieces = [one for one in parts if _is_content(one)]
@@ -354,7 +367,7 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     tool_calls = [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
     return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
@@ -377,30 +390,71 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
     """
     answers: list[WireMessage] = []
     shown: list[JsonObject] | None = None
-    for result in results:
-        call, _, error, _, _, text, _, parts, _, _ = result
-        if error is not None or "Error [" in text:
-            text = content(result)
-        raw = call.raw
+    for call, _, error, _, _, text, _, parts, _, _ in results:
+        raw, code = call.raw, None if error is None else error.code
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
-            answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
+            answers.append(write_result(call.id, call.wire_name, text, code))
         else:
-            answers.append({"role": "function", "name": call.wire_name, "content": text})
+            answers.append(_write_legacy_result(call.wire_name, text, code))
         if parts:
             shown = shown or []
-            shown += _shown(result)
+            shown += _shown(call.id, call.wire_name, parts)
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
 
-def _shown(result: Result) -> list[JsonObject]:
-    parts = [one for one in result.parts if not isinstance(one, Text)]
-    if not parts:
-        return []
-    said: list[JsonObject] = [
-        {"type": "text", "text": f"From the result of {result.call.wire_name} ({result.call.id}):"}
+def encode_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
+    """One message a call, in the form of a vendor."""
+    return [
+        write_result(
+            result.call.id,
+            result.call.wire_name,
+            result.text,
+            None if result.error is None else result.error.code,
+            member(result.call.raw, "id") not in (None, ""),
+            form,
+        )
+        for result in results
     ]
+
+
+def write_result(
+    call_id: str, name: str, text: str, code: str | None, has_id: bool = True, form: VendorForm = OPENAI_FORM
+) -> WireMessage:
+    """The message of a result.
+
+    Args:
+        call_id: The id of its call.
+        name: The name of the tool, as it was sent.
+        text: What the model reads.
+        code: The code of its error, if it is one.
+        has_id: Whether the id is the model's own.
+        form: How the vendor writes it.
+    """
+    if code is not None or "Error [" in text:
+        text = marked_text(text, code)
+    if form is OPENAI_FORM:
+        return {"role": "tool", "tool_call_id": call_id, "content": text}
+    message: WireMessage = {"role": "tool", "content": text}
+    if form.name_key:
+        message[form.name_key] = name
+    if has_id or form.sends_made_up_ids:
+        message["tool_call_id"] = call_id
+    return message
+
+
+def _write_legacy_result(name: str, text: str, code: str | None) -> WireMessage:
+    """The message that answers a ``function_call`` of 2023, which is linked by its name."""
+    return {"role": "function", "name": name, "content": marked_text(text, code)}
+
+
+def _shown(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
+    """What is said of the images and files of a result, and these."""
+    media = [one for one in parts if not isinstance(one, Text)]
+    if not media:
+        return []
+    said: list[JsonObject] = [{"type": "text", "text": f"From the result of {name} ({call_id}):"}]
     types = HISTORIES.media_types
-    for one in map(by_media_type, parts):
+    for one in map(by_media_type, media):
         if not isinstance(one, Image) and not one.data:
             said.append({"type": "text", "text": one.url})
         elif kind_of(one) in ("audio", "video") and not is_taken(one, types):
@@ -418,8 +472,11 @@ def _is_legacy(call: Any) -> bool:
 _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 
 
-def content(result: Result) -> str:
-    if result.error is not None:
-        return f"Error [{result.error.code}]: {result.text}"
-    # A value that looks like the mark is moved one space, so that the mark can be trusted and the value read back.
-    return f" {result.text}" if _ERROR_MARK.match(result.text) else result.text
+def marked_text(text: str, code: str | None) -> str:
+    """The text of a result for families without a flag for errors: that of an error begins with a mark.
+
+    A value that looks like the mark is moved one space, so that the mark can be trusted and the value read back.
+    """
+    if code is not None:
+        return f"Error [{code}]: {text}"
+    return f" {text}" if _ERROR_MARK.match(text) else text

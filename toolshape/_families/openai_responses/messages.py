@@ -17,15 +17,14 @@ from toolshape._wire.content import (
     joined_text,
     marked_error,
     media_of,
-    result_of,
     result_part,
     result_pieces,
+    result_text,
     system_texts,
     text_of,
     unmarked,
 )
 from toolshape._wire.histories import Histories, history_rules
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -142,7 +141,7 @@ def write(message: Message) -> list[WireMessage]:
         elif isinstance(one, ToolCallPart):
             found.append(write_call_part(one))
         elif isinstance(one, ToolResultPart):
-            found += encode([result_of(one, write_call_part)])
+            found.append(write_result_part(one))
     return found + _contents(message.role, contents)
 
 
@@ -226,27 +225,40 @@ def read_call(item: Any) -> WireCall:
     return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [
-        {
-            "type": f"{member(result.call.raw, 'type') or 'function_call'}_output",
-            "call_id": result.call.id,
-            "output": [piece(one) for one in _marked(result)] or openai_messages.content(result),
-        }
+        write_result(
+            result.call.id,
+            result.text,
+            None if result.error is None else result.error.code,
+            result.parts,
+            str(member(result.call.raw, "type") or "function_call"),
+        )
         for result in results
     ]
 
 
-def _marked(result: Result) -> tuple[Part, ...]:
-    """The parts of a result, the first text with the mark of an error where it is one: there is no flag."""
-    if not result.parts:
+def write_result_part(part: ToolResultPart) -> JsonObject:
+    kind = str(member(part.call_raw, "type") or "function_call")
+    return write_result(part.id, result_text(part), part.code, part.parts, kind)
+
+
+def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], kind: str) -> JsonObject:
+    """The item that answers an item of some kind; there is no error flag."""
+    output = [piece(one) for one in _marked(parts, code)] or openai_messages.marked_text(text, code)
+    return {"type": f"{kind}_output", "call_id": call_id, "output": output}
+
+
+def _marked(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
+    """The parts of a result, the first text with the mark of an error where it is one."""
+    if not parts:
         return ()
-    first = result.parts[0] if isinstance(result.parts[0], Text) else None
-    marked = openai_messages.content(result._replace(text="" if first is None else first.text))
-    if marked == ("" if first is None else first.text):
-        return result.parts
-    return (Text(marked), *(result.parts if first is None else result.parts[1:]))
+    first = parts[0].text if isinstance(parts[0], Text) else None
+    marked = openai_messages.marked_text(first or "", code)
+    if marked == (first or ""):
+        return parts
+    return (Text(marked), *(parts if first is None else parts[1:]))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireMessage
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import data_url
 from toolshape._results import Result
@@ -13,12 +13,11 @@ from toolshape._wire.content import (
     call_part,
     marked_error,
     media_of,
-    result_of,
     result_part,
+    result_text,
     text_of,
 )
 from toolshape._wire.histories import Histories
-from toolshape._wire.server import OutboundCall
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -87,10 +86,10 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 def write(message: Message) -> list[WireMessage]:
     """The results, each a message of its own, then the rest in one."""
-    found: list[WireMessage] = []
     results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    for one in results:
-        found += [one.raw] if one.raw is not None else encode([result_of(one, write_call_part)])
+    found: list[WireMessage] = [
+        write_result(one.id, result_text(one), one.code) if one.raw is None else one.raw for one in results
+    ]
     others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
     if others or not results:
         found.append(_written(_NAMES[message.role], others))
@@ -134,15 +133,17 @@ HISTORIES = Histories(
 OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 
 
-def say(calls: Sequence[OutboundCall]) -> list[WireMessage]:
+def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     texts = [json.dumps(call.arguments, ensure_ascii=False) for call in calls]
     tool_calls = [write_call(call.id, call.wire_name, text) for call, text in zip(calls, texts, strict=True)]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
+    return [write_result(one.call.id, one.text, None if one.error is None else one.error.code) for one in results]
+
+
+def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
     """Text only; there is no error flag."""
-    return [
-        {"role": "ROLE_TOOL", "tool_call_id": result.call.id, "content": [{"text": openai_messages.content(result)}]}
-        for result in results
-    ]
+    content = [{"text": openai_messages.marked_text(text, code)}]
+    return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

@@ -6,12 +6,12 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from toolshape._calls import Finish, JsonObject
+from toolshape._calls import Finish, JsonObject, WireCall
 from toolshape._schema.generate import generated
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider
-from toolshape._wire.server import Completion, Framing, OutboundCall, Refusal, RequestRead, SentTool, Server
+from toolshape._wire.server import Completion, Framing, Refusal, RequestRead, SentTool, Server
 from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
@@ -52,7 +52,7 @@ def completion_of(
     """
     seed = id_seed([provider.name, list(request.messages), str(turn)])  # a history goes on without an id that it has
     calls = [
-        OutboundCall(generated_id(seed, at + 1), *_written(one, request, forms)) for at, one in enumerate(turn.scripted)
+        WireCall(generated_id(seed, at + 1), *_written(one, request, forms)) for at, one in enumerate(turn.scripted)
     ]
     text = turn.text
     finish: Finish = "tool_calls" if calls else "stop"
