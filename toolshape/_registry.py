@@ -60,10 +60,10 @@ class Contents:
     coerce: Mapping[str, bool] | bool | None = None
     feedback: Literal["lines", "json"] = "lines"
     undeclared: Undeclared = None
-    tools: Mapping[str, Tool[..., Any]] = MappingProxyType({})
+    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
     hooks: tuple[Hook, ...] = ()
     observers: tuple[Observer, ...] = ()
-    used: Mapping[_Key, Provider] = MappingProxyType({})
+    used: Mapping[_Key, Provider] = field(default_factory=dict)
     bounds: dict[_Key, Bound] = field(default_factory=dict)
 
     def settings(self) -> dict[str, Any]:

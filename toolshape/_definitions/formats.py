@@ -44,6 +44,10 @@ class Foreign(NamedTuple):
 
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
+_WRAPPERS = ("config", "toolConfig")
+"""The keywords of a request at Gemini and Bedrock that hold its tools."""
+_INNER = ("function", "toolSpec")
+"""The keys of an entry that hold the definition itself."""
 
 
 def entries(given: Any) -> Iterator[Any]:
@@ -56,7 +60,7 @@ def entries(given: Any) -> Iterator[Any]:
     if not isinstance(given, dict):
         message = f"{type(given).__name__} is not a definition"
         raise ForeignError("a definition", Problem(path="", rule="form", message=message))
-    for wrapper in ("config", "toolConfig"):  # a request's keywords at Gemini and Bedrock
+    for wrapper in _WRAPPERS:
         if isinstance(given.get(wrapper), dict) and not any(isinstance(given.get(key), list) for key in _LISTS):
             yield from entries(given[wrapper])
             return
@@ -65,6 +69,22 @@ def entries(given: Any) -> Iterator[Any]:
         yield from entries(given[holder])
     elif "cachePoint" not in given:
         yield given
+
+
+def names_in(request: Any) -> list[str]:
+    """The names of the tools in a request, in their order; empty for an entry without one, and none where it is no request."""
+    if not isinstance(request, dict):
+        return []
+    held = next((found for place in (request, *map(request.get, _WRAPPERS)) if (found := _list_in(place))), [])
+    each = [entry for one in held if isinstance(one, dict) for entry in _list_in(one) or [one]]
+    inner = [next((one[key] for key in _INNER if one.get(key)), one) if isinstance(one, dict) else one for one in each]
+    return [str(one.get("name", "")) if isinstance(one, dict) else "" for one in inner]
+
+
+def _list_in(holder: Any) -> list[Any]:
+    """The list of definitions that a request, or one of its tools, holds."""
+    given = holder if isinstance(holder, dict) else {}
+    return next((given[key] for key in _LISTS if isinstance(given.get(key), list)), [])
 
 
 def _as_json(given: Any) -> Any:

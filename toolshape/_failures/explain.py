@@ -2,11 +2,11 @@
 
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._bound import Bound
+from toolshape._definitions.formats import names_in
 from toolshape._errors import CallError, ExportError, HistoryError
 from toolshape._failures.facts import ErrorFacts, facts_of
 from toolshape._failures.places import Place, place_in, without_names
@@ -331,21 +331,5 @@ def _tool_name(place: Place, facts: ErrorFacts, bound: Bound | None) -> str | No
         return sent.get(place.tool_name, place.tool_name)
     if place.tool_number is None:
         return None
-    names = list(sent.values()) if sent else _names_in(facts.request)
+    names = list(sent.values()) if sent else names_in(facts.request)
     return names[place.tool_number] if place.tool_number < len(names) else None
-
-
-def _names_in(request: Any) -> Sequence[str]:
-    """The names of the tools in a request."""
-    if not isinstance(request, dict):
-        return ()
-    held: Any = request.get("tools") or (request.get("toolConfig") or {}).get("tools") or ()
-    found: list[str] = []
-    for one in held if isinstance(held, list) else ():
-        if not isinstance(one, dict):
-            continue
-        declared = one.get("functionDeclarations", one.get("function_declarations"))
-        for entry in declared if isinstance(declared, list) else [one]:
-            inner = entry.get("function") or entry.get("toolSpec") or entry
-            found.append(str(inner.get("name", "")) if isinstance(inner, dict) else "")
-    return found

@@ -108,6 +108,7 @@ HUGGINGFACE = replace(
         key="messages",
         read=openai_messages.read,
         write=partial(openai_messages.write, form=FORM),
+        with_id=openai_messages.with_id,
         rules=openai_messages.PAIRING,
     ),
     server=replace(

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from toolshape._history.log import Log
 from toolshape._parts import Text, as_text
-from toolshape._wire.content import keys_beside, with_call_id
+from toolshape._wire.content import keys_beside
 from toolshape._wire.histories import HistoryRuleName
 from toolshape.messages import (
     MediaPart,
@@ -208,11 +208,12 @@ def missing_signature(message: Message, log: Log) -> Message:
 
 def call_without_id(message: Message, log: Log) -> Message:
     """Ids are left out where they are refused."""
+    with_id = log.rules.histories.with_id
 
     def change(one: MessagePart) -> MessagePart:
         if not isinstance(one, (ToolCallPart, ToolResultPart)) or one.raw is None:
             return one
-        bare = with_call_id(one.raw, one.id, None)
+        bare = None if with_id is None else with_id(one.raw, None)
         if bare == one.raw:
             return one
         log.repaired("call_without_id", part_path(message, one), f"the id {one.id!r} is refused", "it is left out")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from toolshape._history.log import Log
-from toolshape._wire.content import has_place_for_id, with_call_id, with_first_id
-from toolshape._wire.histories import IN_ONE_MESSAGE, HistoryRule
+from toolshape._wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule
 from toolshape._wire.ids import generated_id
 from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPart, calls_in, part_path, results_in
 
@@ -73,27 +72,30 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
                 new[id(answer)] = asked.id
     if not new:
         return list(messages)
-    return [_renewed(message, new, is_items=log.rules.histories.is_items) for message in messages]
+    return [_renewed(message, new, log.rules.histories) for message in messages]
 
 
-def _renewed(message: Message, new: Mapping[int, str], *, is_items: bool) -> Message:
+def _renewed(message: Message, new: Mapping[int, str], histories: Histories) -> Message:
     if not any(id(part) in new for part in message.parts):
         return message
-    parts = tuple(_with_id(part, new[id(part)]) if id(part) in new else part for part in message.parts)
+    parts = tuple(_with_id(part, new[id(part)], histories) if id(part) in new else part for part in message.parts)
     is_one = len(parts) == 1 and message.parts[0].raw == message.raw  # the same object, but after from_json
-    return replace(message, parts=parts, raw=parts[0].raw if is_items or is_one else None)
+    return replace(message, parts=parts, raw=parts[0].raw if histories.is_items or is_one else None)
 
 
-def _with_id(part: MessagePart, given: str) -> MessagePart:
+def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart:
     if not isinstance(part, (ToolCallPart, ToolResultPart)):
         return part
-    raw = with_call_id(part.raw, part.id, given) if part.has_id else with_first_id(part.raw, given)
+    raw = None if histories.with_id is None or part.raw is None else histories.with_id(part.raw, given)
     return replace(part, id=given, raw=raw, has_id=True)
 
 
 def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
     """Whether a call or a result came without an id, or with an empty one, where the provider asks for one."""
-    return "call_id" in log.rules and not part.has_id and has_place_for_id(part.raw)
+    if "call_id" not in log.rules or part.has_id:
+        return False
+    with_id = log.rules.histories.with_id
+    return part.raw is None or with_id is None or with_id(part.raw, "") is not None
 
 
 def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:

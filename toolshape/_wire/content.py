@@ -37,7 +37,6 @@ _BLOCKS = frozenset(
 """The types of blocks that are read among the contents of a result; blocks of other types are carried as JSON text."""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
 """Members that ask for what happens without them."""
-_ID_KEYS = frozenset({"id", "tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId"})
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
@@ -294,50 +293,6 @@ def blocks_of(
     return blocks
 
 
-def has_place_for_id(raw: Any) -> bool:
-    """Whether a call or a result is of a form with an id: the ``function_call`` of 2023 is linked by its name."""
-    return not isinstance(raw, dict) or not (raw.get("role") == "function" or raw.keys() <= {"name", "arguments"})
-
-
-_OF_TYPE = {"tool_use": "id", "tool_result": "tool_use_id"}
-
-
-def with_first_id(raw: Any, new: str) -> Any:
-    """What a provider sent of a call or a result that came without an id, with one; ``None`` for a form without one."""
-    if not isinstance(raw, dict):
-        return None
-    for key in ("toolUse", "toolResult"):
-        if isinstance(raw.get(key), dict):
-            return {**raw, key: {**raw[key], "toolUseId": new}}
-    kind = str(raw.get("type"))
-    if kind in _OF_TYPE:
-        return {**raw, _OF_TYPE[kind]: new}
-    if kind.endswith(("_call", "_call_output")):
-        return {**raw, "call_id": new}
-    if raw.get("role") == "tool":
-        return {**raw, "tool_call_id": new}
-    return {**raw, "id": new} if "function" in raw or "custom" in raw else None
-
-
-def with_call_id(raw: Any, old: str, new: str | None) -> Any:
-    """What a provider sent of a call or result, with another id in it, or with none.
-
-    The id stands in it, or in the one object inside it; an argument or a result of the same name is not touched.
-    """
-    if not isinstance(raw, dict):
-        return None
-    if _holds_id(raw, old):
-        return _with_id(raw, old, new)
-    return {
-        key: _with_id(value, old, new) if isinstance(value, dict) and _holds_id(value, old) else value
-        for key, value in raw.items()
-    }
-
-
-def _holds_id(node: JsonObject, call_id: str) -> bool:
-    return any(key in _ID_KEYS and value == call_id for key, value in node.items())
-
-
-def _with_id(node: JsonObject, old: str, new: str | None) -> JsonObject:
-    is_id = {key for key, value in node.items() if key in _ID_KEYS and value == old}
-    return {key: new if key in is_id else value for key, value in node.items() if new is not None or key not in is_id}
+def under(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
+    """An object of a call or a result with another id at a key, or without one."""
+    return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

@@ -84,6 +84,8 @@ class Histories:
         has_call_ids: Whether a call is written with its id.
         opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
         write_unsigned: A call as it is taken where no signature of the model is known.
+        with_id: A call or a result as it came, with another id or with none; ``None`` where its form has no place for an
+            id. Without this function, what gets another id is written as if it came from another provider.
         item_ids: What the provider's own ids of items begin with, by the type of the item.
         continued_by: The keys of a request, or kinds of its items, by which it goes on from what the provider keeps.
         rules: What is refused.
@@ -103,6 +105,7 @@ class Histories:
     has_call_ids: bool = True
     opaque_keys: frozenset[str] = frozenset()
     write_unsigned: "Callable[[ToolCallPart], JsonObject] | None" = None
+    with_id: "Callable[[JsonObject, str | None], JsonObject | None] | None" = None
     item_ids: Mapping[str, str] = field(default_factory=dict)
     continued_by: frozenset[str] = frozenset()
     rules: tuple[HistoryRule, ...] = ()

@@ -68,7 +68,7 @@ class Endpoint(NamedTuple):
 
     ``path`` is a regular expression of the whole path, which may hold the ``model`` and a ``verb``; where a verb is given,
     ``streaming_verb`` says that a stream is asked for, else the field ``stream`` does, and ``streams`` is what holds where
-    that is left out. ``is_done`` is whether a stream ends with ``[DONE]``. ``sse_query`` is the query without which a
+    that is left out. ``is_done`` is whether a stream ends with ``[DONE]``, ``event_key`` is the key of an event that holds its name, for framings that name events. ``sse_query`` is the query without which a
     stream is a JSON array. ``variables`` are those that the SDK reads, with ``{url}`` for the address, ``http`` is the
     library whose clients it takes.
     """
@@ -76,6 +76,7 @@ class Endpoint(NamedTuple):
     path: str
     framing: Framing
     is_done: bool = False
+    event_key: str = "type"
     streams: bool = False
     streaming_verb: str = ""
     sse_query: str = ""

@@ -31,6 +31,7 @@ from toolshape._wire.content import (
     result_text,
     system_texts,
     text_of,
+    under,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -180,11 +181,19 @@ def _system(messages: Sequence[Message]) -> JsonObject:
 
 
 _IDS = r"[a-zA-Z0-9_-]+"
+
+
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
+    """The block of a call or of a result with another id."""
+    return under(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
+
+
 HISTORIES = Histories(
     key="messages",
     read=read,
     read_system=read_system,
     write=write,
+    with_id=with_id,
     system=_system,
     joins=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),

@@ -21,6 +21,7 @@ from toolshape._wire.content import (
     result_text,
     stored_json,
     system_texts,
+    under,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -201,12 +202,19 @@ def _system(messages: Sequence[Message]) -> JsonObject:
     return {"system": [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]}
 
 
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
+    """The block of a call or of a result with another id."""
+    key = next((key for key in ("toolUse", "toolResult") if isinstance(raw.get(key), dict)), None)
+    return None if key is None else {**raw, key: under(raw[key], "toolUseId", call_id)}
+
+
 HISTORIES = Histories(
     key="messages",
     model_key="modelId",
     read=read,
     read_system=read_system,
     write=write,
+    with_id=with_id,
     system=_system,
     joins=True,
     input_kinds=frozenset({"image", "file", "video", "audio"}),

@@ -22,6 +22,7 @@ encode = partial(openai_messages.encode_as, FORM)
 HISTORIES = Histories(
     key="messages",
     read=openai_messages.read,
+    with_id=openai_messages.with_id,
     write=lambda message: [without_null(one) for one in openai_messages.write(message, FORM)],
     input_kinds=frozenset({"image", "image_url"}),
     rules=(

@@ -19,6 +19,7 @@ from toolshape._wire.content import (
     result_text,
     stored_json,
     system_texts,
+    under,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -165,11 +166,21 @@ def _system(messages: Sequence[Message]) -> JsonObject:
     return {"config": {"systemInstruction": {"parts": texts}}}
 
 
+_LINKED = ("functionCall", "function_call", "functionResponse", "function_response")
+
+
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
+    """The part of a call or of a response with another id."""
+    key = next((key for key in _LINKED if isinstance(raw.get(key), dict)), None)
+    return None if key is None else {**raw, key: under(raw[key], "id", call_id)}
+
+
 HISTORIES = Histories(
     key="contents",
     read=read,
     read_system=read_system,
     write=write,
+    with_id=with_id,
     system=_system,
     joins=True,
     input_kinds=frozenset(

@@ -17,6 +17,7 @@ from toolshape._wire.content import (
     result_pieces,
     result_text,
     system_texts,
+    under,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -155,11 +156,17 @@ def _system(messages: Sequence[Message]) -> JsonObject:
     return {"system_instruction": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
 
 
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
+    """The step of a call or of a result with another id."""
+    return under(raw, "call_id" if raw.get("type") == "function_result" else "id", call_id)
+
+
 HISTORIES = Histories(
     key="input",
     read=read,
     read_system=read_system,
     write=write,
+    with_id=with_id,
     system=_system,
     is_items=True,
     input_kinds=frozenset(

@@ -13,7 +13,7 @@ from toolshape._families.openai.server import sent_function
 from toolshape._wire.server import Completion, Endpoint, RequestRead, Server
 from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
 
-ENDPOINT = Endpoint(r".*/interactions", "named-sse", variables=gemini_server.VARIABLES)
+ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", variables=gemini_server.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:

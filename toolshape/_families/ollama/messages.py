@@ -107,6 +107,7 @@ HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
+    with_id=openai_messages.with_id,
     input_kinds=frozenset({"image"}),
     rules=(
         *history_rules(

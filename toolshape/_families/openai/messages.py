@@ -39,6 +39,7 @@ from toolshape._wire.content import (
     sound_format,
     sound_of,
     text_of,
+    under,
     unmarked,
 )
 from toolshape._wire.histories import NULL, Histories, history_rules
@@ -329,10 +330,20 @@ PAIRING = (
 )
 _NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name")
 _FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
+
+
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
+    """A call or a result with another id; ``None`` for the forms of 2023, which are linked by the name."""
+    if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
+        return None
+    return under(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
+
+
 HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
+    with_id=with_id,
     input_kinds=frozenset({"image", "image_url", "file", "audio"}),
     # openai 3.54.0 InputAudio: wav or mp3. Of files, all kinds of documents since 2026-02-24: pydantic/pydantic-ai#4445.
     media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},

@@ -22,6 +22,7 @@ from toolshape._wire.content import (
     result_text,
     system_texts,
     text_of,
+    under,
     unmarked,
 )
 from toolshape._wire.histories import Histories, history_rules
@@ -181,11 +182,17 @@ def _system(messages: Sequence[Message]) -> JsonObject:
     return {"instructions": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
 
 
+def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
+    """The item of a call or of a result with another id of the call; the item's own id stays."""
+    return under(raw, "call_id", call_id)
+
+
 HISTORIES = Histories(
     key="input",
     read=read,
     read_system=read_system,
     write=write,
+    with_id=with_id,
     system=_system,
     is_system_first=True,
     is_items=True,

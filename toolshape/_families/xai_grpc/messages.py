@@ -124,6 +124,7 @@ HISTORIES = Histories(
     key="messages",
     read=read,
     write=write,
+    with_id=openai_messages.with_id,
     input_kinds=frozenset({"image", "image_url"}),
 )
 

@@ -152,7 +152,9 @@ def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Tu
         headers, chunks = _JSON, [json.dumps(body, ensure_ascii=False).encode()]
     else:
         headers = {"content-type": CONTENT_TYPES[framing]}
-        chunks = list(framed(framing, server.unfold(body), is_done=server.endpoint.is_done))
+        chunks = list(
+            framed(framing, server.unfold(body), is_done=server.endpoint.is_done, name_key=server.endpoint.event_key)
+        )
     if turn.cut == "stream":
         return Reply(200, headers, _half(chunks), is_streamed=framing is not None, drop="after")
     return Reply(200, headers, chunks, is_streamed=framing is not None)

@@ -17,8 +17,8 @@ CONTENT_TYPES: Mapping[Framing, str] = {
 }
 
 
-def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool) -> Iterator[bytes]:
-    """Each event as the bytes of a stream, and its end."""
+def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type") -> Iterator[bytes]:
+    """Each event as the bytes of a stream, and its end; ``name_key`` holds the name of an event."""
     separator = "["
     for event in events:
         text = json.dumps(event, ensure_ascii=False)
@@ -26,7 +26,7 @@ def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool) -> 
             case "sse":
                 yield f"data: {text}\n\n".encode()
             case "named-sse":
-                yield f"event: {event.get('type') or event.get('event_type')}\ndata: {text}\n\n".encode()
+                yield f"event: {event[name_key]}\ndata: {text}\n\n".encode()
             case "ndjson":
                 yield f"{text}\n".encode()
             case "event-stream":
