@@ -1,6 +1,6 @@
 """Stored messages in; the same with their calls resolved to tools, checked, repaired, or to be converted, out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -19,7 +19,6 @@ from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
 from toolshape._wire.provider import Provider
 from toolshape.messages import (
     Message,
-    MessagePart,
     Origin,
     ProviderPart,
     ReasoningPart,
@@ -114,41 +113,25 @@ def response_messages(
         found = messages_in(histories_of(provider), given, before) if given else []
     except ResponseError:
         found = []
-    left, raws = list(reversed(calls)), {id(call.raw) for call in calls}
-    made = [
-        replace(message, origin=origin, finish=finish, parts=tuple(_called(part, left, raws) for part in message.parts))
+    parts = [part for message in found for part in calls_in(message)]
+    if len(parts) != len(calls) or any(
+        part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
+    ):
+        # The message has other calls than the response: what was dispatched is what is answered, and so what is kept.
+        made = [ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls]
+        found = [Message(role="assistant", parts=tuple(made))]
+    left = iter(calls)
+    return [
+        replace(
+            message,
+            origin=origin,
+            finish=finish,
+            parts=tuple(
+                _part_of(next(left), part) if isinstance(part, ToolCallPart) else part for part in message.parts
+            ),
+        )
         for message in found
     ]
-    if not left and sum(len(calls_in(message)) for message in made) == len(calls):
-        return made
-    # The message has other calls than the response: what was dispatched is what is answered, and so what is kept.
-    parts = [ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls]
-    called = tuple(_part_of(call, part) for call, part in zip(calls, parts, strict=True))
-    return [Message(role="assistant", parts=called, origin=origin, finish=finish)]
-
-
-def _called(part: MessagePart, left: list[Call], raws: set[int]) -> MessagePart:
-    """A call of a message as it is dispatched: known by its raw object, else by its id, else by its name.
-
-    Args:
-        part: A part of the message.
-        left: The calls that no part has taken yet, the next one last: a response and its message have the same order, so
-            that the search ends at once.
-        raws: The identities of the raw objects of all calls; a message that was read of an SDK object has others.
-    """
-    if not isinstance(part, ToolCallPart):
-        return part
-    tests: list[Callable[[Call], bool]] = [
-        lambda call: part.has_id and call.id == part.id,
-        lambda call: call.wire_name == part.wire_name,
-    ]
-    if id(part.raw) in raws:
-        tests.insert(0, lambda call: call.raw is part.raw)
-    for is_it in tests:
-        for at in range(len(left) - 1, -1, -1):
-            if is_it(left[at]):
-                return _part_of(left.pop(at), part)
-    return part
 
 
 def _part_of(call: Call, part: ToolCallPart) -> ToolCallPart:

@@ -54,8 +54,13 @@ def read(body: Any) -> Read | None:
         again_sent = member(sent, "tool_calls") or ()
         again = [openai_messages.read_call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
         return [sent], again, finish, cut, ends_in_call
-    message = _with_objects(response["choices"][0]["message"])
-    own = [openai_messages.read_call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
+    message = _with_objects(openai_bodies.with_content(plain(response["choices"][0]["message"])))
+    given = [openai_messages.read_call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
+    own = [one for one in given if one.id or one.wire_name]
+    if len(own) < len(given):
+        message["tool_calls"] = [
+            one for one, read_one in zip(message["tool_calls"], given, strict=True) if read_one in own
+        ]
     if own:
         message["tool_calls"], own = with_call_ids(
             message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True

@@ -36,7 +36,7 @@ def read(body: Any) -> Reading | None:
     calls = [read_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
     sent, calls = with_call_ids(
-        [with_object_arguments(block) for block in content],
+        [with_object_arguments(_without_type(block)) for block in content],
         calls,
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
@@ -47,6 +47,13 @@ def read(body: Any) -> Reading | None:
         member(body, "stopReason"),
         ends_in_call=ends_in_call,
     )
+
+
+def _without_type(block: Any) -> Any:
+    """A block as a request takes it: its kind is its key, and what a gateway says of its type is refused."""
+    if not isinstance(block, dict) or "type" not in block:
+        return block
+    return {key: value for key, value in block.items() if key != "type"}
 
 
 def _is_call(block: Any) -> bool:

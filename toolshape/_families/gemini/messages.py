@@ -58,8 +58,7 @@ def read(item: JsonObject, path: str) -> Message:
 def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
     if not isinstance(part, dict):
         return TextPart(text=str(part), raw=part, path=path)
-    call = _either(part, "functionCall", "function_call")
-    if isinstance(call, dict):
+    if function_call(part) is not None:
         return call_part(read_call(part), path)
     response = _either(part, "functionResponse", "function_response")
     if isinstance(response, dict):
@@ -232,7 +231,8 @@ VERTEX_HISTORIES = replace(
 def function_call(part: Any) -> Any:
     """The call in a part, as the wire or as the SDK names it."""
     found = member(part, "functionCall")
-    return member(part, "function_call") if found is None else found
+    found = member(part, "function_call") if found is None else found
+    return found if isinstance(found, dict) or hasattr(found, "name") else None
 
 
 def read_call(part: Any) -> WireCall:

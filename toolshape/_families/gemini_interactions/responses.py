@@ -31,7 +31,7 @@ def read(body: Any) -> Reading | None:
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
     sent, calls = with_call_ids(
-        [with_object_arguments(step) for step in plain(steps)],
+        [with_object_arguments(step) for step in plain(steps) if "type" in step],  # any other is no step
         calls,
         lambda step: step.get("type") == "function_call",
         lambda step, call_id: {**step, "id": call_id},

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from toolshape._families.mistral import server
 from toolshape._families.mistral.messages import HISTORIES, encode
-from toolshape._families.mistral.responses import fold, read
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
@@ -26,7 +25,6 @@ MISTRAL = replace(
         ),
     ),
     codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=encode),
-    response=replace(openai_vendors.VENDOR.response, read=read, fold=fold),
     histories=HISTORIES,
     server=server.SERVER,
     facts=Facts(

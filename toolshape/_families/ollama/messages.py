@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.openai import messages as openai
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import Image, Part, Text, by_media_type, encoded
 from toolshape._results import Result
@@ -25,7 +24,7 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     """As of Chat Completions, with ``images`` beside the text."""
     images = item.get("images")
-    message = openai.read({key: value for key, value in item.items() if key != "images"}, path)
+    message = openai_messages.read({key: value for key, value in item.items() if key != "images"}, path)
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
@@ -132,10 +131,8 @@ HISTORIES = Histories(
 
 def read_call(call: Any) -> WireCall:
     function = member(call, "function")
-    call_id = member(call, "id")
-    return WireCall(
-        "" if call_id is None else call_id, member(function, "name") or "", member(function, "arguments"), call
-    )
+    call_id = openai_messages.own_id(member(call, "id"))
+    return WireCall(call_id, member(function, "name") or "", member(function, "arguments"), call)
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:

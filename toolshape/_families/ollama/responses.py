@@ -33,8 +33,12 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     message = member(body, "message")
-    calls = [read_call(one) for one in member(message, "tool_calls") or ()]
-    sent = openai_bodies.as_assistant(plain(message))
+    given = [read_call(one) for one in member(message, "tool_calls") or ()]
+    calls = [one for one in given if one.id or one.wire_name]
+    sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
+    if len(calls) < len(given):
+        real = [one for one, read_one in zip(sent["tool_calls"], given, strict=True) if read_one in calls]
+        sent = {**sent, "tool_calls": real}
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),

@@ -28,7 +28,6 @@ from toolshape._wire.content import (
     bytes_of,
     call_part,
     content_list,
-    given_id,
     is_nothing,
     joined_text,
     marked_error,
@@ -175,13 +174,12 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
 
 def _call(call: JsonObject, path: str) -> ToolCallPart:
     """A call of a message."""
-    read = read_call(call)
-    return call_part(read._replace(id=_own_id(read.id)), path)
+    return call_part(read_call(call), path)
 
 
-def _own_id(given: Any) -> str:
-    """The id of a call or result; Mistral's SDK writes a missing one as the text "null"."""
-    return "" if given == "null" else given_id(given)
+def own_id(given: Any) -> Any:
+    """The id of a call or result, empty where there is none; Mistral's SDK writes a missing one as the text "null"."""
+    return "" if not given or given == "null" else given
 
 
 def _result(item: JsonObject) -> ToolResultPart:
@@ -195,7 +193,7 @@ def _result(item: JsonObject) -> ToolResultPart:
     text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
     return result_part(
-        _own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
+        own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
     )
 
 
@@ -388,10 +386,9 @@ def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
         custom = member(call, "custom")
-        return WireCall(member(call, "id") or "", member(custom, "name") or "", member(custom, "input"), call)
-    return new_record(
-        WireCall, (member(call, "id") or "", member(function, "name") or "", member(function, "arguments"), call)
-    )
+        return WireCall(own_id(member(call, "id")), member(custom, "name") or "", member(custom, "input"), call)
+    call_id = own_id(member(call, "id"))
+    return new_record(WireCall, (call_id, member(function, "name") or "", member(function, "arguments"), call))
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

@@ -8,6 +8,7 @@ from toolshape._errors import ResponseError
 from toolshape._families.openai.messages import read_call
 from toolshape._schema.values import append_text, is_whole
 from toolshape._wire.bodies import member, plain
+from toolshape._wire.content import is_nothing
 from toolshape._wire.ids import is_plain_id, with_call_ids
 from toolshape._wire.provider import Completed, Read, Reading
 
@@ -40,11 +41,13 @@ def read(body: Any) -> Read | None:
             calls = []
             for one in message["tool_calls"]:
                 call_id, function = one["id"], one["function"]
-                if not call_id or not call_id.isascii():
+                if not call_id or not call_id.isascii() or call_id == "null":
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
-                if calls and "function_call" not in message and message["role"] == "assistant":
+                content = message.get("content")
+                is_usual = content is None or type(content) is str
+                if calls and is_usual and "function_call" not in message and message["role"] == "assistant":
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
@@ -83,6 +86,20 @@ def as_assistant(message: WireMessage) -> WireMessage:
     if message.get("role") == "assistant":
         return message
     return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
+
+
+def with_content(message: WireMessage) -> WireMessage:
+    """The message with a content that a request takes: a text, or parts; a gateway may have put anything there."""
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return message
+    if not isinstance(content, list):
+        made: Any = (
+            [content] if isinstance(content, dict) and content else None if is_nothing(content) else str(content)
+        )
+        return with_content({**message, "content": made})
+    foreign = [one for one in content if member(one, "type") in ("tool_use", "tool_result")]
+    return {**message, "content": [one for one in content if one not in foreign]} if foreign else message
 
 
 def _without_calls(message: WireMessage) -> WireMessage:
@@ -181,10 +198,10 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 
 
 def _as_sent(message: Any) -> WireMessage:
-    """The message without what the SDK's ``parse`` has added to it, which no request takes."""
+    """The message without what the SDK's ``parse`` has added to it, which no request takes, and with a content of texts."""
     if isinstance(message, dict):
-        return message
-    sent: WireMessage = plain(message)
+        return with_content(message)
+    sent: WireMessage = with_content(plain(message))
     sent.pop("parsed", None)
     for call in sent.get("tool_calls") or ():
         call.get("function", {}).pop("parsed_arguments", None)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._families.openai import messages as openai
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
 from toolshape._results import Result
@@ -37,26 +36,27 @@ from toolshape.messages import (
     ToolResultPart,
 )
 
-_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""Where the arguments of a call stand, by the type of its item; of a custom call they are free text, for no tool of ours."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read(item: JsonObject, path: str) -> Message:
     """Each item is a message of one kind of part, but for messages proper, whose content may have several."""
-    kind = item.get("type", "message" if "role" in item else "")
+    kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
         raise ValueError("a message with calls, or with a result, and no item: these are another provider's messages")
     if kind == "message":
         return _message(item, path)
     role: Any = "assistant"
-    if kind in _ARGUMENTS:
+    if kind in ARGUMENTS:
         part: MessagePart = call_part(read_call(item), "")
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
     elif kind == "reasoning":
         part = ReasoningPart(text=text_of(item.get("summary") or item.get("content") or ""), raw=item)
     else:
-        part = ProviderPart(kind=str(kind), raw=item)
+        part = ProviderPart(kind=kind, raw=item)
     return Message(role=role, parts=(part,), raw=item, path=path)
 
 
@@ -84,7 +84,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
     elif kind == "input_file":
         media = _file(piece)
     elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
-        media = openai.media_in(piece)
+        media = openai_messages.media_in(piece)
     return (
         ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
     )
@@ -223,8 +223,6 @@ HISTORIES = Histories(
 
 
 # --- the leaves: one reader and one writer for calls, one writer for results
-
-ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}  # the latter is free text, for no tool of ours
 
 
 def read_call(item: Any) -> WireCall:

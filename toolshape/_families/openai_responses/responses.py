@@ -37,11 +37,11 @@ def read(body: Any) -> Reading | None:
     # Two ids: results are linked by call_id, never by id.
     calls = [read_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
-    sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in plain(output)]
+    # An item without a type and a role is none, and no request takes it.
+    items = [item for item in plain(output) if "type" in item or "role" in item]
+    sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
     sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
-    sent, calls = with_call_ids(
-        sent, calls, lambda item: item.get("type") in ARGUMENTS, lambda item, call_id: {**item, "call_id": call_id}
-    )
+    sent, calls = with_call_ids(sent, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id})
     cut = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
     return Reading(sent, calls, why or member(body, "status"), cut)
 
