@@ -211,8 +211,8 @@ def _result_text(content: Any) -> str:
 class VendorForm(NamedTuple):
     """How a vendor writes messages of this family, where not all do as OpenAI does.
 
-    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a result
-    names the id of a call to which the model gave none. ``shows_media``: whether images and files of a result follow in
+    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a
+    call to which the model gave no id, and its result, are sent with one. ``shows_media``: whether images and files of a result follow in
     a message of the user's. ``arguments``: how those of a call are written.
     """
 
@@ -262,7 +262,8 @@ def has_own_id(part: ToolResultPart) -> bool:
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
     arguments = arguments_text(call) if form.arguments == "text" else arguments_object(call)
     written = write_call(call.id, call.wire_name, arguments)
-    return written if call.id else {key: value for key, value in written.items() if key != "id"}
+    is_sent = call.id and (call.has_id or form.sends_made_up_ids)
+    return written if is_sent else {key: value for key, value in written.items() if key != "id"}
 
 
 def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:

@@ -36,7 +36,7 @@ _ROLES: dict[str, Any] = {
     "ROLE_TOOL": "tool",
 }
 _NAMES = {"system": "ROLE_SYSTEM", "user": "ROLE_USER", "assistant": "ROLE_ASSISTANT", "tool": "ROLE_TOOL"}
-_OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
+OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 _REASONING = ("reasoning_content", "encrypted_content")
 
 
@@ -56,7 +56,7 @@ def read(item: JsonObject, path: str) -> Message:
     parts += [_piece(one, f"content[{at}]") for at, one in enumerate(pieces)]
     for at, call in enumerate(item.get("tool_calls") or ()):
         where = f"tool_calls[{at}]"
-        if call.get("type") not in _OWN:
+        if call.get("type") not in OWN:
             parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=where))
             continue
         parts.append(call_part(openai_messages.read_call(call), where))
@@ -77,7 +77,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 def write_call(call_id: str, name: str, arguments: str) -> JsonObject:
     """A call in a message; its arguments are JSON text."""
-    return {**openai_messages.write_call(call_id, name, arguments), "type": _OWN[-1]}
+    return {**openai_messages.write_call(call_id, name, arguments), "type": OWN[-1]}
 
 
 def write_call_part(call: ToolCallPart) -> JsonObject:
@@ -130,8 +130,6 @@ HISTORIES = Histories(
 
 
 # --- the leaves: one reader and one writer for calls, one writer for results
-
-OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._families.openai import messages as openai_messages
+from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.xai_grpc.messages import OWN
 from toolshape._schema.values import append_text
 from toolshape._wire.bodies import member, plain
@@ -37,7 +38,9 @@ def read(body: Any) -> Reading | None:
     message = member(outputs[-1], "message")
     sent = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai_messages.read_call(call) for call in sent if call.get("type") in OWN]
-    assistant = {**plain(message), "role": "ROLE_ASSISTANT"}
+    assistant = openai_bodies.with_content({**plain(message), "role": "ROLE_ASSISTANT"})
+    if "toolCalls" in assistant:  # as JSON of protobuf names it; a request is read by the fields' own names
+        assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent}
     if not all(is_plain_id(call.id) for call in calls):
         sent, calls = with_call_ids(
             sent, calls, lambda call: call.get("type") in OWN, lambda call, call_id: {**call, "id": call_id}
