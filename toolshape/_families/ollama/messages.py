@@ -8,7 +8,7 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import Image, Part, Text, by_media_type, encoded
 from toolshape._results import Result
 from toolshape._wire.bodies import member
-from toolshape._wire.content import arguments_object, bytes_of, joined_text, result_text, text_of
+from toolshape._wire.content import arguments_object, bytes_of, joined_text, text_of
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
     MediaPart,
@@ -150,8 +150,7 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result_part(part: ToolResultPart) -> WireMessage:
-    has_id, text = openai_messages.has_own_id(part), result_text(part)
-    message = openai_messages.write_result(part.id, part.wire_name, text, part.code, has_id, _FORM)
+    message = openai_messages.write_result_part(part, _FORM)
     return _with_images(message, part.parts)
 
 

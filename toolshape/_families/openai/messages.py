@@ -243,20 +243,12 @@ def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessag
         if part.raw is not None:
             found.append(part.raw)
         elif _is_legacy(part.call_raw):
-            found.append(_write_legacy_result(part.wire_name, result_text(part), part.code))
+            found.append(_write_legacy_result(part.wire_name, marked_text(result_text(part), part.code)))
         else:
-            has_id = has_own_id(part)
-            found.append(write_result(part.id, part.wire_name, result_text(part), part.code, has_id, form))
+            found.append(write_result_part(part, form))
         if part.raw is None and part.parts and form.shows_media:
             shown += _shown(part.id, part.wire_name, part.parts)
     return [*found, {"role": "user", "content": shown}] if shown else found
-
-
-def has_own_id(part: ToolResultPart) -> bool:
-    """Whether the model gave the call of a stored result its id, in a family whose calls may have none."""
-    if part.call_raw is None:
-        return part.has_id and bool(part.id)
-    return member(part.call_raw, "id") not in (None, "")
 
 
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
@@ -399,61 +391,56 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
     """
     answers: list[WireMessage] = []
     shown: list[JsonObject] | None = None
-    for call, _, error, _, _, text, _, parts, _, _ in results:
-        raw, code = call.raw, None if error is None else error.code
+    for call, _, error, _, _, said, _, parts, _, _ in results:
+        text = said
+        if error is not None or "Error [" in said:
+            text = marked_text(said, None if error is None else error.code)
+        raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
-            answers.append(write_result(call.id, call.wire_name, text, code))
+            answers.append(write_result(call.id, text))
         else:
-            answers.append(_write_legacy_result(call.wire_name, text, code))
+            answers.append(_write_legacy_result(call.wire_name, text))
         if parts:
             shown = shown or []
             shown += _shown(call.id, call.wire_name, parts)
     return [*answers, {"role": "user", "content": shown}] if shown else answers
 
 
+def write_result(call_id: str, text: str) -> WireMessage:
+    """The message of a result; its text is marked where it is that of an error."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
 def encode_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
     """One message a call, in the form of a vendor."""
-    return [
-        write_result(
-            result.call.id,
-            result.call.wire_name,
-            result.text,
-            None if result.error is None else result.error.code,
-            member(result.call.raw, "id") not in (None, ""),
-            form,
+    found: list[WireMessage] = []
+    for result in results:
+        call, code = result.call, None if result.error is None else result.error.code
+        has_id = member(call.raw, "id") not in (None, "")
+        found.append(
+            in_form(form, write_result(call.id, marked_text(result.text, code)), call.wire_name, has_id=has_id)
         )
-        for result in results
-    ]
+    return found
 
 
-def write_result(
-    call_id: str, name: str, text: str, code: str | None, has_id: bool = True, form: VendorForm = OPENAI_FORM
-) -> WireMessage:
-    """The message of a result.
+def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
+    """The message of a stored result, in the form of a vendor."""
+    message = write_result(part.id, marked_text(result_text(part), part.code))
+    has_id = part.has_id and bool(part.id) if part.call_raw is None else member(part.call_raw, "id") not in (None, "")
+    return message if form is OPENAI_FORM else in_form(form, message, part.wire_name, has_id=has_id)
 
-    Args:
-        call_id: The id of its call.
-        name: The name of the tool, as it was sent.
-        text: What the model reads.
-        code: The code of its error, if it is one.
-        has_id: Whether the id is the model's own.
-        form: How the vendor writes it.
-    """
-    if code is not None or "Error [" in text:
-        text = marked_text(text, code)
-    if form is OPENAI_FORM:
-        return {"role": "tool", "tool_call_id": call_id, "content": text}
-    message: WireMessage = {"role": "tool", "content": text}
-    if form.name_key:
-        message[form.name_key] = name
+
+def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
+    """The message of a result in the form of a vendor; ``has_id``: the id of its call is the model's own."""
+    named = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
-        message["tool_call_id"] = call_id
-    return message
+        return {**message, **named}
+    return {**{key: value for key, value in message.items() if key != "tool_call_id"}, **named}
 
 
-def _write_legacy_result(name: str, text: str, code: str | None) -> WireMessage:
+def _write_legacy_result(name: str, text: str) -> WireMessage:
     """The message that answers a ``function_call`` of 2023, which is linked by its name."""
-    return {"role": "function", "name": name, "content": marked_text(text, code)}
+    return {"role": "function", "name": name, "content": text}
 
 
 def _shown(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:

@@ -45,7 +45,7 @@ def read(body: Any) -> Read | None:
                     break
                 calls.append((call_id, function["name"], function["arguments"], one))
             else:
-                content = message.get("content")
+                content = message["content"] if "content" in message else None  # noqa: SIM401 - get takes three times as long
                 is_usual = content is None or type(content) is str
                 if calls and is_usual and "function_call" not in message and message["role"] == "assistant":
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
