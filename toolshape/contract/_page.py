@@ -1,8 +1,5 @@
 """Tools in; one page of HTML that shows what each provider is sent of them, which loads nothing and needs no JavaScript, out."""
 
-import base64
-import hashlib
-import html
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,6 +7,7 @@ from typing import Any, NamedTuple
 from toolshape._bound import Bound
 from toolshape._compatibility import Refused, check
 from toolshape._errors import ExportError
+from toolshape._html import SEARCH, checkboxes, code, page, text
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool
@@ -19,38 +17,14 @@ from toolshape.contract._costs import Cost, bill
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
 """Whom a page shows tools at where nobody says."""
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --strict: #17692f; --lenient: #4b4b52; --lossy: #6b5200; --refused: #b3261e }
+:root { --strict: #17692f; --lenient: #4b4b52; --lossy: #6b5200; --refused: #b3261e }
 @media (prefers-color-scheme: dark) {
   :root { --strict: #6fd68f; --lenient: #c9c9d1; --lossy: #e6c35c; --refused: #ff9b92 }
 }
-html { background: Canvas; color: CanvasText }
-body { overflow-wrap: anywhere; font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 1rem }
-h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem } h3 { font-size: 1rem; margin: 1rem 0 .25rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-bottom: 1px solid var(--line) }
-code, pre { font: .9rem/1.4 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 }
-fieldset { border: 0; padding: 0; margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem }
-legend { float: left; margin-right: 1rem; font-weight: bold }
-details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .75rem }
-summary { cursor: pointer } summary b { margin-right: .5rem }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1rem }
 .strict, .strict a { color: var(--strict) } .lenient, .lenient a { color: var(--lenient) }
 .lossy, .lossy a { color: var(--lossy) } .refused, .refused a { color: var(--refused) }
 .breaking { color: var(--refused) } .unknown { color: var(--lossy) }
-:focus-visible { outline: .15rem solid; outline-offset: .15rem }
-.scripted { display: none }
-"""
-_SCRIPT = """
-document.querySelectorAll('.scripted').forEach(one => { one.style.display = 'block' })
-const search = document.getElementById('search'), tools = [...document.querySelectorAll('.tool')]
-search.addEventListener('input', () => {
-  const wanted = search.value.toLowerCase()
-  tools.forEach(one => { one.hidden = !one.textContent.toLowerCase().includes(wanted) })
-})
-document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('click', () => {
-  let one = document.querySelector(link.getAttribute('href'))
-  for (; one; one = one.parentElement) if (one.tagName === 'DETAILS') one.open = true
-}))
 """
 
 
@@ -79,22 +53,13 @@ def page_of(
     """
     at = {name: _at(tools, name) for name in dict.fromkeys(providers)}
     keys = {name: f"p{number}" for number, name in enumerate(at)}
-    digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    hidden = [f"body:has(#{key}:not(:checked)) .{key} {{ display: none }}" for key in keys.values()]
-    parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html.escape(title)}</title><style>{_STYLE}{' '.join(hidden)}</style></head><body><main>",
-        f"<h1>{_text(title)}</h1>",
+    body = [
         *_changes(changes),
         *_overview(tools, at, keys),
-        *_filters(keys),
+        f"<h2>What is sent</h2><fieldset><legend>at</legend>{checkboxes(keys)}</fieldset>{SEARCH}",
         *(_tool(number, tool, at, keys) for number, tool in enumerate(tools)),
-        f"</main><script>{_SCRIPT}</script></body></html>\n",
     ]
-    return "".join(parts)
+    return page(title, body, style=_STYLE, keys=keys)
 
 
 def _at(tools: Registry, provider: str) -> _At:
@@ -112,28 +77,21 @@ def _at(tools: Registry, provider: str) -> _At:
     return _At(bound, refused, report, costs)
 
 
-def _text(value: Any) -> str:
-    """A text as text: no mark-up, and nothing that turns the direction of what follows."""
-    return f"<bdi>{html.escape(str(value))}</bdi>"
-
-
 def _json(value: Any) -> str:
-    return f'<pre tabindex="0">{_text(json.dumps(value, indent=2, ensure_ascii=False, default=str))}</pre>'
+    return f'<pre tabindex="0">{text(json.dumps(value, indent=2, ensure_ascii=False, default=str))}</pre>'
 
 
 def _changes(changes: Diff | None) -> Iterator[str]:
     if changes is None:
         return
-    yield f"<h2>Changes</h2><p>{_text(str(changes).splitlines()[-1])}</p>"
+    yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
     if changes.changes:
         yield '<div class="wide"><table id="changes"><tr><th>level<th>tool<th>place<th>what<th>before<th>after<th>a call that shows it'
     for one in changes.changes:
-        shown = "" if one.witness is None else f"<code>{_text(json.dumps(one.witness, ensure_ascii=False))}</code>"
-        values = "".join(
-            f"<td><code>{_text(json.dumps(value, default=str))}</code>" for value in (one.before, one.after)
-        )
-        yield f'<tr class="{one.level}"><td>{one.level}<td>{_text(one.tool)}<td><code>{_text(one.path)}</code>'
-        yield f"<td>{_text(one.kind.replace('_', ' '))}{values}<td>{shown}"
+        shown = "" if one.witness is None else code(one.witness)
+        values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (one.before, one.after))
+        yield f'<tr class="{one.level}"><td>{one.level}<td>{text(one.tool)}<td>{code(one.path)}'
+        yield f"<td>{text(one.kind.replace('_', ' '))}{values}<td>{shown}"
     if changes.changes:
         yield "</table></div>"
 
@@ -141,9 +99,9 @@ def _changes(changes: Diff | None) -> Iterator[str]:
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
     """Each tool at each provider, in a word, with a way to what is sent."""
     yield '<h2>Tools by provider</h2><div class="wide"><table id="pairs"><tr><th>tool'
-    yield "".join(f'<th class="{keys[name]}">{_text(name)}' for name in at)
+    yield "".join(f'<th class="{keys[name]}">{text(name)}' for name in at)
     for number, tool in enumerate(tools):
-        yield f'<tr><th scope="row"><a href="#t{number}">{_text(tool.name)}</a>'
+        yield f'<tr><th scope="row"><a href="#t{number}">{text(tool.name)}</a>'
         for name, one in at.items():
             state, said = _state(tool, one)
             yield f'<td class="{keys[name]} {state}"><a href="#t{number}-{keys[name]}">{said}</a>'
@@ -158,31 +116,24 @@ def _state(tool: Tool[..., Any], at: _At) -> tuple[str, str]:
     return ("lossy", f"{form}, {len(losses)} not said") if losses else (form, form)
 
 
-def _filters(keys: Mapping[str, str]) -> Iterator[str]:
-    yield "<h2>What is sent</h2><fieldset><legend>at</legend>"
-    for name, key in keys.items():
-        yield f'<label><input type="checkbox" id="{key}" checked> {_text(name)}</label>'
-    yield '</fieldset><p class="scripted"><label>search <input type="search" id="search"></label></p>'
-
-
 def _tool(number: int, tool: Tool[..., Any], at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
-    inner = [f"<p>{_text(tool.description)}</p>"]
+    inner = [f"<p>{text(tool.description)}</p>"]
     if tool.effects:
-        inner.append(f"<p>effects: {_text(', '.join(sorted(tool.effects)))}</p>")
-    findings = "".join(f"<li>{_text(one.path or 'the tool')}: {_text(one.message)}" for one in tool.findings)
+        inner.append(f"<p>effects: {text(', '.join(sorted(tool.effects)))}</p>")
+    findings = "".join(f"<li>{text(one.path or 'the tool')}: {text(one.message)}" for one in tool.findings)
     inner.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
     inner += [_sent(f"t{number}-{keys[name]}", keys[name], name, tool, one) for name, one in at.items()]
-    head = f"<b>{_text(tool.name)}</b> {_text(tool.title or '')}"
-    return f'<details class="tool" id="t{number}"><summary>{head}</summary>{"".join(inner)}</details>'
+    head = f"<b>{text(tool.name)}</b> {text(tool.title or '')}"
+    return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(inner)}</details>'
 
 
 def _sent(place: str, key: str, provider: str, tool: Tool[..., Any], at: _At) -> str:
     """What one provider is sent of a tool, beside what the tool is."""
     state, said = _state(tool, at)
-    head = f'<b>{_text(provider)}</b> <span class="{state}">{said}</span>'
+    head = f'<b>{text(provider)}</b> <span class="{state}">{said}</span>'
     if tool.name in at.refused:
         rows = "".join(
-            f"<li>{_text(one.path or 'the tool')}: {_text(one.message)} <em>{_text(one.evidence)}</em>"
+            f"<li>{text(one.path or 'the tool')}: {text(one.message)} <em>{text(one.evidence)}</em>"
             for one in at.refused[tool.name]
         )
         return f'<details class="{key}" id="{place}"><summary>{head}</summary><ul>{rows}</ul></details>'
@@ -196,8 +147,8 @@ def _sent(place: str, key: str, provider: str, tool: Tool[..., Any], at: _At) ->
 
 def _losses(report: list[Entry]) -> str:
     rows = [
-        f"<tr><td><code>{_text(one.path or 'the tool')}</code><td>{_text(one.rule)}<td>{_text(one.kind)}"
-        f"<td>{_text(one.severity.replace('_', ' '))}<td>{_text(one.note)}"
+        f"<tr><td>{code(one.path or 'the tool')}<td>{text(one.rule)}<td>{text(one.kind)}"
+        f"<td>{text(one.severity.replace('_', ' '))}<td>{text(one.note)}"
         for one in report
         if one.kind != "finding"
     ]
@@ -207,4 +158,4 @@ def _losses(report: list[Entry]) -> str:
 
 def _shares(cost: Cost) -> str:
     parts = ", ".join(f"{name} {count}" for name, count in cost.parts.items() if count)
-    return f"<p>{cost.characters} characters, {cost.share:.0%} of all tools here: {_text(parts)}</p>"
+    return f"<p>{cost.characters} characters, {cost.share:.0%} of all tools here: {text(parts)}</p>"
