@@ -23,7 +23,7 @@ from toolshape._validation.lookup import Secrets
 from toolshape._validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
-    from toolshape._execution.concurrency import Limit
+    from toolshape._execution.concurrency import ConcurrencyLimit
 
 
 _SURELY = 0.8  # the likeness of a misspelt name
@@ -115,13 +115,13 @@ class Record:
         return _compile_call(self)
 
     @property
-    def limit(self) -> "Limit | None":
+    def limit(self) -> "ConcurrencyLimit | None":
         most = self.options.limit
         if most is None:
             return None
         from toolshape._execution import concurrency  # noqa: PLC0415 - concurrent.futures loads logging, for what few ask
 
-        return self.source.limits.setdefault(most, concurrency.Limit(most))
+        return self.source.limits.setdefault(most, concurrency.ConcurrencyLimit(most))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         return self.source.compile_validation(settings)
@@ -187,7 +187,7 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     return compile_call(record.validate_for_call, invoke, record.name, None if never_fails else check, extend)
 
 
-def _in_turn(invoke: Invoke, limit: "Limit") -> Invoke:
+def _in_turn(invoke: Invoke, limit: "ConcurrencyLimit") -> Invoke:
     def in_turn(model: Any, inject: Mapping[str, Any]) -> Any:
         with limit.turn():
             return final_value(invoke(model, inject))

@@ -14,7 +14,7 @@ from toolshape._definitions.record import SchemaDefinition
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._function import output as outputs
 from toolshape._function import signature as signatures
-from toolshape._function.arguments import Form, exact_arguments, written_arguments
+from toolshape._function.arguments import ParameterForm, exact_arguments, written_arguments
 from toolshape._function.invoke import Invoke, Layout, compile_invoke
 from toolshape._function.model import FunctionDefinition, define_model
 from toolshape._function.output import Output
@@ -24,7 +24,7 @@ from toolshape._validation.model_traits import ModelTraits, traits_of
 from toolshape._validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
-    from toolshape._execution.concurrency import Limit
+    from toolshape._execution.concurrency import ConcurrencyLimit
 
 
 class Definition(Protocol):
@@ -58,7 +58,7 @@ class FunctionSource:
     skip_first: bool = False
     frame: list[types.FrameType] = field(default_factory=list)
     origin: "FunctionSource | None" = None
-    limits: dict[int, "Limit"] = field(default_factory=dict)  # of all objects that it is a method of
+    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)  # of all objects that it is a method of
 
     @functools.cached_property
     def definition(self) -> FunctionDefinition:
@@ -122,11 +122,15 @@ class FunctionSource:
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
         """The same with what ``is_same_value`` needs to compare what the function gets; with secrets as they are, or not."""
-        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=reveals, keeps_values=True))
+        return written_arguments(
+            validated, self.definition.layout.omittable, ParameterForm(reveals=reveals, keeps_values=True)
+        )
 
     def sparse(self, validated: Any) -> JsonObject:
         """The same without nested fields that nobody gave: what validates to the same again."""
-        return written_arguments(validated, self.definition.layout.omittable, Form(reveals=True, is_sparse=True))
+        return written_arguments(
+            validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
+        )
 
     def exact(self, validated: Any) -> Any:
         """Validated arguments as JSON that differs where they differ.
@@ -146,7 +150,7 @@ class DefinitionSource:
     """A definition that somebody else wrote, and what has been read of it."""
 
     definition: SchemaDefinition
-    limits: dict[int, "Limit"] = field(default_factory=dict)
+    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
 
     @property
     def output(self) -> Output:

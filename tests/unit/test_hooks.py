@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainSerializer
 
 from toolshape import CallContext, CallError, Injected, Registry, Result, ToolError, UsageError, tool
 from toolshape._execution import limited
-from toolshape._execution.concurrency import Limit
+from toolshape._execution.concurrency import ConcurrencyLimit
 
 
 def body(*calls):
@@ -818,7 +818,7 @@ def test_a_task_that_outlives_its_deadline_keeps_its_turn():
 
 def test_a_turn_is_never_lost():
     """A loop that was closed with somebody waiting, and an interrupt, leave it to the next."""
-    limit = Limit(1)
+    limit = ConcurrencyLimit(1)
     held = limit.ask()
     assert held.done()
     loop = asyncio.new_event_loop()

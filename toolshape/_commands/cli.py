@@ -37,7 +37,7 @@ _strict = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class _Failure(click.ClickException):
+class _CommandError(click.ClickException):
     """What went wrong, in a sentence on standard error."""
 
     exit_code = 2
@@ -60,11 +60,11 @@ class _Commands(click.Group):
         except (TargetError, ToolshapeError, ImportError) as error:
             if ctx.params.get("traceback"):
                 raise
-            raise _Failure(str(error)) from error
+            raise _CommandError(str(error)) from error
         except OSError as error:
             if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):  # nobody reads on, which click ends
                 raise
-            raise _Failure(f"what was to be printed cannot be written: {error}") from error
+            raise _CommandError(f"what was to be printed cannot be written: {error}") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -97,7 +97,7 @@ def _as_json(given: Any) -> Any:
         raise ForeignError("a definition", problem) from error
 
 
-class _Form(NamedTuple):
+class _DefinitionForm(NamedTuple):
     """One way to write an entry: what it looks like, and where its parts are."""
 
     provider: str
@@ -108,16 +108,16 @@ class _Form(NamedTuple):
 
 # In the order in which they are tried. The last are those of test sets and registries.
 _FORMS = (
-    _Form("openai", "function", "parameters", "return"),
-    _Form("bedrock", "toolSpec", "inputSchema"),
-    _Form("anthropic", None, "input_schema"),
-    _Form("mcp", None, "inputSchema", "outputSchema"),
-    _Form("gemini", None, "parametersJsonSchema", "responseJsonSchema"),
-    _Form("gemini", None, "parameters_json_schema", "response_json_schema"),
-    _Form("json-schema", None, "parameters", "output"),
-    _Form("json-schema", None, "schema"),
-    _Form("docker-registry", None, "arguments"),
-    _Form("nestful", None, "query_parameters"),
+    _DefinitionForm("openai", "function", "parameters", "return"),
+    _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
+    _DefinitionForm("anthropic", None, "input_schema"),
+    _DefinitionForm("mcp", None, "inputSchema", "outputSchema"),
+    _DefinitionForm("gemini", None, "parametersJsonSchema", "responseJsonSchema"),
+    _DefinitionForm("gemini", None, "parameters_json_schema", "response_json_schema"),
+    _DefinitionForm("json-schema", None, "parameters", "output"),
+    _DefinitionForm("json-schema", None, "schema"),
+    _DefinitionForm("docker-registry", None, "arguments"),
+    _DefinitionForm("nestful", None, "query_parameters"),
 )
 
 
@@ -173,29 +173,31 @@ def _one(given: Any, name: str | None) -> JsonObject:
     return only
 
 
-def _form_of(entry: JsonObject, name: str | None) -> tuple[_Form, JsonObject]:
+def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, JsonObject]:
     for form in _FORMS:
         inner = entry if form.inner is None else entry.get(form.inner)
         if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
             return form, inner
     kind = entry.get("type")
     if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:
-        return _Form("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry  # it takes nothing
+        return _DefinitionForm(
+            "anthropic" if kind == "custom" else "json-schema", None, "parameters"
+        ), entry  # it takes nothing
     if not entry and name:  # a schema that says nothing: it takes nothing
-        return _Form("json-schema", None, ""), entry
+        return _DefinitionForm("json-schema", None, ""), entry
     if (
         any(word in entry for word in SCHEMA_WORDS)
         and isinstance(kind, (str, list, type(None)))
         and "name" not in entry
     ):
-        return _Form("json-schema", None, ""), entry
+        return _DefinitionForm("json-schema", None, ""), entry
     message = f"not a known definition format: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
     if isinstance(kind, str):
         message += f"; a tool of type {kind!r} is the provider's own: send it beside these"
     raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
 
 
-def _provider_of(form: _Form, entry: JsonObject, schema: Any) -> str:
+def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
     if form.provider == "json-schema" and entry.get("type") == "function":
         return "openai-responses"
     if form.provider == "json-schema" and form.schema == "parameters" and isinstance(schema, dict):
@@ -247,7 +249,7 @@ def _title(inner: JsonObject) -> str | None:
 _READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})
 
 
-def _keys(form: _Form, inner: JsonObject) -> JsonObject:
+def _keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
     """The remaining keys of the entry, which only its own provider understands."""
     if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
         return {}

@@ -13,7 +13,7 @@ from toolshape._history.carry import Carrier
 from toolshape._history.conversion import Conversion
 from toolshape._history.log import Log, rules_of
 from toolshape._history.reading import messages_in
-from toolshape._history.repair import Progress, invalidated, repaired
+from toolshape._history.repair import RepairState, invalidated, repaired
 from toolshape._wire.content import arguments_object
 from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
 from toolshape._wire.provider import Provider
@@ -211,7 +211,7 @@ def _repaired(
     off = switched_off(repairs) | (frozenset({"orphan_result"}) if goes_on else frozenset())
     log = Log(rules_of(histories, provider.names, model, off))
     thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
-    return repaired(messages, log, Progress(), is_end=True, thinks=thinks), log
+    return repaired(messages, log, RepairState(), is_end=True, thinks=thinks), log
 
 
 def conversion_to(

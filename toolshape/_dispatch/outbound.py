@@ -12,7 +12,7 @@ from toolshape._history.ids import Ids
 from toolshape._results import Result, sendable
 from toolshape._schema.values import copied
 from toolshape._wire.content import arguments_object
-from toolshape._wire.export import repaired as wire_name_of
+from toolshape._wire.export import wire_name_of
 from toolshape._wire.histories import Histories, HistoryRuleName
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider

@@ -1,4 +1,4 @@
-"""``Limit``: lets so many calls of a tool run at once, whatever threads and event loops they come from."""
+"""``ConcurrencyLimit``: lets so many calls of a tool run at once, whatever threads and event loops they come from."""
 
 import threading
 from collections import deque
@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 
-class Limit:
+class ConcurrencyLimit:
     """How many calls of one tool may run at once; the others wait, the first to come first."""
 
     __slots__ = ("_free", "_lock", "_waiting")

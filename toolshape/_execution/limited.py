@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from toolshape._execution.aio import all_of, finished
-from toolshape._execution.concurrency import Limit, Slot
+from toolshape._execution.concurrency import ConcurrencyLimit, Slot
 from toolshape._execution.failures import TimedOutError
 from toolshape._execution.returned import collected, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
@@ -16,7 +16,9 @@ from toolshape._function.signature import Kind
 T = TypeVar("T")
 
 
-async def in_turn(limit: Limit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]) -> Any:
+async def in_turn(
+    limit: ConcurrencyLimit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]
+) -> Any:
     """Run a tool once it is the call's turn; work that was left behind keeps its turn until it ends.
 
     Args:
@@ -54,7 +56,7 @@ async def in_turn(limit: Limit, kind: Kind, invoke: Invoke, run: Callable[[Invok
         slot.give_up()
 
 
-async def _turn(limit: Limit) -> None:
+async def _turn(limit: ConcurrencyLimit) -> None:
     """Wait for one's turn; whoever is cancelled meanwhile has none."""
     future = limit.ask()
     if future.done():

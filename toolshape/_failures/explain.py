@@ -9,7 +9,7 @@ from toolshape._bound import Bound
 from toolshape._definitions.formats import names_in
 from toolshape._errors import CallError, ExportError, HistoryError
 from toolshape._failures.facts import ErrorFacts, facts_of
-from toolshape._failures.places import Place, place_in, without_names
+from toolshape._failures.places import Pointer, place_in, without_names
 from toolshape._failures.waits import wait_in
 
 FailureKind: TypeAlias = Literal[
@@ -324,7 +324,7 @@ def _of_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Place, facts: ErrorFacts, bound: Bound | None) -> str | None:
+def _tool_name(place: Pointer, facts: ErrorFacts, bound: Bound | None) -> str | None:
     """The tool's own name: by the name that was sent, or by its number among those that were."""
     sent = {} if bound is None else bound.names_by_wire_name()
     if place.tool_name is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class Pointer(NamedTuple):
     """Where a message points: a tool by its number or name, a path in its schema, a message by its number.
 
     ``path`` is that of a value (``"lines[].sku"``); ``keyword`` the last word of a schema's path, where one is at fault.
@@ -62,7 +62,7 @@ _MESSAGES = (
 _WORDS = ("parameters", "input_schema", "inputSchema", "json", "parametersJsonSchema", "custom")
 
 
-def place_in(text: str) -> Place:
+def place_in(text: str) -> Pointer:
     """What a message points to; as much as it says."""
     found = _tool(text)
     name = next((one[1] for pattern in _NAMES if (one := pattern.search(text))), None)
@@ -78,22 +78,22 @@ def place_in(text: str) -> Place:
     return found._replace(tool_name=name, path=path, keyword=keyword, message=_message(text))
 
 
-def _tool(text: str) -> Place:
+def _tool(text: str) -> Pointer:
     """The tool by its number, counted from 0, and the path after that."""
     if one := _GEMINI_TOOL.search(text):
         path, keyword = _value_path(_words(one[3] or ""))
-        return Place(tool_number=int(one[2]) if one[2].isdigit() else None, path=path, keyword=keyword)
+        return Pointer(tool_number=int(one[2]) if one[2].isdigit() else None, path=path, keyword=keyword)
     if one := _BEDROCK_TOOL.search(text):  # with "member" it counts from 1 (BerriAI/litellm#24668)
         path, keyword = _value_path((one[3] or "").split("."))
-        return Place(tool_number=int(one[1]) - bool(one[2]), path=path, keyword=keyword)
+        return Pointer(tool_number=int(one[1]) - bool(one[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):
         if one := pattern.search(text):
             path, keyword = _value_path(_words(one[2] or ""))
-            return Place(tool_number=int(one[1]), path=path, keyword=keyword)
+            return Pointer(tool_number=int(one[1]), path=path, keyword=keyword)
     if one := _BODY_TOOL.search(text):
         path, keyword = _value_path(word.strip(" '") for word in one[2].split(",") if word.strip())
-        return Place(tool_number=int(one[1]), path=path, keyword=keyword)
-    return Place()
+        return Pointer(tool_number=int(one[1]), path=path, keyword=keyword)
+    return Pointer()
 
 
 def _words(path: str) -> list[str]:

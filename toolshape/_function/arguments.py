@@ -57,7 +57,7 @@ class FreshDefault:
 _EMPTIES = frozenset({list, dict, set})
 
 
-class Form(NamedTuple):
+class ParameterForm(NamedTuple):
     """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave.
 
     ``keeps_values`` marks sets, and texts that stand for another value, so that ``is_same_value`` compares what the
@@ -69,8 +69,8 @@ class Form(NamedTuple):
     keeps_values: bool = False
 
 
-_AS_SHOWN = Form()
-_REVEALED = Form(reveals=True)
+_AS_SHOWN = ParameterForm()
+_REVEALED = ParameterForm(reveals=True)
 
 
 class _Missing:
@@ -81,7 +81,7 @@ _MISSING: Any = getattr(pydantic_core, "MISSING", _Missing)
 """What a field holds that was left out, where its type says so."""
 
 
-def written_arguments(validated: BaseModel, omittable: frozenset[str], form: Form = _AS_SHOWN) -> JsonObject:
+def written_arguments(validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN) -> JsonObject:
     """Validated arguments as JSON that the same tool accepts, by the names in the schema at every level.
 
     The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. What an
@@ -105,7 +105,7 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: For
     return written | {name: extra(one, form) for name, one in (validated.model_extra or {}).items()}
 
 
-_Write: TypeAlias = Callable[[Any, Form], Any]
+_Write: TypeAlias = Callable[[Any, ParameterForm], Any]
 _Field: TypeAlias = tuple[str, str, _Write, Callable[[], bool]]
 """The name of a field, its name in the schema, what writes it, and whether its default can be written."""
 
@@ -219,7 +219,7 @@ class _Writers:
             except Exception:  # a validator or an __eq__ of the author's may raise anything
                 return False
 
-        def write(value: Any, form: Form) -> Any:
+        def write(value: Any, form: ParameterForm) -> Any:
             forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
             if not is_number and all(one == forms[0] and type(one) is type(forms[0]) for one in forms):
@@ -262,7 +262,7 @@ def _own_encoder(serialization: Node) -> _Write | None:
     if isinstance(encoded := getattr(function, "__self__", None), (EncodedBytes, EncodedStr)):
         is_bytes = isinstance(encoded, EncodedBytes)
 
-        def encode(value: Any, form: Form) -> Any:
+        def encode(value: Any, form: ParameterForm) -> Any:
             is_own = isinstance(value, bytes if is_bytes else str)
             return _for(value, _leaf(function(value)), form) if is_own else _written(value, form)
 
@@ -272,7 +272,7 @@ def _own_encoder(serialization: Node) -> _Write | None:
     return None
 
 
-def _as_text(value: Any, form: Form) -> Any:
+def _as_text(value: Any, form: ParameterForm) -> Any:
     if isinstance(value, NameEmail):  # its own text leaves out quotes, without which some names are not read
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
         return _for(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
@@ -284,7 +284,7 @@ _NUMBERS = (Decimal, Fraction, timedelta)
 """Types whose values may be written as a text and as a number, of which a union may take one for something else."""
 
 
-def _as_number(value: Any, form: Form) -> Any:
+def _as_number(value: Any, form: ParameterForm) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if not isinstance(value, (Decimal, Fraction)) or not math.isfinite(value):
@@ -302,7 +302,7 @@ def _in_text(write: _Write) -> _Write:
 
 
 def _of_bytes(mode: Any) -> _Write:
-    def write(value: Any, form: Form) -> Any:
+    def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, bytes) or mode == "utf8":
             return _written(value, form)
         return _for(value, to_jsonable_python(value, bytes_mode=mode), form)
@@ -311,7 +311,7 @@ def _of_bytes(mode: Any) -> _Write:
 
 
 def _of_items(write: _Write) -> _Write:
-    def write_each(value: Any, form: Form) -> Any:
+    def write_each(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, (list, tuple, set, frozenset, deque)):
             return _written(value, form)
         return _items(value, write, form)
@@ -320,7 +320,7 @@ def _of_items(write: _Write) -> _Write:
 
 
 def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
-    def write(value: Any, form: Form) -> Any:
+    def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, tuple) or (variadic is None and len(value) != len(writes)):
             return _written(value, form)
         ways = writes
@@ -333,7 +333,7 @@ def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
 
 
 def _of_map(write_key: _Write, write: _Write) -> _Write:
-    def write_map(value: Any, form: Form) -> Any:
+    def write_map(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _written(value, form)
         return {_as_key(key, write_key(key, form)): write(one, form) for key, one in value.items()}
@@ -342,7 +342,7 @@ def _of_map(write_key: _Write, write: _Write) -> _Write:
 
 
 def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
-    def write(value: Any, form: Form) -> Any:
+    def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, cls):
             return _written(value, form)
         given: Any = value.model_fields_set if isinstance(value, BaseModel) else None
@@ -361,7 +361,7 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
 def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
     ways = {name: (shown, way) for name, shown, way, _ in fields}
 
-    def write(value: Any, form: Form) -> Any:
+    def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _written(value, form)
         written: JsonObject = {}
@@ -378,7 +378,7 @@ def _of_root(cls: type[Any], write: _Write) -> _Write:
 
 
 def _unless_secret(write: _Write) -> _Write:
-    def write_unless_secret(value: Any, form: Form) -> Any:
+    def write_unless_secret(value: Any, form: ParameterForm) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
             return write(reveal(), form) if form.reveals else _for(value, _leaf(value), form)
         return write(value, form)
@@ -386,7 +386,7 @@ def _unless_secret(write: _Write) -> _Write:
     return write_unless_secret
 
 
-def _written(value: Any, form: Form) -> Any:  # noqa: PLR0911 - a line a type
+def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - a line a type
     """A value by its own type, where no node says more of it."""
     if isinstance(value, Enum):
         return _of_choice(value, form)
@@ -414,13 +414,13 @@ def _written(value: Any, form: Form) -> Any:  # noqa: PLR0911 - a line a type
     return _for(value, _leaf(value), form)
 
 
-def _for(value: Any, written: Any, form: Form) -> Any:
+def _for(value: Any, written: Any, form: ParameterForm) -> Any:
     """What stands for a value that JSON has no form for, and the value beside it where that is asked for."""
     is_kept = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if is_kept else written
 
 
-def _items(values: Iterable[Any], write: _Write, form: Form) -> list[Any]:
+def _items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
     """The items of an array. Those of a set come in an order of their own: that of hashes differs between processes."""
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
@@ -428,7 +428,7 @@ def _items(values: Iterable[Any], write: _Write, form: Form) -> list[Any]:
     return WrittenSet(_in_order(items)) if form.keeps_values else _in_order(items)
 
 
-def _of_choice(value: Enum, form: Form) -> Any:
+def _of_choice(value: Enum, form: ParameterForm) -> Any:
     try:
         return json_of_choice(value.value)
     except Exception:  # the value of a member may be anything

@@ -104,7 +104,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
     )
 
 
-class _Slot(NamedTuple):
+class _Field(NamedTuple):
     """One thing that the function takes: a parameter, or a key of its ``**kwargs: Unpack[...]``."""
 
     name: str
@@ -114,7 +114,7 @@ class _Slot(NamedTuple):
     injected: bool = False
 
 
-def _slots(signature: Signature) -> Iterator[_Slot]:
+def _slots(signature: Signature) -> Iterator[_Field]:
     # What comes before *args can only be passed by position once there are any.
     has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
     by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
@@ -123,14 +123,14 @@ def _slots(signature: Signature) -> Iterator[_Slot]:
         if parameter.kind is VAR_KEYWORD:
             for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
                 left_out = Field(default_factory=_nothing)  # no default of the author's, so none in the schema
-                yield _Slot(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
+                yield _Field(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
         elif parameter.kind is VAR_POSITIONAL:
             annotation = _generic(list, parameter.annotation) if inside is None else inside
             default: Any = Field(default_factory=list) if inside is None else EMPTY
-            yield _Slot(parameter.name, annotation, default, "var_positional")
+            yield _Field(parameter.name, annotation, default, "var_positional")
         else:
             role: Literal["positional", "keyword"] = "positional" if parameter.kind in by_position else "keyword"
-            yield _Slot(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
+            yield _Field(parameter.name, parameter.annotation, parameter.default, role, parameter.injected)
 
 
 def _nothing() -> None:
@@ -140,7 +140,7 @@ def _nothing() -> None:
 def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
     """The fields for ``create_model`` and how they become arguments."""
     fields: dict[str, Any] = {}
-    placed: list[tuple[_Slot, str | None]] = [
+    placed: list[tuple[_Field, str | None]] = [
         (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
     ]
     layout = Layout(
@@ -161,7 +161,7 @@ def _open_values(signature: Signature) -> Any:
     return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
 
 
-def _add(fields: dict[str, Any], slot: _Slot, doc: docstrings.Doc) -> str:
+def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
     """Add a field for a parameter, under a name that pydantic takes, and return that name."""
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}

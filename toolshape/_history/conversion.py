@@ -11,7 +11,7 @@ from toolshape._history.contents import without_item_id
 from toolshape._history.log import Log, Rules
 from toolshape._history.order import begins_turn, wire_role
 from toolshape._history.pairing import LateResultError
-from toolshape._history.repair import Progress, invalidated, repaired
+from toolshape._history.repair import RepairState, invalidated, repaired
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, results_in
 
 
@@ -44,7 +44,7 @@ class Conversion:
         self.wires: list[WireMessage] = []
         self.system: list[Message] = []
         self.repairs: list[Repair] = []
-        self.progress = Progress()
+        self.progress = RepairState()
         self.is_begun = False
 
     def of(self, messages: Sequence[Message]) -> Converted:
@@ -93,7 +93,7 @@ class Conversion:
         return invalidated(own, repairs)
 
     def _converted(
-        self, messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool
+        self, messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool
     ) -> tuple[list[WireMessage], list[Message]]:
         histories = self.rules.histories
         own, apart = self._all_carried(messages, log)

@@ -36,14 +36,14 @@ def rules_of(histories: Histories, names: NameRule, model: str | None, off: froz
     return Rules(histories, names, active, off)
 
 
-class _Fault(NamedTuple):
+class _Noted(NamedTuple):
     rule: HistoryRuleName
     path: str
     fault: str
     remedy: str
 
 
-def _place(found: _Fault | Problem) -> tuple[int, ...]:
+def _place(found: _Noted | Problem) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", found.path)))
 
 
@@ -55,11 +55,11 @@ class Log:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.problems: list[Problem] = []
-        self._faults: list[_Fault] = []
+        self._faults: list[_Noted] = []
 
     def repaired(self, rule: HistoryRuleName, path: str, fault: str, remedy: str) -> None:
         """Note a repair: what was wrong, and what was done."""
-        self._faults.append(_Fault(rule, path, fault, remedy))
+        self._faults.append(_Noted(rule, path, fault, remedy))
 
     def refused(self, rule: HistoryRuleName, path: str, message: str, hint: str) -> None:
         """Note what cannot be repaired."""

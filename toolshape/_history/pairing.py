@@ -46,7 +46,7 @@ class Pairs:
         return made
 
 
-class _Call:
+class _Asked:
     __slots__ = ("answer", "answer_at", "at", "is_late", "part")
 
     def __init__(self, at: int, part: ToolCallPart) -> None:
@@ -125,14 +125,14 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
     return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
 
 
-def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Call], set[int], int, int]:
+def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
 
     A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that streams
     may store each chunk by itself, and answer the calls of all of them at once.
     """
-    calls: list[_Call] = []
-    by_id: dict[str, list[_Call]] = {}
+    calls: list[_Asked] = []
+    by_id: dict[str, list[_Asked]] = {}
     dropped: set[int] = set()
     turn = last_content = last_other = -1
     minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
@@ -152,7 +152,7 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
             if message.role != "assistant":
                 last_other = at
             if isinstance(part, ToolCallPart):
-                calls.append(_Call(at, part))
+                calls.append(_Asked(at, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
     return calls, dropped, turn, last_other
 
@@ -162,7 +162,7 @@ def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
     return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
-def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Call]]) -> _Call | None:
+def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """The call that a result answers: of those that wait, the first of the last message that has one."""
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
     return next((call for call in waiting if call.at == waiting[-1].at), None)
@@ -183,7 +183,7 @@ def _unasked(
 
 
 def _unanswered(
-    call: _Call, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
+    call: _Asked, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
 ) -> None:
     part, path = call.part, part_path(message, call.part)
     if is_open:

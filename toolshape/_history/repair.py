@@ -25,7 +25,7 @@ from toolshape.messages import (
 _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
-class Progress:
+class RepairState:
     """How far a history is: what the messages before the next ones have used up."""
 
     __slots__ = ("has_thought", "ids", "pairs", "previous")
@@ -36,15 +36,17 @@ class Progress:
         self.previous: Message | None = None
         self.has_thought = False
 
-    def copy(self) -> "Progress":
+    def copy(self) -> "RepairState":
         """The same, to be changed on its own."""
-        made = Progress()
+        made = RepairState()
         made.ids, made.pairs, made.previous = self.ids.copy(), self.pairs.copy(), self.previous
         made.has_thought = self.has_thought
         return made
 
 
-def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_end: bool, thinks: bool) -> list[Message]:
+def repaired(
+    messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool, thinks: bool
+) -> list[Message]:
     """Repair messages that follow others.
 
     Args:
@@ -73,7 +75,7 @@ def repaired(messages: Sequence[Message], log: Log, progress: Progress, *, is_en
     return found
 
 
-def _thought_through(message: Message, log: Log, progress: Progress) -> Message:
+def _thought_through(message: Message, log: Log, progress: RepairState) -> Message:
     """A call of a turn in which nothing was thought, without its id: its reasoning may have been lost where it was stored.
 
     What was dispatched here has lost nothing: the origin names the tools that its model was sent. An item of the provider's

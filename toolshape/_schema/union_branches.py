@@ -153,7 +153,7 @@ def matches(pattern: Any, value: str) -> bool:
 
 def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
     """Whether it is certain that no value fits both schemas; what would take too long to decide is not certain."""
-    return _Comparison(resolve).are_disjoint(one, other, depth)
+    return _BranchPair(resolve).are_disjoint(one, other, depth)
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
@@ -186,7 +186,7 @@ def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
     return "type" in schema and _asked(schema) == {name}
 
 
-class _Comparison:
+class _BranchPair:
     """One comparison of two schemas."""
 
     __slots__ = ("left", "resolve")

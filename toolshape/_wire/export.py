@@ -57,7 +57,7 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     lens, is_strict, problems = _lens(provider, parameters, strict)
     if problems:
         raise _cannot(provider, spec, problems)
-    name = repaired(provider, spec.name)
+    name = wire_name_of(provider, spec.name)
     if name != spec.name:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
     if is_strict and provider.schema.strict_needs:
@@ -91,7 +91,7 @@ def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Proble
     return broken(schema, (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())))
 
 
-def repaired(provider: Provider, name: str) -> str:
+def wire_name_of(provider: Provider, name: str) -> str:
     """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it.
 
     Raises:

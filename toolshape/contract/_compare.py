@@ -23,7 +23,7 @@ from toolshape.contract._inclusion import Proof, is_same_json, marked
 from toolshape.contract._lock import Contract, Locked, contract_of
 from toolshape.contract._renaming import Renaming, renamed_tools, with_renamings
 from toolshape.contract._validators import Formats, admission, refused_at
-from toolshape.contract._witness import Budget, SpentError, candidates
+from toolshape.contract._witness import SpentError, Tries, candidates
 
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
@@ -334,7 +334,7 @@ def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
     """Arguments that the old schema takes, those first that the other may refuse."""
     admits = admission(old)
     seen: set[str] = set()
-    budget = Budget()
+    budget = Tries()
     tried = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
     with contextlib.suppress(SpentError):
         for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):

@@ -107,7 +107,7 @@ def _is_said(key: str, value: Any) -> bool:
     return value is not None if key == "coerce" else value not in (None, (), {})
 
 
-class _Entry(BaseModel):
+class _LockedTool(BaseModel):
     """A tool in a lock file."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
@@ -121,13 +121,13 @@ class _Entry(BaseModel):
     fingerprints: dict[str, str] = {}
 
 
-class _File(BaseModel):
+class _LockFile(BaseModel):
     """A lock file."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     version: int
     providers: list[str]
-    tools: dict[str, _Entry]
+    tools: dict[str, _LockedTool]
 
 
 def read_lock(given: Path | str) -> Contract:
@@ -145,7 +145,7 @@ def read_lock(given: Path | str) -> Contract:
         version = content.get("version") if isinstance(content, dict) else None
         if type(version) is int and version != _VERSION:
             raise UsageError(f"{path} is of version {version}, and this is {_VERSION}")
-        file = _File.model_validate(content)
+        file = _LockFile.model_validate(content)
         return Contract({name: _read(name, one, file) for name, one in file.tools.items()}, tuple(file.providers))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; toolshape lock writes it") from error
@@ -158,7 +158,7 @@ def read_lock(given: Path | str) -> Contract:
         raise UsageError(f"{path} is no lock file of toolshape ({said})") from error
 
 
-def _read(name: str, given: _Entry, file: _File) -> Locked:
+def _read(name: str, given: _LockedTool, file: _LockFile) -> Locked:
     for schema in (given.parameters, given.output):
         if schema is not None:
             Draft202012Validator.check_schema(

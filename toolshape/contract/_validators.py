@@ -47,7 +47,7 @@ _TIMES = frozenset({"date", "date-time", "duration", "time"})
 _CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
 
 
-class _Checker:
+class _SchemaChecker:
     """Checks formats for jsonschema, which asks ``check``."""
 
     def __init__(self, formats: Formats) -> None:
@@ -99,7 +99,7 @@ _ContentValidator: Any = extend(Validator, {"contentSchema": _content})  # type:
 def _validator(text: str, formats: Formats) -> Any:
     if formats == "open":
         return Validator(json.loads(text))
-    checker: Any = _Checker(formats)
+    checker: Any = _SchemaChecker(formats)
     return _ContentValidator(json.loads(text), format_checker=checker)
 
 

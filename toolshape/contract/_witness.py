@@ -28,7 +28,7 @@ _FRACTIONS = (0.5, -0.5, 1e-9)
 _OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
 
 
-class Budget:
+class Tries:
     """How much may be made for one verdict."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class SpentError(Exception):
 
 
 def candidates(
-    narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Budget
+    narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries
 ) -> Iterator[Any]:
     """Values of the schema that may be narrower, or may not be, for the ones of the other to be tried with.
 
@@ -69,7 +69,7 @@ def candidates(
 
 
 class _Candidates:
-    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Budget) -> None:
+    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries) -> None:
         self._narrow_root = narrow_root
         self._wide_root = wide_root
         self._chance = chance

@@ -134,34 +134,34 @@ def _is_unknown(now: Stages, own: Hidden | None) -> bool:
     return all(not known_path(one.path, own) or own.hides_path(one.path) for one in now.refused.problems)
 
 
-class _Difference(NamedTuple):
+class _Differing(NamedTuple):
     kind: ChangeKind
     before: Any
     after: Any
     paths: Iterable[str] = ()
 
 
-def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Difference | None:
+def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing | None:
     if now.resolved is not None and then["tool"] is not None and now.resolved != then["tool"]:
-        return _Difference("other_tool", then["tool"], now.resolved)
+        return _Differing("other_tool", then["tool"], now.resolved)
     got, gets = then["arguments"], now.validated if own is None else masked(now.validated, own)
     problems = _problems(now, own)
     if got is not None and now.refused is not None:
-        return _Difference("now_refused", got, _said(now), [path for path, _ in problems])
+        return _Differing("now_refused", got, _said(now), [path for path, _ in problems])
     if got is None and now.refused is None:
-        return _Difference("now_accepted", then.get("error"), gets)
+        return _Differing("now_accepted", then.get("error"), gets)
     if now.refused is not None:
         before = then["error"]
         is_same_error = before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
         after = {"code": now.refused.code, "problems": problems}
-        return None if is_same_error else _Difference("other_error", before, after)
+        return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_differing(got, gets))
     if own is not None and not now.is_whole:  # a name that the schema does not know was not kept
         paths = [one for one in paths if known_path(one, own)]
     if paths:
-        return _Difference("other_value", got, gets, paths)
+        return _Differing("other_value", got, gets, paths)
     before, rules = _coercions(then, now, own)
-    return None if rules == before else _Difference("other_coercion", before, rules)
+    return None if rules == before else _Differing("other_coercion", before, rules)
 
 
 def _coercions(
