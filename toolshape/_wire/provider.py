@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import ChoiceMode, Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape._errors import ExportError, Problem, ResponseError
@@ -12,8 +12,10 @@ from toolshape._parts import File, Image, by_media_type, is_taken, kind_of
 from toolshape._results import Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
-from toolshape._wire.histories import Histories
-from toolshape._wire.server import Server
+
+if TYPE_CHECKING:  # a family brings both; they would be a fiftieth of the import of everything
+    from toolshape._wire.histories import Histories
+    from toolshape._wire.server import Server
 
 
 class Reading(NamedTuple):
@@ -258,8 +260,8 @@ class Provider:
     request: RequestForm
     response: ResponseForm
     codec: Codec
-    histories: Histories | None = None
-    server: Server | None = None
+    histories: "Histories | None" = None
+    server: "Server | None" = None
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:
