@@ -103,14 +103,23 @@ CHOICES = {
         ({"tool_choice": {"mode": "TOOL_MODE_REQUIRED"}}, "ac"),
     ],
 }
-CHOICES["moonshot"] = CHOICES["mistral"]
+
+
+def choices_of(provider):
+    """The words of a provider; of a vendor that has none here, those of another whose requests are written alike."""
+    keywords = get(provider).request.keywords
+    return CHOICES.get(provider) or next(
+        words for name, words in CHOICES.items() if get(name).request.keywords is keywords
+    )
+
+
 ASKED = ("auto", "none", "required", "b", ["c", "a"])
 
 
 @pytest.mark.parametrize("provider", [row.provider for row in ROWS])
 def test_every_choice_in_its_words(provider):
     """Or an error that says what to do."""
-    for asked, expected in zip(ASKED, CHOICES[provider], strict=True):
+    for asked, expected in zip(ASKED, choices_of(provider), strict=True):
         if expected is not None:
             assert said(provider, choice=asked) == expected
             continue
