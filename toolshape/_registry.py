@@ -389,9 +389,7 @@ class Registry:
 
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """A registry of other tools, with the settings and hooks of this one."""
-        made = Registry()
-        replaced(made, tools, self._store.contents)
-        return made
+        return _made_like(self._store.contents, tools)
 
     def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
         """The shapes of these tools, as they are now, at a provider.
@@ -631,14 +629,18 @@ def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) ->
 def lenient(registry: Registry, name: str | None = None) -> Registry:
     """A registry of its tools, or of one of them, never strict, with the same settings and hooks."""
     tools = [make_tool(one, options_of({"strict": False}), None) for one in registry if name in (None, one.name)]
+    return _made_like(store_of(registry).contents, tools)
+
+
+def _made_like(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
     made = Registry()
-    replaced(made, tools, store_of(registry).contents)
+    store_of(made).change(lambda _: contents.holding(tools))
     return made
 
 
-def replaced(registry: Registry, tools: Iterable[Tool[..., Any]], like: Contents | None = None) -> None:
-    """Give a registry other tools, in place of all that it has; and the settings and hooks of some contents."""
-    store_of(registry).change(lambda held: (like or held).holding(tools))
+def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
+    """Give a registry other tools, in place of all that it has."""
+    store_of(registry).change(lambda held: held.holding(tools))
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:

@@ -319,3 +319,34 @@ def test_calls_take_time_that_grows_with_their_number(name, caplog):
     caplog.set_level("CRITICAL", logger="toolshape")
     work, small = CALLS[name]
     assert time_growth(work, small, repeats=3) < LINEAR
+
+
+def crowded(provider: str, what: str) -> Callable[[int], Callable[[], Any]]:
+    """Reads a response with one call among many things that a gateway put beside it."""
+    bound = TOOLS.bind(provider)
+    call = {"id": "call_1", "type": "function", "function": {"name": "note", "arguments": {}}}
+
+    def work(count: int) -> Callable[[], Any]:
+        strays = [{"function": {"arguments": {"at": at}}} for at in range(count)]
+        blocks = [{"type": "tool_use", "id": str(at)} for at in range(count)]
+        content, calls = (None, [*strays, call]) if what == "calls" else (blocks, [call])
+        message = {"role": "assistant", "content": content, "tool_calls": calls}
+        body: Any = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+        if provider == "ollama":
+            body = {"message": message, "done": True}
+        elif provider == "huggingface":
+            body = message
+
+        def read() -> None:
+            [only] = bound.plan(body).calls
+            assert only.id == "call_1"
+
+        return read
+
+    return work
+
+
+@pytest.mark.parametrize("what", ["calls", "blocks"])
+@pytest.mark.parametrize("provider", ["openai", "ollama", "huggingface"])
+def test_what_is_left_out_of_a_message_is_found_in_time_that_grows_with_it(provider, what):
+    assert time_growth(crowded(provider, what), 500) < LINEAR

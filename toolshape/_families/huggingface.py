@@ -56,11 +56,9 @@ def read(body: Any) -> Read | None:
         return [sent], again, finish, cut, ends_in_call
     message = _with_objects(openai_bodies.with_content(plain(response["choices"][0]["message"])))
     given = [openai_messages.read_call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
-    own = [one for one in given if one.id or one.wire_name]
+    own = [one for one in given if not openai_bodies.is_stray(one)]
     if len(own) < len(given):
-        message["tool_calls"] = [
-            one for one, read_one in zip(message["tool_calls"], given, strict=True) if read_one in own
-        ]
+        message = openai_bodies.without_strays(message, given)
     if own:
         message["tool_calls"], own = with_call_ids(
             message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True

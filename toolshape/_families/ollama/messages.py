@@ -131,9 +131,8 @@ HISTORIES = Histories(
 
 def read_call(call: Any) -> WireCall:
     function = member(call, "function")
-    call_id = member(call, "id")
-    own = "" if call_id is None or call_id == "null" else call_id  # its clients write whatever stands there
-    return WireCall(own, member(function, "name") or "", member(function, "arguments"), call)
+    call_id = openai_messages.own_id(member(call, "id"))
+    return WireCall(call_id, member(function, "name") or "", member(function, "arguments"), call)
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:

@@ -34,11 +34,10 @@ def read(body: Any) -> Reading | None:
         return None
     message = member(body, "message")
     given = [read_call(one) for one in member(message, "tool_calls") or ()]
-    calls = [one for one in given if one.id or one.wire_name]
+    calls = [one for one in given if not openai_bodies.is_stray(one)]
     sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
     if len(calls) < len(given):
-        real = [one for one, read_one in zip(sent["tool_calls"], given, strict=True) if read_one in calls]
-        sent = {**sent, "tool_calls": real}
+        sent = openai_bodies.without_strays(sent, given)
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),

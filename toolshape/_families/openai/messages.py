@@ -179,7 +179,7 @@ def _call(call: JsonObject, path: str) -> ToolCallPart:
 
 def own_id(given: Any) -> Any:
     """The id of a call or result, empty where there is none; Mistral's SDK writes a missing one as the text "null"."""
-    return "" if not given or given == "null" else given
+    return "" if given is None or given == "null" else given
 
 
 def _result(item: JsonObject) -> ToolResultPart:
@@ -211,9 +211,9 @@ def _result_text(content: Any) -> str:
 class VendorForm(NamedTuple):
     """How a vendor writes messages of this family, where not all do as OpenAI does.
 
-    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a
-    call to which the model gave no id, and its result, are sent with one. ``shows_media``: whether images and files of a result follow in
-    a message of the user's. ``arguments``: how those of a call are written.
+    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a call to
+    which the model gave no id, and its result, are sent with one. ``shows_media``: whether images and files of a result
+    follow in a message of the user's. ``arguments``: how those of a call are written.
     """
 
     name_key: str = ""

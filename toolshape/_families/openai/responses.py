@@ -1,6 +1,6 @@
 """OpenAI Chat Completions: reads responses, and puts streams together. Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape._calls import EARLY, Finish, JsonObject, WireCall, WireMessage
@@ -67,13 +67,12 @@ def _read_any(body: Any) -> Reading | None:
     found = [read_call(one) for one in listed] if isinstance(listed, list) else []
     finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: it is ignored, and not sent back.
-    calls = [one for one in found if one.id or one.wire_name]
+    calls = [one for one in found if not is_stray(one)]
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = as_assistant(_as_sent(message))
     if len(calls) < len(found):
-        real = [one for one, read_one in zip(assistant["tool_calls"], found, strict=True) if read_one in calls]
-        assistant = {**assistant, "tool_calls": real} if real else _without_calls(assistant)
+        assistant = without_strays(assistant, found)
     if not all(is_plain_id(one.id) for one in calls) and assistant.get("tool_calls"):
         sent = [plain(one) for one in assistant["tool_calls"]]
         sent, calls = with_call_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
@@ -98,13 +97,20 @@ def with_content(message: WireMessage) -> WireMessage:
             [content] if isinstance(content, dict) and content else None if is_nothing(content) else str(content)
         )
         return with_content({**message, "content": made})
-    foreign = [one for one in content if member(one, "type") in ("tool_use", "tool_result")]
-    return {**message, "content": [one for one in content if one not in foreign]} if foreign else message
+    kept = [one for one in content if member(one, "type") not in ("tool_use", "tool_result")]
+    return message if len(kept) == len(content) else {**message, "content": kept}
 
 
-def _without_calls(message: WireMessage) -> WireMessage:
-    """A message may not have an empty list of calls."""
-    return {key: value for key, value in message.items() if key != "tool_calls"}
+def is_stray(call: WireCall) -> bool:
+    """Whether a call has neither an id nor a name, as some gateways append one."""
+    return not (call.id or call.wire_name)
+
+
+def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessage:
+    """The message with the calls that are none left out; it may not have an empty list of them."""
+    real = [one for one, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
+    rest = {key: value for key, value in message.items() if key != "tool_calls"}
+    return {**rest, "tool_calls": real} if real else rest
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
