@@ -6,6 +6,7 @@ import typing
 from toolshape._bound import Bound
 from toolshape._calls import Call, Coercion, Finding, Namespace, Spec
 from toolshape._context import CallContext, Progress
+from toolshape._dispatch.approval import Deny
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan
 from toolshape._errors import (
@@ -42,6 +43,7 @@ __all__ = [
     "Collector",
     "Conversation",
     "DefinitionError",
+    "Deny",
     "ExportError",
     "Failure",
     "File",

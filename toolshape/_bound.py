@@ -10,10 +10,13 @@ from pydantic_core import from_json
 
 from toolshape._bound_tools import BoundTools, bind_tools, part_of
 from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, WireCall
+from toolshape._dispatch import state
 from toolshape._dispatch.collector import Collector
-from toolshape._dispatch.plan import Plan, plan_of, watch
+from toolshape._dispatch.plan import Plan, plan_of
+from toolshape._dispatch.planning import planned
 from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
+from toolshape._dispatch.running import arun_whole, run_whole
 from toolshape._errors import ExportError, Problem, ResponseError, did_you_mean
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._report import Report
@@ -260,23 +263,23 @@ class Bound:
         if isinstance(response, Results):
             return plan_of(response)
         if self._bound_tools.observers is None:
-            return Plan.of(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
+            return Plan(planned(self.provider, reading_of(self.provider, response), self._bound_tools.handlers))
         try:
-            plan = Plan.of(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
+            results = planned(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
         except ResponseError as error:
             show(self, Seen(response, error))
             raise
-        watch(plan, lambda results: show(self, Seen(response, results)))
-        return plan
+        state.observe(results, lambda done: show(self, Seen(response, done)))
+        return Plan(results)
 
     def collector(self) -> Collector:
         """A collector: feed it a stream of this provider, and it returns each call once it is complete."""
 
-        def watch_stream(plan: Plan, pieces: Sequence[Any], has_ended: bool) -> None:
-            watch(plan, lambda results: show(self, Seen(pieces, results, "ended" if has_ended else "open")))
+        def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
+            state.observe(results, lambda done: show(self, Seen(pieces, done, "ended" if has_ended else "open")))
 
         return Collector(
-            self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else watch_stream
+            self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else observe_stream
         )
 
     def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
@@ -288,11 +291,11 @@ class Bound:
         """
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
-            plan = Plan.of(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
+            results = planned(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
             if not options:
-                return plan._run(None, NOTHING_INJECTED, None, None)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - by position, and private to users
+                return run_whole(results, NOTHING_INJECTED, None, None)
             inject = options.get("inject", NOTHING_INJECTED)
-            return plan._run(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+            return run_whole(results, inject, options.get("limit"), options.get("on_progress"))
         refuse_unknown(options)
         return self.plan(response).run(**options)
 
@@ -300,9 +303,9 @@ class Bound:
         """The same from a running loop: ``plan`` and ``arun``."""
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
-            plan = self.plan(response)
+            results = planned(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
             inject = options.get("inject", NOTHING_INJECTED)
-            return await plan._arun(None, inject, options.get("limit"), options.get("on_progress"))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the same
+            return await arun_whole(results, inject, options.get("limit"), options.get("on_progress"))
         refuse_unknown(options)
         return await self.plan(response).arun(**options)
 
@@ -401,7 +404,7 @@ def plan_of_call(bound: Bound, call: WireCall) -> Plan:
     bound_tools = bound_tools_of(bound)
     if bound_tools.observers is not None:
         return bound.plan(call.raw)
-    return Plan.of(bound_tools.provider, Reading([], [call], None), bound_tools.handlers)
+    return Plan(planned(bound_tools.provider, Reading([], [call], None), bound_tools.handlers))
 
 
 def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:

@@ -58,10 +58,10 @@ class CallState:
     """What the runs of one call share.
 
     ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of a
-    value, as if the tool had returned it. ``identity`` tells the call from all others.
+    value, as if the tool had returned it. ``known_as`` is what tells the call from all others, once somebody has asked.
     """
 
-    __slots__ = ("_identity", "attempts", "on_progress", "to_result")
+    __slots__ = ("attempts", "known_as", "on_progress", "to_result")
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class CallState:
         self.attempts = 0
         self.on_progress = on_progress
         self.to_result = to_result
-        self._identity: Identity | None = None
+        self.known_as: Identity | None = None
 
-    def identity(self, call: Call, scope: str | None = None, unnamed: str | None = None) -> Identity:
-        """The identity of the call, in the scope that it was first asked for in."""
-        if self._identity is None:
-            self._identity = identity_of(call, scope, unnamed)
-        return self._identity
+    def identity(self, call: Call) -> Identity:
+        """What tells the call from all others, as a ledger knows it if there is one."""
+        if self.known_as is None:
+            self.known_as = identity_of(call, None)
+        return self.known_as
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -110,11 +110,13 @@ class CallContext:
         It is the same at every attempt, and, with the scope of a ledger or the provider's id, when the same response is
         dispatched again; a call without an id of the provider's and without a scope has a new one each time.
         """
-        return self.identity().key
+        return self._state.identity(self.call).key
 
-    def identity(self, scope: str | None = None, unnamed: str | None = None) -> Identity:
-        """What tells the call from all others, in the scope that it was first asked for in; see ``identity_of``."""
-        return self._state.identity(self.call, scope, unnamed)
+    def known_as(self, identity: Identity) -> Identity:
+        """Set what a ledger knows the call by, which the first to ask decides."""
+        if self._state.known_as is None:
+            self._state.known_as = identity
+        return self._state.known_as
 
     @property
     def cancelled(self) -> bool:

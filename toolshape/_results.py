@@ -3,18 +3,17 @@
 import copy
 import json
 import math
+import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, cast, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened, visible
 from toolshape._errors import CallError, CallErrorCode, UsageError
 from toolshape._parts import File, Image, Part, Text
 
 _MOST_SHOWN = 20
-_NONE_HELD: Mapping[int, tuple[Any, ...]] = MappingProxyType({})
 REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
 """The codes of errors for which a tool is not run, as its arguments are not what it takes."""
 
@@ -128,24 +127,72 @@ class Answered(Protocol):
         ...
 
 
-class Controls:
-    """What was asked of somebody else about the calls of a response.
+Entry: TypeAlias = tuple[Any, ...]
+"""A validated call: its position, the call, its handler, its arguments, and their coercions; see ``Ready``."""
 
-    ``held`` has the calls that wait for approval, by position; ``plan`` is theirs, as they are run by that. ``scope`` is
-    that of the ledger that the calls were run under, if any, and ``unnamed`` that of calls whose ids were made up.
-    ``running`` counts the runs of the plan that are under way. ``places`` has the positions of calls by their identity and
-    by their ids, once somebody has named a call.
+
+class Controls:
+    """The calls of a plan that somebody decides on, and the state of each, which ``_dispatch/state.py`` alone changes.
+
+    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` has the positions by state.
+    ``approvals`` are the positions of calls that were approved of, ``as_written`` the calls that were edited, as the
+    model wrote them. ``runs`` counts the runs that are under way; ``observer`` is told when the plan is over. ``scope``
+    is that of the ledger that the plan was run under, if any, ``unnamed`` that of calls whose ids were made up.
+    ``places`` has the positions of calls by identity and by id, once somebody has named a call.
     """
 
-    __slots__ = ("held", "places", "plan", "running", "scope", "unnamed")
+    __slots__ = (
+        "approvals",
+        "as_written",
+        "entries",
+        "in_state",
+        "lock",
+        "observer",
+        "places",
+        "runs",
+        "scope",
+        "states",
+        "unnamed",
+    )
 
-    def __init__(self, held: dict[int, tuple[Any, ...]], plan: object = None) -> None:
-        self.held = held
-        self.plan = plan
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entries: dict[int, Entry] = {}
+        self.states: dict[int, Any] = {}
+        self.in_state: dict[Any, set[int]] = {}
+        self.approvals: set[int] = set()
+        self.as_written: dict[int, Call] = {}
+        self.observer: Callable[[Results], None] | None = None
+        self.runs = 0
         self.scope: str | None = None
         self.unnamed: str | None = None
-        self.running = 0
         self.places: dict[int | str, list[int]] = {}
+
+    @property
+    def pending(self) -> list[int]:
+        """The positions of the calls that wait for approval, here or where the plan is resumed, in call order."""
+        return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
+
+    def __getstate__(self) -> dict[int, str]:
+        # Entries hold functions, and a state means nothing in another process but for what may be said of the call.
+        return {position: _PICKLED[state] for position, state in self.states.items() if state in _PICKLED}
+
+    def __setstate__(self, states: dict[int, str]) -> None:
+        Controls.__init__(self)
+        self.states.update(states)
+        for position, state in states.items():
+            self.in_state.setdefault(state, set()).add(position)
+
+
+_PICKLED = {
+    "pending": "given away",
+    "given away": "given away",
+    "ready": "left",
+    "approved": "left",
+    "claimed": "left",
+    "left": "left",
+}
+_NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 
 
 class Results(Sequence[Result]):
@@ -155,18 +202,19 @@ class Results(Sequence[Result]):
     ``pending``, one that began and did not finish as ``cancelled``. ``finish`` says why the response ended, in one word
     for all providers; ``finish_raw`` is the provider's own word.
 
-    There is no constructor, and ``Plan.of`` sets the attributes: one was measured at 2.9 % of a scalar dispatch.
-    ``answers`` has ``None`` for a call not answered yet, ``waiting`` begins with the position of each call that has
-    not been started, ``controls`` is set where a call waits for approval, or a ledger was asked. ``assistant`` are the
-    response's own messages; ``provider`` is whose response it was. Pickled results keep the answers that were there at
-    that time.
+    There is no constructor, and ``planned`` sets the attributes: one was measured at 2.9 % of a scalar dispatch.
+    ``answers`` has ``None`` for a call not answered yet. ``waiting`` are the calls that may run, where there are no
+    ``controls``; these are there once somebody decides on calls, names them, asks a ledger or observes them.
+    ``is_plain`` is whether all calls can be run without a check before. ``assistant`` are the response's own messages;
+    ``provider`` is whose response it was. Pickled results keep the answers that were there at that time.
     """
 
-    __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "provider", "waiting")
+    __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "is_plain", "provider", "waiting")
     calls: list[Call]
     answers: list[Result | None]
-    waiting: Sequence[tuple[Any, ...]]
+    waiting: Sequence[Entry]
     controls: Controls
+    is_plain: bool
     assistant: Sequence[WireMessage]
     provider: Answered
     finish: Finish | None
@@ -189,29 +237,32 @@ class Results(Sequence[Result]):
 
     def _unanswered(self, position: int) -> Result:
         call = self.calls[position]
-        waiting = ready_at(self.waiting, position)
-        code: CallErrorCode = "cancelled" if waiting is None else "not_run"
-        if (held := self._held.get(position)) is not None:
-            code, waiting = "pending", held
+        code: CallErrorCode = "cancelled"
+        controls = getattr(self, "controls", None)
+        if controls is not None and position in controls.states:
+            state, entry = controls.states[position], controls.entries.get(position)
+            code = "pending" if state in {"pending", "given away"} else "not_run" if state in _NOT_RUN else "cancelled"
+        elif (entry := ready_at(self.waiting, position)) is not None:
+            code = "not_run"
         error = CallError(code, tool=call.wire_name)
-        coercions = () if waiting is None or len(waiting) == 1 else waiting[-1]  # pickled, only the position is left
+        coercions = ()
+        if entry is not None and code != "cancelled":
+            coercions = next(iter(entry[4:]), ())  # of what was pickled, only the position is left
         return Result(call, error=error, coercions=coercions, text=str(error))
-
-    @property
-    def _held(self) -> Mapping[int, tuple[Any, ...]]:
-        return self.controls.held if hasattr(self, "controls") else _NONE_HELD
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait until somebody approves of them, in call order; see ``Plan.approve``."""
+        if not hasattr(self, "controls"):
+            return ()
         found = []
-        for position, held in sorted(self._held.items()):
-            call = self.calls[position]
-            if len(held) == 1:  # pickled
+        for position in self.controls.pending:
+            call, entry = self.calls[position], self.controls.entries.get(position)
+            if entry is None:  # pickled
                 arguments = None if call.reader is None else call.reader.received(call.arguments_raw)
                 found.append(PendingCall(call, arguments or {}))
             else:
-                found.append(PendingCall(call, held[2].written(held[3]), held[4]))
+                found.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
         return tuple(found)
 
     def _refuse_half(self) -> None:
@@ -220,8 +271,9 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: One does.
         """
-        if self._held:
-            names = ", ".join(f"{one.name} ({one.id})" for one in map(self.calls.__getitem__, self._held))
+        held = self.controls.pending if hasattr(self, "controls") else ()
+        if held:
+            names = ", ".join(f"{one.name} ({one.id})" for one in map(self.calls.__getitem__, held))
             raise UsageError(
                 f"{visible(names)} still wait for approval, and half an answer cannot be sent: take the plan, as by "
                 "bound.plan(results), approve or deny them, and run it; or pause it"
@@ -229,10 +281,8 @@ class Results(Sequence[Result]):
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # What waits holds functions: its positions are enough to tell what was not run.
-        slots = {name: getattr(self, name) for name in self.__slots__ if name != "controls"}
-        if self._held:
-            slots["controls"] = Controls({position: (position,) for position in self._held})
-        return None, {**slots, "waiting": [one[:1] for one in self.waiting]}
+        slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
+        return None, {**slots, "waiting": [entry[:1] for entry in self.waiting]}
 
     def __repr__(self) -> str:
         shown = [repr(result) for result in self[:_MOST_SHOWN]]
@@ -287,22 +337,10 @@ class Results(Sequence[Result]):
         return [*sendable(self.assistant), *self.messages]
 
 
-def place_of(waiting: Sequence[tuple[Any, ...]], position: int) -> int:
-    """Where a call stands, or would stand, among calls that wait, which are in the order of their positions."""
-    return bisect_left(waiting, position, key=itemgetter(0))
-
-
-def ready_at(waiting: Sequence[tuple[Any, ...]], position: int) -> tuple[Any, ...] | None:
-    """The call at a position, if it waits: found without looking through all the others."""
-    at = place_of(waiting, position)
+def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
+    """Return the call at a position, if it is among these, which are in call order, without looking through the others."""
+    at = bisect_left(waiting, position, key=itemgetter(0))
     return waiting[at] if at < len(waiting) and waiting[at][0] == position else None
-
-
-def controls_of(results: Results) -> Controls:
-    """The controls of results, which have none at first."""
-    if not hasattr(results, "controls"):
-        results.controls = Controls({})
-    return results.controls
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:

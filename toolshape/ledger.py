@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -149,9 +149,7 @@ class Ledger:
             again: Whether it may be begun once more where its outcome is unknown.
         """
         key, owner = _key(identity), uuid.uuid4().hex
-        row = {
-            "scope": identity.scope, "call_id": identity.call_id, "tool": identity.tool, "digest": identity.digest,
-        }  # fmt: skip
+        row = _row(identity)
         begun = {"state": "started", "owner": owner, "lease_until": self._now + self.lease, "started": self._now}
         with self._transaction() as connection:
             insert = self._insert(CALLS).values(key=key, **row, **begun).on_conflict_do_nothing()
@@ -166,19 +164,31 @@ class Ledger:
         self, connection: sa.Connection, key: str, row: dict[str, Any], begun: dict[str, Any], *, again: bool
     ) -> Claim:
         """What is known of a call that was begun before, which is begun anew if it may be."""
-        columns = (*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over"))
-        found = connection.execute(sa.select(*columns).where(CALLS.c.key == key).with_for_update()).mappings().first()
+        found = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
         if found is None:  # it was dropped meanwhile
             return Claim("running")
-        if any(found[name] != value for name, value in row.items()):
-            return Claim("other")
-        if found["state"] == "done":
-            return Claim("done", outcome=found["outcome"])
-        if found["state"] == "started" and not found["is_over"]:
-            return Claim("running")
+        known = _known(found, row)
+        if known.state != "unknown":
+            return known
         values = begun if again else {"state": "unknown"}
         connection.execute(sa.update(CALLS).where(CALLS.c.key == key).values(**values))
         return Claim("ours", begun["owner"]) if again else Claim("unknown")
+
+    def look(self, identity: Identity) -> Claim | None:
+        """Return what is known of a call, and write nothing; for ``dispatch``, which asks before it asks for approval.
+
+        Args:
+            identity: The call.
+
+        Returns:
+            ``None`` where nobody has begun the call. It is never ``ours``: that is what ``claim`` gives.
+        """
+        with self._transaction() as connection:
+            found = connection.execute(self._asked_for(_key(identity))).mappings().first()
+        return None if found is None else _known(found, _row(identity))
+
+    def _asked_for(self, key: str) -> Any:
+        return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(CALLS.c.key == key)
 
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
         """Write down what came of a call; for ``dispatch``.
@@ -286,6 +296,19 @@ def _unpickle_ledger(url: sa.URL, lease: float, wait: float) -> Ledger:
 
 def _key(identity: Identity) -> str:
     return hashlib.sha256(canonical_json([identity.scope, identity.call_id]).encode()).hexdigest()
+
+
+def _row(identity: Identity) -> dict[str, str]:
+    return {"scope": identity.scope, "call_id": identity.call_id, "tool": identity.tool, "digest": identity.digest}
+
+
+def _known(found: Any, row: Mapping[str, str]) -> Claim:
+    """What a row of the table says of a call."""
+    if any(found[name] != value for name, value in row.items()):
+        return Claim("other")
+    if found["state"] == "done":
+        return Claim("done", outcome=found["outcome"])
+    return Claim("running" if found["state"] == "started" and not found["is_over"] else "unknown")
 
 
 def _is_ours(identity: Identity, owner: str) -> Any:

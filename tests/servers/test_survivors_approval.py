@@ -5,7 +5,7 @@ import json
 import mcp_types as types
 import pytest
 
-from toolshape import Registry, UsageError, tool
+from toolshape import Deny, Registry, UsageError, tool
 from toolshape.mcp import _approving as approving
 from toolshape.mcp import server
 
@@ -45,22 +45,22 @@ def decided(answer):
 def test_nothing_but_true_approves(said):
     """A form that a client did not check may hold anything: a text is not agreement, whatever it says."""
     answer = types.ElicitResult.model_construct(action="accept", content={"approve": said})
-    assert decided(answer) == {"c1": "the user did not approve of it"}
+    assert decided(answer) == {"c1": Deny("the user did not approve of it")}
 
 
 def test_what_was_decided():
     """By the id of the call; a reason counts where it is a text that says something."""
     assert decided(types.ElicitResult(action="accept", content={"approve": True})) == {"c1": True}
     assert decided(types.ElicitResult(action="accept", content={"approve": False, "why": "Too much."})) == {
-        "c1": "Too much."
+        "c1": Deny("Too much.")
     }
     assert decided(types.ElicitResult(action="accept", content={"approve": False, "why": ""})) == {
-        "c1": "the user did not approve of it"
+        "c1": Deny("the user did not approve of it")
     }
     for action in ("decline", "cancel"):
         answer = types.ElicitResult.model_construct(action=action, content={"approve": True})
-        assert decided(answer) == {"c1": "the user did not approve of it"}
-    assert decided(None) == {"c1": "the user did not approve of it"}
+        assert decided(answer) == {"c1": Deny("the user did not approve of it")}
+    assert decided(None) == {"c1": Deny("the user did not approve of it")}
 
 
 def test_a_key_of_thirty_two_bytes_is_long_enough():

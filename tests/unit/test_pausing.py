@@ -18,7 +18,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr
 from responses import outcomes, response
 
-from toolshape import CallError, Image, Registry, TokenError, Tool, ToolError, UsageError, tool
+from toolshape import CallError, Deny, Image, Registry, TokenError, Tool, ToolError, UsageError, tool
 from toolshape._dispatch import token as tokens
 from toolshape._identity import canonical_json
 from toolshape.ledger import Ledger
@@ -72,7 +72,7 @@ def test_what_was_decided_runs_elsewhere():
     plan.run()
     token = plan.pause(KEY, audience="ann", expires=HOUR)
     other = pickle.loads(pickle.dumps(Registry([pay, look])))
-    results = resume(token, {"call_0": True, "call_3": "eve is nobody"}, other)
+    results = resume(token, {"call_0": True, "call_3": Deny("eve is nobody")}, other)
     assert outcomes(results) == ["paid 5.10 to bob", {"seen": 1}, "unknown_tool", "denied"]
     assert [one.replayed for one in results] == [False, True, True, False]
     assert [(Decimal("5.10"), "bob")] == RAN
@@ -135,7 +135,8 @@ def test_what_was_edited_before_the_pause_stays_so():
     [
         ({"call_9": True}, UsageError, "decisions name 'call_9', and no call of this plan has this id"),
         ({"call_2": True}, UsageError, "is answered"),
-        ({"call_0": 1}, UsageError, "a decision is True, False"),
+        ({"call_0": 1}, UsageError, "the decision on 'call_0' is 1: pass True to run the call"),
+        ({"call_0": "yes"}, UsageError, r"pass True to run the call, Deny\('yes'\) to deny it"),
         (["call_0"], UsageError, "decisions are a dict"),
         ({"call_3": True, "call_0": {"amount": "x"}}, CallError, "expected"),
     ],
@@ -485,7 +486,7 @@ def test_with_a_ledger_a_token_is_used_once(ledger):
 def test_a_token_is_not_spent_where_nothing_ran(ledger):
     """A missing value, or a wrong decision, is put right and resumed again."""
     token = paused()
-    with pytest.raises(UsageError, match="a decision is"):
+    with pytest.raises(UsageError, match="the decision on"):
         resume(token, {"call_0": 5}, ledger=ledger)
 
     async def inside():
@@ -606,7 +607,7 @@ def test_a_secret_in_a_call_of_a_tool_that_is_not_there_stands_in_no_token(ledge
     assert outcomes(resume(token, {}, Registry([login, look]), ledger=ledger)) == ["unknown_tool", {"seen": 1}]
 
 
-@pytest.mark.parametrize("decision", [False, "no"])
+@pytest.mark.parametrize("decision", [False, Deny("no")])
 def test_what_was_denied_is_not_run_by_the_same_token(decision, ledger):
     token = paused()
     assert outcomes(resume(token, {"call_0": decision}, ledger=ledger))[::3] == ["denied", "pending"]

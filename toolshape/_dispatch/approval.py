@@ -1,60 +1,82 @@
-"""What somebody decides of the calls of a plan in; calls that may run, that are answered, or that wait, out."""
+"""Decides on the calls of a plan that have not begun: approves of them, denies them, or gives them other arguments."""
 
-from collections.abc import Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolshape._calls import Call
+from toolshape._dispatch import state
+from toolshape._dispatch.claims import Ready, chosen
 from toolshape._dispatch.resolve import error_result
-from toolshape._dispatch.waiting import CLAIMING, Ready, chosen
 from toolshape._errors import CallError, UsageError
 from toolshape._execution.failures import validation_error
-from toolshape._results import Result, Results, controls_of, place_of, ready_at
+from toolshape._results import Result, Results
 from toolshape._schema.values import copied
 from toolshape._validation.lookup import MASKED, Secrets
 
-Decision: TypeAlias = bool | str | Mapping[str, Any]
-"""``True`` approves of a call, ``False`` or a text for the model denies it, other arguments edit it."""
+
+@dataclass(frozen=True)
+class Deny:
+    """The decision that a call is not run.
+
+    Args:
+        text: What the model reads; nothing, for a sentence that the call was not allowed.
+
+    Raises:
+        UsageError: It is no text.
+    """
+
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        given: Any = self.text
+        if not isinstance(given, str):
+            raise UsageError(f"Deny takes the text that the model reads, not {type(given).__name__}")
+
+
+Decision: TypeAlias = bool | Deny | Mapping[str, Any]
+"""``True`` approves of a call, ``Deny(text)`` or ``False`` denies it, a dict of other arguments edits it."""
 _STARS = "**********"  # what pydantic shows of a secret
 
 
-def hold(results: Results, plan: object) -> None:
-    """Keep back the calls that somebody has to approve of."""
-    held = {one[0]: one for one in results.waiting if one[2].approve and one[2].record.must_wait(one[3])}
+def hold(results: Results, entries: Iterable[Ready]) -> None:
+    """Make those calls pending that somebody has to approve of."""
+    held = [entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])]
     if held:
-        controls_of(results).held, controls_of(results).plan = held, plan
-        results.waiting = [ready for ready in results.waiting if ready[0] not in held]
+        state.hold(results, held)
 
 
 def approve(results: Results, given: Any) -> None:
     """Let calls run.
 
     Raises:
-        UsageError: One is no call of these, or is answered.
+        UsageError: One of them is no call of these results, or is running or answered; none was approved.
     """
-    with CLAIMING:
-        held = controls_of(results).held
-        positions = sorted(_undecided(results, given, "plan.approve"))
-        _put_back(results, [held.pop(position) for position in positions if position in held])
+    entries = _undecided(results, given, "plan.approve")
+    if changed := state.approve(results, entries):
+        raise _decided_elsewhere("plan.approve", changed[0][1])
 
 
 def deny(results: Results, given: Any, why: str) -> None:
     """Answer calls that have not begun: they are not run.
 
     Raises:
-        UsageError: One is no call of these, or is answered or running.
+        UsageError: One of them is no call of these results, or is running or answered.
+    """
+    state.deny(results, denials(results, given, why))
+    state.tell_if_over(results)  # there may be nothing left to run
+
+
+def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:
+    """Return the answers that calls have once they are denied.
+
+    Raises:
+        UsageError: One of them is no call of these results, or is running or answered.
     """
     reason: Any = why
     if not isinstance(reason, str):
         raise UsageError(f"plan.deny takes what the model is to read as a text, not {type(reason).__name__}")
-    named = (_found(results, position) for position in sorted(_undecided(results, given, "plan.deny")))
-    found = [ready for ready in named if ready is not None]  # else another thread has taken it by now
-    answers = [_denied(ready, reason) for ready in found]
-    with CLAIMING:
-        for ready, answer in zip(found, answers, strict=True):
-            if _is_still(results, ready):
-                _take_out(results, ready[0])
-                results.answers[ready[0]] = answer
+    return [(entry, _denied(entry, reason)) for entry in _undecided(results, given, "plan.deny")]
 
 
 def _denied(ready: Ready, reason: str) -> Result:
@@ -63,22 +85,21 @@ def _denied(ready: Ready, reason: str) -> Result:
     return answer._replace(coercions=coercions, received=handler.written(validated))
 
 
-def edit(results: Results, given: Any, arguments: Mapping[str, Any], plan: object) -> Call:
-    """Give a call other arguments, in canonical form; whether it has to be approved of is asked anew.
+def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
+    """Give a call other arguments, in canonical form; the tool's rule decides again whether it has to be approved of.
 
     Raises:
         CallError: The tool does not take them; the call is what it was.
-        UsageError: It is no call of these, or is answered or running; or it is several, or a secret is the mask of one.
+        UsageError: It is no call of these results, or is running or answered; or it is several calls, or a secret is the
+            mask of one.
     """
     values: Any = arguments
     if not isinstance(values, Mapping):
         raise UsageError(f"plan.edit takes the arguments as a dict, not {type(values).__name__}")
-    positions = _undecided(results, given, "plan.edit")
-    if len(positions) != 1:
-        raise UsageError(f"plan.edit takes one call, and {given!r} is {len(positions)}: pass one of plan.pending")
-    old = _found(results, positions.pop())
-    if old is None:
-        raise UsageError(f"plan.edit names {given!r}, which somebody else decided on meanwhile")
+    entries = _undecided(results, given, "plan.edit")
+    if len(entries) != 1:
+        raise UsageError(f"plan.edit takes one call, and {given!r} is {len(entries)}: pass one of plan.pending")
+    old: Ready = entries[0]
     handler, values = old[2].canonical, copied(dict(values))
     if _has_mask(values, handler.record.secrets):
         raise UsageError("an edit holds what is shown in place of a secret: write the secret itself, or leave the call")
@@ -88,19 +109,14 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any], plan: objec
         refused = validation_error(error, tool=handler.name)
         raise refused from refused.__cause__
     edited = old[1]._replace(arguments_raw=values, reader=handler)
-    ready: Ready = (old[0], edited, handler, model, coercions)
-    must_wait = handler.record.must_wait(model)
-    with CLAIMING:
-        if not _is_still(results, old):
-            raise UsageError(f"plan.edit names {given!r}, which somebody else decided on meanwhile")
-        _take_out(results, old[0])
-        results.calls[old[0]] = edited
-        controls_of(results).places[id(edited)] = [old[0]]
-        if must_wait:
-            controls_of(results).held[old[0]], controls_of(results).plan = ready, plan
-        else:
-            _put_back(results, [ready])
+    new: Ready = (old[0], edited, handler, model, coercions)
+    if not state.replace(results, old, new, must_wait=handler.record.must_wait(model)):
+        raise _decided_elsewhere("plan.edit", given)
     return edited
+
+
+def _decided_elsewhere(what: str, named: Any) -> UsageError:
+    return UsageError(f"{what} names {named!r}, which somebody else decided on meanwhile")
 
 
 def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -> bool:
@@ -108,54 +124,26 @@ def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -
     if not secrets.are_there:
         return False
     if isinstance(value, dict):
-        return any(_has_mask(one, secrets, (*place, name)) for name, one in value.items())
+        return any(_has_mask(item, secrets, (*place, name)) for name, item in value.items())
     if isinstance(value, list):
-        return any(_has_mask(one, secrets, (*place, number)) for number, one in enumerate(value))
+        return any(_has_mask(item, secrets, (*place, number)) for number, item in enumerate(value))
     return value in (MASKED, _STARS) and secrets.may_be_at(place)
 
 
-def _put_back(results: Results, ready: Sequence[Any]) -> None:
-    """Let calls run, in the order of their positions, wherever the others stand."""
-    waiting = list(results.waiting)  # another thread may be reading
-    if len(ready) == 1:
-        waiting.insert(place_of(waiting, ready[0][0]), ready[0])
-    else:
-        waiting = sorted([*waiting, *ready], key=itemgetter(0))
-    results.waiting = waiting
-
-
-def _found(results: Results, position: int) -> Ready | None:
-    found: Any = controls_of(results).held.get(position) or ready_at(results.waiting, position)
-    return found  # type: ignore[no-any-return]
-
-
-def _is_still(results: Results, ready: Ready) -> bool:
-    position = ready[0]
-    return ready is controls_of(results).held.get(position) or ready is ready_at(results.waiting, position)
-
-
-def _take_out(results: Results, position: int) -> None:
-    controls_of(results).held.pop(position, None)
-    if ready_at(results.waiting, position) is not None:
-        waiting = list(results.waiting)  # another thread may be reading
-        del waiting[place_of(waiting, position)]
-        results.waiting = waiting
-
-
-def _undecided(results: Results, given: Any, what: str) -> set[int]:
-    """The positions of calls that have not begun.
+def _undecided(results: Results, given: Any, what: str) -> list[Ready]:
+    """Return the calls that are named, in call order, if none of them has begun.
 
     Raises:
         UsageError: One has.
     """
-    positions = chosen(results, given, what)
-    held = controls_of(results).held
-    if any(len(held.get(position, "held")) == 1 for position in positions):
-        raise UsageError(f"{what}: this plan was paused: decide where it is resumed")
-    for position in sorted(positions):
-        if position in held or ready_at(results.waiting, position) is not None:
-            continue
-        answer = results.answers[position]
-        said = "is running, or was broken off" if answer is None else "is answered"
-        raise UsageError(f"{what} names {results.calls[position]!r}, which {said}")
-    return positions
+    controls = state.controlled(results)
+    entries: list[Ready] = []
+    for position in sorted(chosen(results, given, what)):
+        found = state.state_of(results, position)
+        if found == "given away":
+            raise UsageError(f"{what}: this plan was paused: decide where it is resumed")
+        if found not in state.UNDECIDED:
+            said = "is answered" if results.answers[position] is not None else "is running, or was broken off"
+            raise UsageError(f"{what} names {results.calls[position]!r}, which {said}")
+        entries.append(controls.entries[position])
+    return entries

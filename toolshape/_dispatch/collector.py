@@ -6,15 +6,17 @@ from typing import Any, TypeAlias
 from toolshape._calls import Call, JsonObject
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.planning import planned
 from toolshape._dispatch.receive import folded, reading_of
 from toolshape._dispatch.resolve import call_of
 from toolshape._errors import ResponseError
 from toolshape._families import families, recognised
+from toolshape._results import Results
 from toolshape._wire.bodies import member, model_of
 from toolshape._wire.provider import Provider
 from toolshape._wire.stream_events import Decoder
 
-WatchStream: TypeAlias = Callable[[Plan, Sequence[Any], bool], None]
+ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
 """Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
 
 
@@ -33,16 +35,16 @@ class Collector:
         "_is_closed",
         "_last",
         "_model",
+        "_observe",
         "_provider",
         "_response",
-        "_watch",
     )
 
-    def __init__(self, provider: Provider, handlers: Handlers, watch: WatchStream | None = None) -> None:
+    def __init__(self, provider: Provider, handlers: Handlers, observe: ObserveStream | None = None) -> None:
         self._provider = provider
         self._handlers = handlers
-        self._watch = watch
-        self._fed: list[Any] = []  # kept where somebody watches
+        self._observe = observe
+        self._fed: list[Any] = []  # kept where somebody observes
         self._is_closed = False
         self._decoder = Decoder()
         self._complete: set[int] = set()
@@ -63,7 +65,7 @@ class Collector:
         Raises:
             ResponseError: It is no event of this provider's; what came before it is kept.
         """
-        if self._watch is not None:
+        if self._observe is not None:
             self._fed.append(chunk)
         return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
 
@@ -97,10 +99,10 @@ class Collector:
         assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
-        plan = Plan.of(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
-        if self._watch is not None:
-            self._watch(plan, tuple(self._fed), self._is_closed)
-        return plan
+        results = planned(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        if self._observe is not None:
+            self._observe(results, tuple(self._fed), self._is_closed)
+        return Plan(results)
 
     @property
     def model(self) -> str | None:

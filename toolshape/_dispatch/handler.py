@@ -29,7 +29,7 @@ class Handler:
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
     ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
     ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
-    ``CallContext`` take part. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
+    ``CallContext`` take part. ``is_guarded``: the outermost hook asks a ledger. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
     that are neither async nor under hooks. ``approve``: whether a call waits for approval, or what says so. ``runs_alone``:
     it writes or destroys, and runs after all earlier and before all later calls. ``is_plain``: it has no needs, waits for
     nobody, and is called directly. ``check_output`` refuses a result that its schema does not admit. ``shape`` and
@@ -39,7 +39,7 @@ class Handler:
 
     __slots__ = (
         "_canonical", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
-        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
         "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
         "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
@@ -65,6 +65,7 @@ class Handler:
         self.contexts = definition.layout.contexts
         self.approve = record.options.approve
         self.runs_alone = _runs_alone(tool.effects, group.undeclared)
+        self.is_guarded = False
         self._put_under(group.hooks)
         self.validate = record.compile_validation(shape.settings)
         self.invoke = record.invoke
@@ -87,9 +88,10 @@ class Handler:
         self.is_awaited = self.kind == "coroutine" and self.timeout is None and not self.is_controlled
 
     def under(self, hook: Any) -> "Handler":
-        """The same under a hook that is the outermost, in place of another that was put there so."""
+        """The same under one more hook, which is the outermost and asks a ledger."""
         made = copy.copy(self)
-        made._put_under((hook, *(one for one in self.hooks if not getattr(one, "is_guard", False))))  # noqa: SLF001 - our own
+        made._put_under((hook, *self.hooks))  # noqa: SLF001 - our own
+        made.is_guarded = True
         return made
 
     @property

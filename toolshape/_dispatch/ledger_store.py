@@ -36,6 +36,10 @@ class LedgerStore(Protocol):
         """
         ...
 
+    def look(self, identity: Identity) -> Claim | None:
+        """Return what is known of a call, and write nothing; ``None`` where nobody has begun it."""
+        ...
+
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
         """Write down what came of a call that is ours."""
         ...

@@ -1,36 +1,99 @@
-"""A call that may have run before in; its kept outcome, or that of running it once, out."""
+"""Runs each call once: asks the ledger first, answers with what the ledger has, and writes down what came of the rest.
+
+A call is known by its scope, its id, its tool, and its arguments as the model wrote them, whatever they were edited to:
+a response that is delivered again holds what the model wrote.
+"""
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from toolshape._calls import Call
-from toolshape._context import CallContext
-from toolshape._dispatch.ledger_store import Claim, LedgerStore
+from toolshape._context import CallContext, ToolFacts
+from toolshape._dispatch import state
+from toolshape._dispatch.claims import Ready
+from toolshape._dispatch.ledger_store import Claim, LedgerStore, checked_ledger
 from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, done_here
 from toolshape._dispatch.stored import restored, stored
 from toolshape._errors import CallError, CallErrorCode
 from toolshape._execution.failures import hidden
-from toolshape._identity import Identity
-from toolshape._results import Result
+from toolshape._identity import Identity, identity_of
+from toolshape._results import Result, Results
 from toolshape._tool import Tool, record_of
 
 _POLL = 0.05  # seconds between two looks at a call that runs elsewhere, at first
 _LONGEST_POLL = 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class LedgerRun:
+    """A ledger, where the calls of one plan are looked up and written down."""
+
+    results: Results
+    ledger: LedgerStore
+    scope: str | None
+    unnamed: str | None
+
+    def identity(self, position: int) -> Identity:
+        """What tells a call of the plan from all others."""
+        return identity_of(state.as_written(self.results, position), self.scope, self.unnamed)
+
+    def around(self, ready: Sequence[Ready]) -> list[Ready]:
+        """Put each call under a hook that asks the ledger, outside of its other hooks."""
+        return [
+            (position, call, handler.under(LedgerGuard(self, position)), model, coercions)
+            for position, call, handler, model, coercions in ready
+        ]
+
+
+def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) -> LedgerRun:
+    """Return a run under a ledger.
+
+    Args:
+        results: The results of the plan.
+        ledger: The ledger.
+        scope: Where these calls were made; without it, that of an earlier run, or of the run before the plan was paused.
+
+    Raises:
+        UsageError: The ledger is none, or there is a scope without one.
+    """
+    store, controls = checked_ledger(ledger, scope), state.controlled(results)
+    if scope is not None:
+        controls.scope = scope
+    return LedgerRun(results=results, ledger=store, scope=controls.scope, unnamed=controls.unnamed)
+
+
+async def look_up(run: LedgerRun, steps: Steps) -> None:
+    """Answer the calls that wait for approval and that the ledger knows: nobody is asked about a call that is done."""
+    for entry in state.entries_in(state.controlled(run.results), "pending"):
+        identity = run.identity(entry[0])
+        if not identity.is_lasting:
+            continue
+        try:
+            known = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next
+        except Exception:  # whatever the database raises: nobody can say, and the call goes on waiting
+            logging.getLogger("toolshape").exception("the ledger could not be asked for %s", identity.tool)
+            return
+        may_run_again = known is not None and known.state == "unknown" and _may_run_again(entry[2].tool)
+        if known is not None and known.state != "running" and not may_run_again:
+            state.answer_known(run.results, entry, _answered(entry[1], known))
+
+
+def _may_run_again(tool: ToolFacts) -> bool:
+    return not tool.effects.isdisjoint(("idempotent", "read"))
+
+
 class LedgerGuard:
     """The outermost hook of a call under a ledger: runs it if nobody has, else answers with what came of it."""
 
-    __slots__ = ("_ledger", "_scope", "_unnamed")
-    is_guard = True
+    __slots__ = ("_position", "_run")
 
-    def __init__(self, ledger: LedgerStore, scope: str | None, unnamed: str | None = None) -> None:
-        self._ledger = ledger
-        self._scope = scope
-        self._unnamed = unnamed
+    def __init__(self, run: LedgerRun, position: int) -> None:
+        self._run = run
+        self._position = position
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result]) -> Result:
         """Answer a call where no loop runs it."""
@@ -41,8 +104,9 @@ class LedgerGuard:
         return await self._answer(context, proceed, IN_LOOP)
 
     async def _answer(self, context: CallContext, proceed: Callable[[], Any], steps: Steps) -> Result:
-        identity = context.identity(self._scope, self._unnamed)
+        identity = context.known_as(self._run.identity(self._position))
         if not identity.is_lasting:  # nobody could find it again, and an equal call may be meant anew
+            self._begin()
             made: Result = await steps.result_of(proceed())
             return made
         try:
@@ -50,41 +114,46 @@ class LedgerGuard:
         except Exception as error:  # whatever the database raises: what cannot be written down is not run
             return _refusal(context.call, hidden("not_run", error, tool=context.call.wire_name))
         if claim.state == "ours":
-            return await self._run(context, identity, claim.owner, proceed, steps)
+            return await self._run_once(context, identity, claim.owner, proceed, steps)
         return _answered(context.call, claim)
+
+    def _begin(self) -> None:
+        state.begin(state.controlled(self._run.results), self._position)
 
     async def _claimed(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
         """What the ledger says, once the call runs nowhere, or the time to wait for that is over."""
-        again = not context.tool.effects.isdisjoint(("idempotent", "read"))
-        until, pause = monotonic() + self._ledger.wait, _POLL
+        ledger, again = self._run.ledger, _may_run_again(context.tool)
+        until, pause = monotonic() + ledger.wait, _POLL
 
         def undo(claim: Claim) -> None:
             if claim.state == "ours":
-                self._ledger.drop(identity, claim.owner, has_begun=False)
+                ledger.drop(identity, claim.owner, has_begun=False)
 
         while True:
-            claim = await steps.blocking(lambda: self._ledger.claim(identity, again=again), undo)
+            claim = await steps.blocking(lambda: ledger.claim(identity, again=again), undo)
             left = until - monotonic()
             if claim.state != "running" or left <= 0:
                 return claim
             await steps.sleep(min(pause, left))
             pause = min(pause * 2, _LONGEST_POLL)
 
-    async def _run(
+    async def _run_once(
         self, context: CallContext, identity: Identity, owner: str, proceed: Callable[[], Any], steps: Steps
     ) -> Result:
+        ledger = self._run.ledger
+        self._begin()
         try:
             result: Result = await steps.result_of(proceed())
         except BaseException:  # we are interrupted, or cancelled: nobody knows how far it came
-            await tried(steps, lambda: self._ledger.drop(identity, owner, has_begun=True))
+            await tried(steps, lambda: ledger.drop(identity, owner, has_begun=True))
             raise
         output = record_of(context.tool).output if isinstance(context.tool, Tool) else None
         try:
             outcome = json.dumps(stored(result, output))
         except Exception:  # a hook may have put anything into a result
-            await tried(steps, lambda: self._ledger.drop(identity, owner, has_begun=True))
+            await tried(steps, lambda: ledger.drop(identity, owner, has_begun=True))
         else:
-            await tried(steps, lambda: self._ledger.finish(identity, owner, outcome))
+            await tried(steps, lambda: ledger.finish(identity, owner, outcome))
         return result
 
 

@@ -1,23 +1,25 @@
-"""A plan in, JSON that holds it out; and the plan from that, whose calls get what they would have got."""
+"""Pauses a plan: writes it as a signed token, and reads the calls of a token, which get the same arguments again."""
 
 import hashlib
 import json
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from toolshape._calls import Call, JsonObject
+from toolshape._dispatch import state
+from toolshape._dispatch.claims import Ready
 from toolshape._dispatch.handler import Handler, Handlers
 from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
+from toolshape._dispatch.state import State
 from toolshape._dispatch.steps import Steps
 from toolshape._dispatch.stored import restored, stored
 from toolshape._dispatch.token import checked_key, digest, signed
-from toolshape._dispatch.waiting import CLAIMING, Ready
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import canonical_json
-from toolshape._results import Result, Results, controls_of
+from toolshape._results import Result, Results
 from toolshape._schema.bytes_json import from_json_value, to_json_value
 from toolshape._tool import record_of
 
@@ -41,13 +43,16 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
     Raises:
         UsageError: It cannot be paused; it is what it was.
     """
-    secret, ledger = checked_key(given.key), given.ledger
+    secret, ledger, controls = checked_key(given.key), given.ledger, state.controlled(results)
     _check(given)
-    waiting = _taken_away(results)
+    before, why = state.give_away(results)
+    if why:
+        raise UsageError(why)
+    waiting = _Waiting(before, controls.entries)
     try:
         token_id = uuid.uuid4().hex
         about, kept = _paused(results, waiting, secret)
-        content = {**_about(given, token_id, controls_of(results).unnamed), **about}
+        content = {**_about(given, token_id, controls.unnamed), **about}
         if not _has_secrets(results, waiting):
             content["kept"] = kept
         elif ledger is not None:
@@ -57,8 +62,7 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
             raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - the plan is put back for this as for what else goes wrong
         return signed(content, secret)
     except BaseException:
-        with CLAIMING:
-            controls_of(results).held, results.waiting = waiting.held, waiting.free
+        state.take_back(results, before)
         raise
 
 
@@ -92,30 +96,10 @@ def _check(given: Pause) -> None:
 
 
 class _Waiting(NamedTuple):
-    """The calls that have not begun: those that wait for approval, and those that may run."""
+    """The calls that have not begun: the state that each was in, and the entries of all calls, by position."""
 
-    held: dict[int, Any]
-    free: list[Any]
-
-
-def _taken_away(results: Results) -> _Waiting:
-    """Leave no more of the calls that have not begun than where they stand: whoever has the token runs them.
-
-    Raises:
-        UsageError: There is none, they were taken away before, or another call is running.
-    """
-    with CLAIMING:
-        controls = controls_of(results)
-        found = _Waiting(controls.held, list(results.waiting))
-        waiting = [*found.free, *found.held.values()]
-        if any(len(one) == 1 for one in waiting):
-            raise UsageError("this plan was paused before, or its results were pickled: who has the token resumes it")
-        if not waiting:
-            raise UsageError("every call is answered: there is nothing to pause")
-        if controls.running:
-            raise UsageError("a call of this plan is running: pause it once that is answered")
-        controls.held, results.waiting = {one[0]: one[:1] for one in waiting}, ()
-    return found
+    states: Mapping[int, State]
+    entries: Mapping[int, Ready]
 
 
 def _has_secrets(results: Results, waiting: _Waiting) -> bool:
@@ -126,7 +110,7 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
     called = [call.reader for call in results.calls]
     if any(isinstance(one, Handler) and one.record.secrets.are_there for one in called):
         return True
-    handler: Handler = [*waiting.free, *waiting.held.values()][0][2]
+    handler = waiting.entries[next(iter(waiting.states))][2]
     shapes = () if all(called) else handler.group.shapes.values()
     return any(record_of(shape.tool).secrets.are_there for shape in shapes)
 
@@ -137,20 +121,22 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
     Raises:
         UsageError: A call that was not run cannot be held as JSON, or validates to something else each time.
     """
-    ready: dict[int, Ready] = {one[0]: one for one in (*waiting.free, *waiting.held.values())}
     shown: list[JsonObject] = []
     kept: list[JsonObject] = []
     for position, (call, result) in enumerate(zip(results.calls, results, strict=True)):
         made: JsonObject = {"id": call.id, "tool": call.name, "name": call.wire_name, "raw": call.raw}
-        if position not in ready:
+        if position not in waiting.states:
             output = call.reader.record.output if isinstance(call.reader, Handler) else None
             kept.append({**made, "arguments": call.arguments_raw, "result": stored(result, output)})
             shown.append({"id": call.id, "tool": call.name, "state": "answered"})
             continue
-        one = ready[position]
-        kept.append({**made, **_held(one)})
-        shown.append({"id": call.id, "tool": call.name, **_shown(one, key, is_held=position in waiting.held)})
-    first = next(iter(ready.values()))[2]
+        entry, written = waiting.entries[position], state.as_written(results, position)
+        made |= _held(entry)
+        if written is not call:
+            made["as_written"] = {"arguments": written.arguments_raw, "is_canonical": _is_canonical(written)}
+        kept.append(made)
+        shown.append({"id": call.id, "tool": call.name, **_shown(entry, key, waiting.states[position])})
+    first = waiting.entries[next(iter(waiting.states))][2]
     about = {
         "provider": getattr(results.provider, "name", ""),
         "strict": first.bound_strict,
@@ -161,11 +147,18 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
     return about, _as_text({"assistant": list(results.assistant), "calls": kept})
 
 
-def _shown(ready: Ready, key: bytes, *, is_held: bool) -> JsonObject:
-    """A call that has not begun: whether somebody has to approve of it, has approved, or nobody had to."""
+def _is_canonical(call: Call) -> bool:
+    return isinstance(call.reader, Handler) and call.reader.back is None
+
+
+def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
+    """A call that has not begun: whether somebody has to approve of it, has approved, or nobody had to.
+
+    It says what was decided, whatever the tool's rule would say now: the rule may have changed since, or may fail.
+    """
     _, call, handler, validated, _ = ready
     return {
-        "state": "pending" if is_held else "approved" if handler.record.must_wait(validated) else "free",
+        "state": "free" if was == "ready" else was,
         "arguments": handler.record.secrets.masked(handler.written(validated)),
         "sent": _fingerprint(handler),
         "digest": digest(key, _identity(call, handler, validated)),
@@ -221,22 +214,24 @@ def _cannot_pause(handler: Handler, why: str) -> UsageError:
 
 
 class Parts(NamedTuple):
-    """What a plan is made of again."""
+    """What a plan is made of again: its calls, their answers, and by state those that have not begun."""
 
     calls: list[Call]
     answers: list[Result | None]
-    waiting: list[Ready]
-    held: dict[int, Ready]
+    entries: dict[State, list[Ready]]
+    as_written: dict[int, Call]
     assistant: Sequence[JsonObject]
 
 
 def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
-    """The parts of a plan that was paused.
+    """Return the parts of a plan that was paused.
+
+    A call that nobody had to approve of is asked about again: the rule may have changed since.
 
     Raises:
         TokenError: A tool is sent otherwise than it was, or would get other arguments than were shown.
     """
-    parts = Parts([], [], [], {}, kept["assistant"])
+    parts = Parts([], [], {"ready": [], "pending": [], "approved": []}, {}, kept["assistant"])
     for position, (about, given) in enumerate(zip(shown["calls"], kept["calls"], strict=True)):
         handler = handlers.find(given["name"]) if about["tool"] is not None else None
         reader = handler if handler is None or not given.get("is_canonical") else handler.canonical
@@ -249,10 +244,14 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
             continue
         ready = _ready(position, call, about, reader, key)
         parts.answers.append(None)
-        if about["state"] == "pending" or (about["state"] == "free" and ready[2].record.must_wait(ready[3])):
-            parts.held[position] = ready
-        else:
-            parts.waiting.append(ready)
+        found: State = "ready" if about["state"] == "free" else about["state"]
+        if found == "ready" and ready[2].record.must_wait(ready[3]):
+            found = "pending"
+        parts.entries[found].append(ready)
+        if "as_written" in given and handler is not None:
+            written = given["as_written"]
+            way = handler.canonical if written["is_canonical"] else handler
+            parts.as_written[position] = call._replace(arguments_raw=written["arguments"], reader=way)
     return parts
 
 

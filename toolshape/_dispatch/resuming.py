@@ -1,24 +1,24 @@
-"""A token of a paused plan in; the plan, decided on and run once, out."""
+"""Resumes a paused plan: opens its token, applies what was decided, and runs it once."""
 
-import functools
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolshape._calls import JsonObject
-from toolshape._dispatch.approval import Decision
+from toolshape._dispatch import approval, state
+from toolshape._dispatch.approval import Decision, Deny
+from toolshape._dispatch.claims import Ready, check
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.ledger_store import Claim, LedgerStore, checked_ledger
-from toolshape._dispatch.once import tried, written_down
+from toolshape._dispatch.once import LedgerRun, ledger_run, look_up, tried, written_down
 from toolshape._dispatch.pausing import VERSION, Parts, read_kept, resumed
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.steps import Steps
 from toolshape._dispatch.token import checked_key, digest, opened
-from toolshape._dispatch.waiting import check
 from toolshape._errors import TokenError, UsageError
-from toolshape._identity import Identity, identity_of
-from toolshape._results import Controls, Results, controls_of
+from toolshape._identity import Identity
+from toolshape._results import Result, Results
 from toolshape._wire.provider import Provider, Strictness
 
 
@@ -55,27 +55,36 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         raise TokenError("malformed", f"the token is of version {content['version']}, and this is {VERSION}")
     kept = await _kept(content, secret, ledger, steps)
     provider, handlers = given.bind(content["provider"], content["strict"])
-    plan = _plan_of(provider, resumed(content, kept, handlers, secret), content)
-    denied = _decide(plan, given.decisions)
-    check(plan.results.waiting, given.inject, is_async=steps.is_loop)
-    run: Any = plan.arun if steps.is_loop else plan.run
-    run = functools.partial(run, inject=given.inject, limit=given.limit, on_progress=given.on_progress)
-    if ledger is None:
-        alone: Results = await steps.result_of(run())
-        return alone
+    results = _results_of(provider, resumed(content, kept, handlers, secret), content)
+    under_ledger = None if ledger is None else ledger_run(results, ledger, None)
+    if under_ledger is not None:
+        await look_up(under_ledger, steps)  # what was decided of a call that is done is of no matter any more
+    denials = _decide(results, given.decisions)
+    check(state.claimable(results), given.inject, is_async=steps.is_loop)
+    if under_ledger is None:
+        state.deny(results, denials)
+        return await _run(results, given, steps)
     identity = Identity("paused plans", str(content["id"]), "", digest(secret, content), is_lasting=True)
-    owner = await _claimed(identity, ledger, steps)
+    owner = await _claimed(identity, under_ledger.ledger, steps)
     is_over = False
     try:
-        await _write_denials(plan, denied, ledger, steps)
-        results: Results = await steps.result_of(run(ledger=ledger))
+        await _write_denials(under_ledger, denials, steps)
+        await _run(results, given, steps)
         is_over = not results.pending and None not in results.answers
     finally:  # each call that has run is in the ledger by itself, and its result is not lost for the token's sake
         if is_over:
-            await tried(steps, lambda: ledger.finish(identity, owner, "{}"))
+            await tried(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))
         else:
-            await tried(steps, lambda: ledger.drop(identity, owner, has_begun=False))
+            await tried(steps, lambda: under_ledger.ledger.drop(identity, owner, has_begun=False))
     return results
+
+
+async def _run(results: Results, given: Resumption, steps: Steps) -> Results:
+    plan = Plan(results)
+    run: Any = plan.arun if steps.is_loop else plan.run
+    options = {"inject": given.inject, "limit": given.limit, "on_progress": given.on_progress}
+    done: Results = await steps.result_of(run(**options, ledger=given.ledger))
+    return done
 
 
 async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str:
@@ -97,14 +106,11 @@ async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str
     return claim.owner
 
 
-async def _write_denials(plan: Plan, denied: Collection[str], ledger: LedgerStore, steps: Steps) -> None:
-    """Keep what was denied, so that the same token, or the same response, does not run it another time."""
-    controls, answers = controls_of(plan.results), plan.results.answers
-    for position, call in enumerate(plan.calls):
-        answer = answers[position]
-        if call.id in denied and answer is not None:
-            identity = identity_of(call, controls.scope, controls.unnamed)
-            answers[position] = await written_down(ledger, identity, answer, steps)
+async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps) -> None:
+    """Deny calls, and write that down first: the same token, or the same response, does not run them another time."""
+    for entry, denied in denials:
+        answer = await written_down(run.ledger, run.identity(entry[0]), denied, steps)
+        state.deny(run.results, [(entry, answer)])
 
 
 async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, steps: Steps) -> JsonObject:
@@ -126,8 +132,8 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
     return read_kept(text)
 
 
-def _decide(plan: Plan, decisions: Mapping[str, Decision]) -> set[str]:
-    """Approve of calls, deny or edit them; the ids of those that are denied.
+def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
+    """Approve of calls or edit them, and return those that are to be denied, with their answers.
 
     Raises:
         CallError: A tool does not take the arguments that it is given.
@@ -136,30 +142,49 @@ def _decide(plan: Plan, decisions: Mapping[str, Decision]) -> set[str]:
     given: Any = decisions
     if not isinstance(given, Mapping):
         raise UsageError(f'decisions are a dict by the ids of calls, as {{"call_1": True}}, not {type(given).__name__}')
-    ids = {call.id for call in plan.calls}
-    if lost := [one for one in given if one not in ids]:
+    ids = {call.id for call in results.calls}
+    if lost := [call_id for call_id in given if call_id not in ids]:
         raise UsageError(f"decisions name {lost[0]!r}, and no call of this plan has this id; there are {sorted(ids)}")
-    denied: set[str] = set()
+    denials: list[tuple[Ready, Result]] = []
     for call_id, decision in given.items():
+        _refuse_no_decision(call_id, decision)
+        if _is_known(results, call_id):
+            continue
         if isinstance(decision, Mapping):
-            plan.edit(call_id, decision)
+            approval.edit(results, call_id, decision)
         elif decision is True:
-            plan.approve(call_id)
-        elif decision is False or isinstance(decision, str):
-            plan.deny(call_id, decision or "")
-            denied.add(call_id)
+            approval.approve(results, call_id)
         else:
-            raise UsageError(f"a decision is True, False, why not, or other arguments, not {decision!r}")
-    return denied
+            denials += approval.denials(results, call_id, decision.text if isinstance(decision, Deny) else "")
+    return denials
 
 
-def _plan_of(provider: Provider, parts: Parts, content: JsonObject) -> Plan:
-    plan, results = Plan(), Results()
-    plan.calls, plan.results = parts.calls, results
-    plan._is_plain = False  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - private to users
+def _is_known(results: Results, call_id: str) -> bool:
+    """Whether the ledger has answered all calls with this id that had no answer in the token."""
+    states = [results.controls.states.get(at) for at, call in enumerate(results.calls) if call.id == call_id]
+    return bool(states) and all(found in {"answered", "unknown"} for found in states)
+
+
+def _refuse_no_decision(call_id: str, decision: Any) -> None:
+    """Check that a decision is one.
+
+    Raises:
+        UsageError: It is not; a text would be taken for a denial by one reader, and for an approval by another.
+    """
+    if isinstance(decision, (bool, Deny, Mapping)):
+        return
+    way_out = f"Deny({decision!r})" if isinstance(decision, str) else "Deny('why')"
+    raise UsageError(
+        f"the decision on {call_id!r} is {decision!r}: pass True to run the call, {way_out} to deny it, or a dict of "
+        "other arguments"
+    )
+
+
+def _results_of(provider: Provider, parts: Parts, content: JsonObject) -> Results:
+    results = Results()
     results.calls, results.answers, results.assistant = parts.calls, parts.answers, parts.assistant
     results.finish, results.finish_raw, results.provider = content["finish"], content["finish_raw"], provider
-    results.waiting = parts.waiting
-    results.controls = controls = Controls(dict(parts.held), plan)
+    results.is_plain = False
+    controls = state.resumed(results, parts.entries, parts.as_written)
     controls.scope, controls.unnamed = content["scope"], content["unnamed"]
-    return plan
+    return results

@@ -12,9 +12,11 @@ from typing import Any, TypeAlias
 from toolshape._bound import Bound, Observer, Seen, bound_tools_of, show
 from toolshape._calls import JsonObject
 from toolshape._conversation import Conversation
+from toolshape._dispatch import state
 from toolshape._dispatch.outbound import histories_of
 from toolshape._dispatch.outcomes import failed, succeeded
 from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.planning import planned
 from toolshape._dispatch.receive import reading_of
 from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._failures.explain import explain
@@ -198,7 +200,7 @@ def _unwatched(bound: Bound, response: Any) -> Plan:
     Raises:
         ResponseError: It is not a response of this provider's family.
     """
-    return Plan.of(bound.provider, reading_of(bound.provider, response), bound_tools_of(bound).handlers)
+    return Plan(planned(bound.provider, reading_of(bound.provider, response), bound_tools_of(bound).handlers))
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:
@@ -208,16 +210,17 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 def _answer(plan: Plan, case: Case) -> bool:
     """Answer the calls of a plan as a case says; whether there were any, and each has an answer."""
     answers = {one if isinstance(one, str) else one.name: value for one, value in case.answers.items()}
-    if not plan.calls or any(one[2].name not in answers for one in plan.results.waiting):
+    results = plan.results
+    ready = state.claimable(results)
+    if not plan.calls or any(entry[2].name not in answers for entry in ready):
         return False
-    for position, call, handler, validated, coercions in plan.results.waiting:
+    for position, call, handler, validated, coercions in state.claim(results, ready):
         value = answers[handler.name]
         try:
             value = value(**handler.written(validated)) if callable(value) else value
             value = asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
         except Exception as error:  # a function of the author's may raise anything, as a tool may
-            plan.results.answers[position] = failed(call, handler, coercions, error, perf_counter())
+            state.record(results, position, failed(call, handler, coercions, error, perf_counter()))
         else:
-            plan.results.answers[position] = succeeded(call, handler, coercions, value, 0.0)
-    plan.results.waiting = ()
+            state.record(results, position, succeeded(call, handler, coercions, value, 0.0))
     return bool(answers)

@@ -18,11 +18,12 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._calls import JsonObject, visible
-from toolshape._dispatch.approval import Decision
+from toolshape._dispatch.approval import Decision, Deny
 from toolshape._dispatch.ledger_store import LedgerStore
 from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.state import controlled
 from toolshape._errors import UsageError
-from toolshape._results import PendingCall, controls_of
+from toolshape._results import PendingCall
 from toolshape._tool import record_of
 
 _QUESTION = "approval"
@@ -56,7 +57,8 @@ async def asked(plan: Plan, context: ServerRequestContext[Any, Any], sealing: Se
     if not _can_ask(context):
         plan.deny(waiting, "somebody has to approve of it, and this client cannot be asked")
         return None
-    controls_of(plan.results).scope = f"mcp {uuid.uuid4().hex}"  # ids of requests are counted in each connection anew
+    # The ids of requests are counted from the start in each connection.
+    controlled(plan.results).scope = f"mcp {uuid.uuid4().hex}"
     text = _shown(waiting)
     try:
         state = await plan.apause(
@@ -99,4 +101,4 @@ def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:
     if content.get("approve") is True:
         return {call["id"]: True}
     why = content.get("why")
-    return {call["id"]: why if isinstance(why, str) and why else "the user did not approve of it"}
+    return {call["id"]: Deny(why if isinstance(why, str) and why else "the user did not approve of it")}

@@ -34,9 +34,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolshape._bound import Bound, bound_tools_of, plan_of_call
 from toolshape._calls import JsonObject, WireCall
 from toolshape._context import Progress
+from toolshape._dispatch import state
 from toolshape._dispatch.hook_kinds import is_loop_hook
 from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
-from toolshape._dispatch.plan import Plan, run_in_this_task
+from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.running import run_in_this_task
 from toolshape._errors import TokenError, UsageError
 from toolshape._execution.failures import hidden
 from toolshape._registry import Registry
@@ -251,13 +253,13 @@ class _Serving:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
-        ready, inject = plan.results.waiting, self._injected(context)
+        ready, inject = state.claimable(plan.results), self._injected(context)
         progress = _Progress(context.session) if ready and ready[0][2].is_controlled else None  # nobody else tells any
         if not (self._last[1] if self._last[0] is bound else self._is_awaited(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
-                results = await run_in_this_task(plan, inject, progress)
+                results = await run_in_this_task(plan.results, inject, progress)
             except asyncio.CancelledError:
                 if anyio.current_effective_deadline() == -math.inf:  # the request is cancelled, not the tool by itself
                     raise

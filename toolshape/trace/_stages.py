@@ -11,6 +11,7 @@ from toolshape._bound_tools import canonical_validation
 from toolshape._calls import Call, Coercion, JsonObject, WireCall
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.planning import planned
 from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.resolve import Received, call_of, received_by, refuse_cut
 from toolshape._errors import CallError, UsageError
@@ -187,7 +188,7 @@ def _plan(bound: Bound, one: Recorded) -> Plan:
         ResponseError: It cannot be read.
     """
     if one.stream is None:
-        return Plan.of(bound.provider, reading_of(bound.provider, one.response), bound_tools_of(bound).handlers)
+        return Plan(planned(bound.provider, reading_of(bound.provider, one.response), bound_tools_of(bound).handlers))
     collector = Collector(bound.provider, bound_tools_of(bound).handlers)
     for piece in one.response:
         collector.feed(piece)

@@ -1,0 +1,61 @@
+"""Validates the calls of a response: each is ready, pending, or answered with the reason why it is refused."""
+
+from typing import TYPE_CHECKING
+
+from toolshape._calls import EARLY, Call, Finish, new_record
+from toolshape._dispatch import approval
+from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.receive import sendable_name
+from toolshape._dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape._execution.failures import validation_error
+from toolshape._results import Result, Results
+from toolshape._wire.ids import generated_id, id_seed, sendable_id
+from toolshape._wire.provider import Provider, Read
+
+if TYPE_CHECKING:
+    from toolshape._dispatch.claims import Ready
+
+_MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
+
+
+def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:
+    """Validate the calls of a response that was read, and run nothing."""
+    assistant, wires, finish_raw, cut, ends_in_call = reading
+    finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
+    if wires and finish != "tool_calls":
+        is_text = isinstance(wires[-1][2], (str, bytes))  # only a text can be checked for completeness
+        if ends_in_call and finish in EARLY and (finish == "length" or is_text):
+            cut |= {len(wires) - 1}
+        finish = "tool_calls" if finish == "stop" else finish
+    calls: list[Call] = []
+    answers: list[Result | None] = []
+    ready: list[Ready] = []
+    name, compiled, is_plain = provider.name, handlers.compiled, True
+    for given_id, wire_name, arguments, raw in wires:
+        call_id = given_id
+        if not (type(call_id) is str and call_id and call_id.isascii()):
+            call_id = sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+        handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(wire_name)
+        if handler is None:
+            call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
+            answers.append(unknown(call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS))
+        else:
+            call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler))
+            try:
+                if cut:
+                    refuse_cut(len(calls) in cut, arguments, handler.wire_name)
+                model, coercions = handler.validate(arguments)
+            except BaseException as error:
+                answers.append(error_result(call, validation_error(error, tool=wire_name)))
+            else:
+                ready.append((len(calls), call, handler, model, coercions))
+                answers.append(None)
+                is_plain = is_plain and handler.is_plain
+        calls.append(call)
+    results = Results()
+    results.calls, results.answers, results.assistant = calls, answers, assistant
+    results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
+    results.waiting, results.is_plain = ready, is_plain
+    if not is_plain:
+        approval.hold(results, ready)
+    return results

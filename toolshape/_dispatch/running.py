@@ -1,0 +1,297 @@
+"""Runs claimed calls and records their results: here, one after another, or in a loop, all at once.
+
+Both drivers run a call that writes or destroys alone: after the calls before it, and before those after it. ``run_calls``
+calls plain tools in this thread, in call order, and runs what needs a loop at the end, in a loop of its own.
+
+The inner loops take their arguments by position and write the results of a plan without controls themselves: each call
+of a function that a step could be was measured at a twentieth of a scalar dispatch.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from time import perf_counter
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from toolshape._calls import new_record
+from toolshape._dispatch import hooks, state
+from toolshape._dispatch.claims import Ready, Stage, after, check, claimed, given_back, is_mixed, not_begun, stages
+from toolshape._dispatch.hook_kinds import is_loop_hook
+from toolshape._dispatch.outcomes import failed, succeeded
+from toolshape._dispatch.run_options import OnProgress
+from toolshape._execution.failures import is_cancellation
+from toolshape._execution.returned import SETTLED, collected
+from toolshape._execution.run import final_value
+from toolshape._results import Controls, Result, Results
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+def run_whole(
+    results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
+) -> Results:
+    """Run all calls of a plan that only this thread has."""
+    if results.is_plain and limit is None:
+        run_calls(results, state.claim_whole(results), inject, None, on_progress)
+        return results
+    ready = claimed(results, None, inject, limit, is_async=False)
+    with state.run_of(results, ready):
+        run_calls(results, ready, inject, limit, on_progress)
+    return results
+
+
+def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
+    results: Results,
+    ready: Sequence[Ready],
+    inject: Mapping[str, Any],
+    limit: int | None,
+    on_progress: OnProgress | None,
+) -> None:
+    """Run claimed calls here.
+
+    Raises:
+        UsageError: An async tool is called, and a loop runs.
+    """
+    if not results.is_plain and not isinstance(ready, Stage) and is_mixed(ready):
+        for number, stage in enumerate(groups := stages(ready)):
+            with given_back(results, after(groups, number)):
+                run_calls(results, stage, inject, limit, on_progress)
+        return
+    answers, controls = results.answers, getattr(results, "controls", None)
+    for entry in ready:
+        position, call, handler, model, coercions = entry
+        if handler.is_indirect:
+            if not handler.runs_last:
+                with given_back(results, not_begun(ready, position)):
+                    _run_under_hooks(results, controls, entry, inject, on_progress)
+            continue
+        if controls is not None:
+            state.begin(controls, position)
+        started = perf_counter()
+        try:
+            value = handler.invoke(model, inject)
+            if type(value) is not str and type(value) not in SETTLED:
+                value = final_value(value)
+        except BaseException as error:
+            if is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
+                continue
+            with given_back(results, not_begun(ready, position)):
+                answer = failed(call, handler, coercions, error, started)
+        else:
+            elapsed = perf_counter() - started
+            if type(value) is str and handler.says_text and value.isascii():
+                answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
+            else:
+                answer = succeeded(call, handler, coercions, value, elapsed)
+        if controls is None:
+            answers[position] = answer
+        else:
+            state.answer(results, position, answer)
+    if not results.is_plain and (last := [entry for entry in ready if entry[2].runs_last]):
+        _run_last(results, controls, last, inject, limit, on_progress)
+
+
+def _run_under_hooks(
+    results: Results,
+    controls: Controls | None,
+    entry: Ready,
+    inject: Mapping[str, Any],
+    on_progress: OnProgress | None,
+) -> None:
+    if controls is not None:
+        state.begin(controls, entry[0], asks=entry[2].is_guarded)
+    state.answer(results, entry[0], hooks.answer(_work(entry, inject, on_progress)))
+
+
+def _run_last(
+    results: Results,
+    controls: Controls | None,
+    ready: Sequence[Ready],
+    inject: Mapping[str, Any],
+    limit: int | None,
+    on_progress: OnProgress | None,
+) -> None:
+    """Run async tools, and what is under hooks: one after another where a hook cannot be awaited, else in one loop."""
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
+        for number, entry in enumerate(ready):
+            with given_back(results, itertools.islice(ready, number + 1, None)):
+                _run_under_hooks(results, controls, entry, inject, on_progress)
+        return
+
+    async def run_all() -> None:
+        for entry in ready:
+            if not entry[2].is_async:  # in a task of its own: what it cancels is itself
+                await aio.all_of([_answer(results, controls, entry, inject, None, on_progress)])
+        in_loop = [entry for entry in ready if entry[2].is_async]
+        await _run_in_loop(results, controls, in_loop, inject, limit, on_progress)
+
+    aio.run(run_all())
+
+
+async def arun_whole(
+    results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
+) -> Results:
+    """Run all calls of a plan that only this task has, in the running loop."""
+    if results.is_plain and limit is None:
+        await arun_calls(results, state.claim_whole(results), inject, None, on_progress)
+        return results
+    ready = claimed(results, None, inject, limit, is_async=True)
+    with state.run_of(results, ready):
+        await arun_calls(results, ready, inject, limit, on_progress)
+    return results
+
+
+async def arun_calls(
+    results: Results,
+    ready: Sequence[Ready],
+    inject: Mapping[str, Any],
+    limit: int | None,
+    on_progress: OnProgress | None,
+) -> None:
+    """Run claimed calls in the running loop.
+
+    Raises:
+        CancelledError: We were cancelled. ``results`` is complete all the same.
+    """
+    controls = getattr(results, "controls", None)
+    if len(ready) != 1:
+        await _run_in_loop(results, controls, ready, inject, limit, on_progress)
+        return
+    task = _task_starter()(_answer(results, controls, ready[0], inject, None, on_progress))
+    if not task.done():
+        from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+        await aio.wait_until_done(task)
+    if not task.cancelled():  # by itself, which reads as cancelled
+        task.result()
+
+
+async def run_in_this_task(results: Results, inject: Mapping[str, Any], on_progress: OnProgress | None) -> Results:
+    """Run the one call of a plan that nobody else has in this task, which is its own: another costs a turn of the loop.
+
+    Raises:
+        CancelledError: The task was cancelled, by the tool or by somebody else. ``results`` is complete all the same.
+    """
+    controls = getattr(results, "controls", None)
+    if controls is None:
+        check(results.waiting, inject, is_async=True)
+        ready = state.claim_whole(results)
+        if ready:
+            await _answer(results, None, ready[0], inject, None, on_progress)
+        return results
+    ready = claimed(results, None, inject, None, is_async=True)
+    with state.run_of(results, ready):
+        if ready:
+            await _answer(results, controls, ready[0], inject, None, on_progress)
+    return results
+
+
+async def _run_in_loop(
+    results: Results,
+    controls: Controls | None,
+    ready: Sequence[Ready],
+    inject: Mapping[str, Any],
+    limit: int | None,
+    on_progress: OnProgress | None,
+) -> None:
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    thread_limit = aio.thread_limit()
+    if len(ready) > 1 and any(entry[2].runs_alone for entry in ready):
+        for number, stage in enumerate(groups := stages(ready)):
+            with given_back(results, after(groups, number)):
+                await _run_together(results, controls, stage, inject, limit, on_progress, thread_limit)
+        return
+    await _run_together(results, controls, ready, inject, limit, on_progress, thread_limit)
+
+
+async def _run_together(
+    results: Results,
+    controls: Controls | None,
+    ready: Sequence[Ready],
+    inject: Mapping[str, Any],
+    limit: int | None,
+    on_progress: OnProgress | None,
+    thread_limit: "asyncio.Semaphore",
+) -> None:
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    if limit is None:
+        await aio.all_of([_answer(results, controls, entry, inject, thread_limit, on_progress) for entry in ready])
+        return
+    from toolshape._execution import limited  # noqa: PLC0415 - with asyncio
+
+    left = {entry[0]: entry for entry in ready}
+
+    async def begin(entry: Ready) -> None:
+        del left[entry[0]]
+        await _answer(results, controls, entry, inject, thread_limit, on_progress)
+
+    with given_back(results, left.values()):
+        await limited.within(limit, ready, begin)
+
+
+async def _answer(
+    results: Results,
+    controls: Controls | None,
+    entry: Ready,
+    inject: Mapping[str, Any],
+    thread_limit: Any,
+    on_progress: OnProgress | None,
+) -> None:
+    """Run one call in the loop and record its result."""
+    position, call, handler, model, coercions = entry
+    if controls is not None:
+        state.begin(controls, position, asks=handler.is_guarded)
+    started = perf_counter()
+    try:
+        if handler.is_awaited:
+            value = handler.invoke(model, inject)
+            value = await (value if type(value) is CoroutineType else _finished(value))
+            if type(value) not in SETTLED:
+                value = collected(value)
+        elif handler.is_controlled:
+            work = _work(entry, inject, on_progress, thread_limit)
+            state.answer(results, position, await hooks.answer_in_loop(work))
+            return
+        else:
+            from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+            value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, thread_limit)
+    except BaseException as error:
+        answer = failed(call, handler, coercions, error, started)
+    else:
+        elapsed = perf_counter() - started
+        if type(value) is str and handler.says_text and value.isascii():
+            answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
+        else:
+            answer = succeeded(call, handler, coercions, value, elapsed)
+    if controls is None:
+        results.answers[position] = answer
+    else:
+        state.answer(results, position, answer)
+
+
+def _work(
+    entry: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None, thread_limit: Any = None
+) -> hooks.Work:
+    _, call, handler, model, coercions = entry
+    return hooks.Work(call, handler, model, coercions, inject, on_progress, thread_limit)
+
+
+@functools.cache
+def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
+    """``aio.start_task``, kept: importing it anew would be a thirtieth of the dispatch of an async call."""
+    from toolshape._execution.aio import start_task  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    return start_task
+
+
+async def _finished(value: Any) -> Any:
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    return await aio.finished(value)

@@ -1,0 +1,390 @@
+"""The states of the calls of a plan, and the table of transitions between them.
+
+No call is claimed twice, an answer never changes, and a pending call is never dropped. Every other module asks here:
+it names an event, and the table says whether the call may take it and where that leads. An event that the table does
+not have for the state of a call is a mistake of ours, and raises ``AssertionError``.
+
+=========== =====================================================================================================
+refused     The arguments are invalid, or there is no such tool; answered when the plan was made.
+ready       The call may run, and no run has claimed it.
+pending     Somebody has to approve of the call first.
+approved    Somebody has approved of it; otherwise as ``ready``.
+given away  A token holds the call: only the plan that is resumed by that token runs it.
+claimed     A run has claimed the call and has not begun it. Where the run is broken off, the call may be claimed again.
+asking      A run asks the ledger whether the call has run before.
+running     The tool, or a hook around it, was called.
+denied      Somebody has denied the call; answered.
+answered    The call has its result.
+unknown     The ledger knows that the call was begun, and not how it ended; answered with that.
+cancelled   The run was broken off while the tool ran: there is no answer, and the call does not run again.
+=========== =====================================================================================================
+
+Most plans have tools without controls, are made by ``dispatch``, and are run once, by the thread that made them. Such a
+plan has no ``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims them all by
+taking that list away. As soon as somebody decides on a call, names some of them, asks a ledger or observes the plan,
+``controlled`` makes the ``Controls`` from that list, and from then on each call has its state there, under one lock.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from toolshape._calls import Call
+from toolshape._results import Controls, Entry, Result, Results, ready_at
+
+State: TypeAlias = Literal[
+    "refused",
+    "ready",
+    "pending",
+    "approved",
+    "given away",
+    "claimed",
+    "asking",
+    "running",
+    "denied",
+    "answered",
+    "unknown",
+    "cancelled",
+]
+Event: TypeAlias = Literal[
+    "approve", "deny", "edit", "edit and hold", "hold", "give away", "take back", "take back pending", "take back approved",
+    "claim", "ask", "begin", "return", "return approved", "answer", "lose", "break off",
+]  # fmt: skip
+
+_DECIDED: Mapping[Event, State] = {
+    "approve": "approved",
+    "deny": "denied",
+    "edit": "ready",
+    "edit and hold": "pending",
+    "give away": "given away",
+    "answer": "answered",  # the ledger had it
+    "lose": "unknown",
+}
+TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
+    "refused": {},
+    "ready": {**_DECIDED, "hold": "pending", "claim": "claimed"},
+    "pending": _DECIDED,
+    "approved": {**_DECIDED, "claim": "claimed"},
+    "given away": {"take back": "ready", "take back pending": "pending", "take back approved": "approved"},
+    "claimed": {"ask": "asking", "begin": "running", "return": "ready", "return approved": "approved"},
+    "asking": {
+        "begin": "running",
+        "answer": "answered",
+        "lose": "unknown",
+        "return": "ready",
+        "return approved": "approved",
+    },
+    "running": {"answer": "answered", "lose": "unknown", "break off": "cancelled"},
+    "denied": {},
+    "answered": {},
+    "unknown": {},
+    "cancelled": {},
+})  # fmt: skip
+UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
+"""The states of calls that somebody may still decide on."""
+_CLAIMABLE: tuple[State, ...] = ("ready", "approved")
+_OPEN: tuple[State, ...] = ("ready", "pending", "approved", "claimed", "asking", "running")
+_BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without them is claimed
+
+
+def controlled(results: Results) -> Controls:
+    """Return the controls of results, which are made if there are none yet."""
+    found: Controls | None = getattr(results, "controls", None)
+    if found is not None:
+        return found
+    with _BECOMING:
+        found = getattr(results, "controls", None)
+        if found is None:
+            found = Controls()
+            for entry in results.waiting:
+                _enter(found, entry, "ready")
+            results.controls, results.waiting = found, ()
+    return found
+
+
+def _enter(controls: Controls, entry: Entry, state: State) -> None:
+    controls.entries[entry[0]] = entry
+    controls.states[entry[0]] = state
+    controls.in_state.setdefault(state, set()).add(entry[0])
+
+
+def state_of(results: Results, position: int) -> State:
+    """Return the state of a call; a call that a plan without controls has claimed is ``running`` until it is answered."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is not None and position in controls.states:
+        state: State = controls.states[position]
+        return state
+    if results.answers[position] is not None:
+        return "answered"
+    return "ready" if ready_at(results.waiting, position) is not None else "running"
+
+
+def move(controls: Controls, position: int, event: Event) -> State:
+    """Move one call by the table; the lock of the controls is held by the caller.
+
+    Raises:
+        AssertionError: The table has no such transition.
+    """
+    before: State = controls.states[position]
+    after = TRANSITIONS[before].get(event)
+    if after is None:
+        raise AssertionError(f"a call that is {before} cannot take the event {event!r}")
+    controls.states[position] = after
+    controls.in_state[before].discard(position)
+    controls.in_state.setdefault(after, set()).add(position)
+    return after
+
+
+def entries_in(controls: Controls, *states: State) -> list[Entry]:
+    """Return the entries of the calls that are in some states, in call order."""
+    return [controls.entries[position] for position in sorted(_positions(controls, *states))]
+
+
+def _positions(controls: Controls, *states: State) -> set[int]:
+    return set().union(*(controls.in_state.get(state, ()) for state in states))
+
+
+def claimable(results: Results) -> list[Entry]:
+    """Return the entries of the calls that may run, in call order."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None:
+        return list(results.waiting)
+    with controls.lock:
+        return entries_in(controls, *_CLAIMABLE)
+
+
+def claimable_at(results: Results, position: int) -> Entry | None:
+    """Return the entry of a call if it may run."""
+    controls = controlled(results)
+    with controls.lock:
+        return controls.entries[position] if controls.states.get(position) in _CLAIMABLE else None
+
+
+def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
+    """Claim calls for one run; those that another run has claimed or somebody has decided on meanwhile are left out."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None:
+        with _BECOMING:
+            if not hasattr(results, "controls"):
+                found, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
+                return list(found)
+        controls = controlled(results)
+    with controls.lock:
+        claimed = [one for one in wanted if controls.entries[one[0]] is one and controls.states[one[0]] in _CLAIMABLE]
+        for entry in claimed:
+            move(controls, entry[0], "claim")
+        return claimed
+
+
+def claim_whole(results: Results) -> Sequence[Entry]:
+    """Claim all calls of a plan that only the calling thread has; nothing is locked."""
+    waiting, results.waiting = results.waiting, ()
+    return waiting
+
+
+def give_back(results: Results, entries: Iterable[Entry]) -> None:
+    """Let calls of a plan without controls, which were claimed and not begun, be claimed again.
+
+    In a plan with controls, ``run_of`` does that for each call by its state.
+    """
+    with _BECOMING:
+        controls: Controls | None = getattr(results, "controls", None)
+        if controls is None:
+            results.waiting = sorted([*results.waiting, *entries], key=lambda entry: entry[0])
+            return
+    with controls.lock:
+        for entry in entries:
+            if entry[0] not in controls.states:
+                _enter(controls, entry, "ready")
+
+
+@contextlib.contextmanager
+def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
+    """Hold a run of claimed calls open, and settle at its end what it has not answered.
+
+    A call that has not begun may be claimed again, and one that has begun is cancelled. The plan cannot be paused while
+    a run is open. Whoever observes the plan is told at the end of the last run.
+    """
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None:
+        yield
+        return
+    with controls.lock:
+        controls.runs += 1
+    try:
+        yield
+    finally:
+        with controls.lock:
+            controls.runs -= 1
+            for position, *_ in claimed:
+                state = controls.states[position]
+                if state in {"claimed", "asking"}:
+                    move(controls, position, "return approved" if position in controls.approvals else "return")
+                elif state == "running":
+                    move(controls, position, "break off")
+        tell_if_over(results)
+
+
+def tell_if_over(results: Results) -> None:
+    """Tell whoever observes the plan, once, when no call of it waits or runs any more."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None or controls.observer is None:
+        return
+    with controls.lock:
+        is_over = not controls.runs and not _positions(controls, *_OPEN)
+        observer, controls.observer = (controls.observer, None) if is_over else (None, controls.observer)
+    if observer is not None:
+        observer(results)
+
+
+def observe(results: Results, observer: Callable[[Results], None]) -> None:
+    """Have an observer told once no call of the plan waits or runs any more."""
+    controlled(results).observer = observer
+
+
+def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
+    """Record that a claimed call begins: its tool or a hook is called next, or the ledger is asked first."""
+    with controls.lock:
+        move(controls, position, "ask" if asks else "begin")
+
+
+def answer(results: Results, position: int, result: Result) -> None:
+    """Record the result of a call.
+
+    Where the ledger could not be asked, the call gets no answer: nothing has run, and it may be claimed again.
+    """
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None or position not in controls.states:  # the plan has got its controls while this call ran
+        results.answers[position] = result
+        return
+    code = None if result.error is None else result.error.code
+    with controls.lock:
+        if controls.states[position] == "asking" and code == "not_run":
+            return
+        move(controls, position, "lose" if code == "unknown_outcome" else "answer")
+        results.answers[position] = result
+
+
+def record(results: Results, position: int, result: Result) -> None:
+    """Record the result of a claimed call that was answered without its tool."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is not None and position in controls.states:
+        begin(controls, position)
+    answer(results, position, result)
+
+
+def hold(results: Results, entries: Iterable[Entry]) -> None:
+    """Make calls pending that were ready: somebody has to approve of them."""
+    controls = controlled(results)
+    with controls.lock:
+        for entry in entries:
+            move(controls, entry[0], "hold")
+
+
+def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
+    """Approve of calls; returns those that were claimed, answered or edited meanwhile, if any: then none is approved."""
+    controls = controlled(results)
+    with controls.lock:
+        changed = [one for one in entries if not _is_undecided(controls, one)]
+        if not changed:
+            for entry in entries:
+                move(controls, entry[0], "approve")
+                controls.approvals.add(entry[0])
+    return changed
+
+
+def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
+    """Answer calls as denied, but for those that were claimed, answered or edited meanwhile."""
+    controls = controlled(results)
+    with controls.lock:
+        for entry, result in denied:
+            if _is_undecided(controls, entry):
+                move(controls, entry[0], "deny")
+                results.answers[entry[0]] = result
+
+
+def answer_known(results: Results, entry: Entry, result: Result) -> None:
+    """Answer a call that a ledger knows already, unless it was claimed, answered or edited meanwhile."""
+    controls = controlled(results)
+    is_unknown = result.error is not None and result.error.code == "unknown_outcome"
+    with controls.lock:
+        if _is_undecided(controls, entry):
+            move(controls, entry[0], "lose" if is_unknown else "answer")
+            results.answers[entry[0]] = result
+
+
+def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> bool:
+    """Put an edited call in the place of another; ``False`` if that was claimed, answered or edited meanwhile.
+
+    The call as the model wrote it is kept: a ledger knows the call by that.
+    """
+    controls = controlled(results)
+    position = old[0]
+    with controls.lock:
+        if not _is_undecided(controls, old):
+            return False
+        move(controls, position, "edit and hold" if must_wait else "edit")
+        controls.approvals.discard(position)
+        controls.as_written.setdefault(position, old[1])
+        controls.entries[position] = new
+        controls.places[id(new[1])] = [position]
+        results.calls[position] = new[1]
+    return True
+
+
+def _is_undecided(controls: Controls, entry: Entry) -> bool:
+    return controls.entries[entry[0]] is entry and controls.states[entry[0]] in UNDECIDED
+
+
+def as_written(results: Results, position: int) -> Call:
+    """Return a call as the model wrote it, whatever it was edited to."""
+    controls: Controls | None = getattr(results, "controls", None)
+    return results.calls[position] if controls is None else controls.as_written.get(position, results.calls[position])
+
+
+def give_away(results: Results) -> tuple[dict[int, State], str]:
+    """Give all calls that have not begun to a token.
+
+    Returns:
+        Their states before, by position, and an empty text; or why nothing was given away.
+    """
+    controls = controlled(results)
+    with controls.lock:
+        if controls.in_state.get("given away"):
+            return {}, "this plan was paused before, or its results were pickled: who has the token resumes it"
+        before: dict[int, State] = {one: controls.states[one] for one in sorted(_positions(controls, *UNDECIDED))}
+        if not before:
+            return {}, "every call is answered: there is nothing to pause"
+        if controls.runs:
+            return {}, "a call of this plan is running: pause it once that is answered"
+        for position in before:
+            move(controls, position, "give away")
+    return before, ""
+
+
+def take_back(results: Results, before: Mapping[int, State]) -> None:
+    """Undo ``give_away``: no token was made."""
+    events: dict[State, Event] = {
+        "ready": "take back",
+        "pending": "take back pending",
+        "approved": "take back approved",
+    }
+    controls = controlled(results)
+    with controls.lock:
+        for position, state in before.items():
+            move(controls, position, events[state])
+
+
+def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]) -> Controls:
+    """Give results the controls of a plan that was paused: its calls in their states, and edited ones as they were written."""
+    controls = Controls()
+    for state, those in entries.items():
+        for entry in those:
+            _enter(controls, entry, state)
+            if state == "approved":
+                controls.approvals.add(entry[0])
+    controls.as_written.update(written)
+    results.controls, results.waiting = controls, ()
+    return controls
