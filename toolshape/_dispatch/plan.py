@@ -167,7 +167,8 @@ class Plan:
             steps.done_here(once.look_up(guard, steps.HERE))
         ready = claimed(results, only, inject, limit, is_async=False)
         with state.run_of(results, ready):
-            run_calls(results, ready if guard is None else guard.around(ready), inject, limit, on_progress)
+            under = ready if guard is None else guard.around(ready)
+            run_calls(results, getattr(results, "controls", None), under, inject, limit, on_progress)
         return results
 
     async def arun(
@@ -207,7 +208,8 @@ class Plan:
             await once.look_up(guard, steps.IN_LOOP)
         ready = claimed(results, only, inject, limit, is_async=True)
         with state.run_of(results, ready):
-            await arun_calls(results, ready if guard is None else guard.around(ready), inject, limit, on_progress)
+            under = ready if guard is None else guard.around(ready)
+            await arun_calls(results, getattr(results, "controls", None), under, inject, limit, on_progress)
         return results
 
 

@@ -34,16 +34,17 @@ def run_whole(
 ) -> Results:
     """Run all calls of a plan that only this thread has."""
     if results.is_plain and limit is None:
-        run_calls(results, state.claim_whole(results), inject, None, on_progress)
+        run_calls(results, None, state.claim_whole(results), inject, None, on_progress)
         return results
     ready = claimed(results, None, inject, limit, is_async=False)
     with state.run_of(results, ready):
-        run_calls(results, ready, inject, limit, on_progress)
+        run_calls(results, getattr(results, "controls", None), ready, inject, limit, on_progress)
     return results
 
 
 def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
     results: Results,
+    controls: Controls | None,
     ready: Sequence[Ready],
     inject: Mapping[str, Any],
     limit: int | None,
@@ -57,9 +58,9 @@ def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a
     if not results.is_plain and not isinstance(ready, Stage) and is_mixed(ready):
         for number, stage in enumerate(groups := stages(ready)):
             with given_back(results, after(groups, number)):
-                run_calls(results, stage, inject, limit, on_progress)
+                run_calls(results, controls, stage, inject, limit, on_progress)
         return
-    answers, controls = results.answers, getattr(results, "controls", None)
+    answers = results.answers
     for entry in ready:
         position, call, handler, model, coercions = entry
         if handler.is_indirect:
@@ -137,16 +138,17 @@ async def arun_whole(
 ) -> Results:
     """Run all calls of a plan that only this task has, in the running loop."""
     if results.is_plain and limit is None:
-        await arun_calls(results, state.claim_whole(results), inject, None, on_progress)
+        await arun_calls(results, None, state.claim_whole(results), inject, None, on_progress)
         return results
     ready = claimed(results, None, inject, limit, is_async=True)
     with state.run_of(results, ready):
-        await arun_calls(results, ready, inject, limit, on_progress)
+        await arun_calls(results, getattr(results, "controls", None), ready, inject, limit, on_progress)
     return results
 
 
 async def arun_calls(
     results: Results,
+    controls: Controls | None,
     ready: Sequence[Ready],
     inject: Mapping[str, Any],
     limit: int | None,
@@ -157,7 +159,6 @@ async def arun_calls(
     Raises:
         CancelledError: We were cancelled. ``results`` is complete all the same.
     """
-    controls = getattr(results, "controls", None)
     if len(ready) != 1:
         await _run_in_loop(results, controls, ready, inject, limit, on_progress)
         return
