@@ -1,7 +1,7 @@
 """The verdicts of ``toolshape.evals`` beside those of bfcl_eval's checker, on gold calls of its benchmark and changed ones.
 
-``python benchmarks/bfcl.py --python PATH`` names the Python of an environment that has bfcl_eval (``nox -s bfcl``). Every
-disagreement is put down to a reason, with who is right, or the run fails.
+``python benchmarks/bfcl.py --python PATH`` names the Python of an environment that has bfcl_eval (``nox -s bfcl``).
+Every disagreement is put down to a reason, with who is right, or the run fails.
 """
 
 import argparse

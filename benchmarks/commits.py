@@ -1,7 +1,7 @@
 """Names the commit that a table measures, and the paths whose change makes a table old.
 
-A table can be committed only after the commit that it names, so a table is fresh while its paths have not changed since:
-``tests/unit/test_benchmark_tables.py`` asks git.
+A table can be committed only after the commit that it names, so a table is fresh while its paths have not changed
+since: ``tests/unit/test_benchmark_tables.py`` asks git.
 """
 
 import subprocess

@@ -1,6 +1,7 @@
 """What is said of nine changes of a tool: seven that a caller notices, two that nobody does; ours beside mcp-diff.
 
-``python benchmarks/contracts.py`` needs toolshape[schema] and mcp-diff. schemafit, which lints definitions, compares none.
+``python benchmarks/contracts.py`` needs toolshape[schema] and mcp-diff. schemafit, which lints definitions, compares
+none.
 """
 
 import copy

@@ -1,8 +1,9 @@
 """What controls cost: approval, pausing, a ledger and spans around one call, beside approval in other libraries.
 
-``python benchmarks/controls.py`` needs toolshape[ledger,otel] and opentelemetry-sdk; pydantic-ai-slim, langchain and langgraph are
-measured where they are installed. Every row is asked in turn with its floor in the same run; ours is the dispatch of the same call
-without the control, theirs a run of the same agent, with a model that answers at once, without approval.
+``python benchmarks/controls.py`` needs toolshape[ledger,otel] and opentelemetry-sdk; pydantic-ai-slim, langchain and
+langgraph are measured where they are installed. Every row is asked in turn with its floor in the same run; ours is the
+dispatch of the same call without the control, theirs a run of the same agent, with a model that answers at once,
+without approval.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """What a turn of a fake costs an application's tests: in process, beside a transport that gives one canned body.
 
-``python benchmarks/fakes.py`` needs toolshape[sdks]. Each client is asked 300 times, whole and streamed, in turn with the same
-client on a ``MockTransport`` that answers with the bytes that the fake gave; the difference of the medians is the fake's own.
+``python benchmarks/fakes.py`` needs toolshape[sdks]. Each client is asked 300 times, whole and streamed, in turn with
+the same client on a ``MockTransport`` that answers with the bytes that the fake gave; the difference of the medians is
+the fake's own.
 """
 
 import gc

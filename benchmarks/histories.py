@@ -1,10 +1,10 @@
 """Sick histories sent on by us and by others: how many a provider would take, and what ours takes of time.
 
-``python benchmarks/histories.py --litellm PYTHON --pydantic-ai PYTHON``, each the interpreter of an environment that the
-library is installed in: they do not install side by side. Ours needs toolshape[sdks], for the judges. Each case is in
-OpenAI's form and waits for the model's next answer; each library makes the whole request of it, up to the transport;
-nothing leaves the machine. One judge for all: the SDK's types, botocore's model, mistral-common's validator, and a small
-checker of what providers are known to refuse, which shares no code with toolshape.
+``python benchmarks/histories.py --litellm PYTHON --pydantic-ai PYTHON``, each the interpreter of an environment that
+the library is installed in: they do not install side by side. Ours needs toolshape[sdks], for the judges. Each case is
+in OpenAI's form and waits for the model's next answer; each library makes the whole request of it, up to the transport;
+nothing leaves the machine. One judge for all: the SDK's types, botocore's model, mistral-common's validator, and a
+small checker of what providers are known to refuse, which shares no code with toolshape.
 """
 
 import argparse

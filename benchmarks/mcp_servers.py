@@ -1,8 +1,8 @@
 """What a server costs per call: ours, fastmcp's and the official SDK's, over a floor of the SDK's lowlevel server in the same run.
 
-``python benchmarks/mcp_servers.py`` needs toolshape[mcp] and fastmcp. Fifty calls of each in turn with those of the others,
-through the official client in the same process (2025-11-25, over streams in memory). The floor's handler takes the arguments as they are, calls the
-function and returns its text; what a server adds is its overhead.
+``python benchmarks/mcp_servers.py`` needs toolshape[mcp] and fastmcp. Fifty calls of each in turn with those of the
+others, through the official client in the same process (2025-11-25, over streams in memory). The floor's handler takes
+the arguments as they are, calls the function and returns its text; what a server adds is its overhead.
 """
 
 import asyncio

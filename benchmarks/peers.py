@@ -1,7 +1,7 @@
 """Other libraries, each driven as its users drive it: one entry a peer, and what it leaves out of a call.
 
-Each was read and run on 2026-11-21, in the versions that the table names. A call begins with the JSON text of the arguments
-and ends with the tool's value; ``json.loads`` is in it where a peer takes a dict.
+Each was read and run on 2026-11-21, in the versions that the table names. A call begins with the JSON text of the
+arguments and ends with the tool's value; ``json.loads`` is in it where a peer takes a dict.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ Run: TypeAlias = Callable[[], Any]
 class Peer:
     """How a library is driven.
 
-    ``statement`` is what a user imports to define a tool. ``define`` makes a tool of a function; ``exporter`` makes what is
-    run for each request of an unchanged set of tools; ``caller`` what runs one call. ``is_async``: the tools are async
-    functions, awaited in a running loop. ``validates``: arguments are checked before the function runs. ``leaves_out``: what
-    our ``dispatch`` does and this does not.
+    ``statement`` is what a user imports to define a tool. ``define`` makes a tool of a function; ``exporter`` makes
+    what is run for each request of an unchanged set of tools; ``caller`` what runs one call. ``is_async``: the tools
+    are async functions, awaited in a running loop. ``validates``: arguments are checked before the function runs.
+    ``leaves_out``: what our ``dispatch`` does and this does not.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """How long a replay takes, by one process and by two: ``python benchmarks/replay.py``; the table is in results/replay.md.
 
-The trace is made of responses of four tools in OpenAI's form, a fifth of which need a coercion or are refused. Both ways are
-timed in turns, five times each, workers started before; the ratio is that of the medians.
+The trace is made of responses of four tools in OpenAI's form, a fifth of which need a coercion or are refused. Both
+ways are timed in turns, five times each, workers started before; the ratio is that of the medians.
 """
 
 import argparse

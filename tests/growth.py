@@ -21,8 +21,9 @@ _NO_DOUBT = 2.0
 def time_growth(work: Callable[[int], Callable[[], Any]], small: int, *, doublings: int = 3, repeats: int = 5) -> float:
     """Return by how much more than its size the time of some work grows: 1 is linear; quadratic work doubles it each time.
 
-    The smallest and the largest size are timed several times, both sizes in turns, and the shortest time of each counts: what else the machine does
-    only ever adds to a time. Time is the processor's, of all threads of this process. The garbage collector waits.
+    The smallest and the largest size are timed several times, both sizes in turns, and the shortest time of each
+    counts: what else the machine does only ever adds to a time. Time is the processor's, of all threads of this
+    process. The garbage collector waits.
 
     Args:
         work: Prepares the work of one size, which is not timed, and returns it. It is prepared for each repetition.

@@ -1,10 +1,10 @@
 """The examples of ``tests/examples``: what is stored of one provider, and the exact request of each other.
 
-A file for each provider holds ten rows. ``stored`` is a request as the SDK's types have it. ``to`` holds what each provider
-is sent of it, ``"as stored"`` where that is the same. ``repairs`` names the rules that change something on the way.
-``"<id 1>"`` stands for an id that is issued on the way: the same wherever it stands, and no other. Bytes are
-``{"$bytes": base64}``. The rows were written from the types of openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore
-1.44.5 and mistralai 3.7.0, and from the providers' documentation, not from what toolshape sends.
+A file for each provider holds ten rows. ``stored`` is a request as the SDK's types have it. ``to`` holds what each
+provider is sent of it, ``"as stored"`` where that is the same. ``repairs`` names the rules that change something on the
+way. ``"<id 1>"`` stands for an id that is issued on the way: the same wherever it stands, and no other. Bytes are
+``{"$bytes": base64}``. The rows were written from the types of openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0,
+botocore 1.44.5 and mistralai 3.7.0, and from the providers' documentation, not from what toolshape sends.
 """
 
 import base64

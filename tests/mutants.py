@@ -1,13 +1,13 @@
 """Breaks one line of the code at a time, and says which breakages no test notices: ``nox -s mutants -- --room history``.
 
-A seed draws the mutants, so that a run can be repeated. Each mutant changes one place by one operator: those of mutmut, and
-two that it lacks (a condition is negated, a statement is left out). Only the tests that reach the changed line judge it, the
-fastest first. A cache may hide who reaches a line: a mutant that they let live is shown to the fastest of the other tests of
-its room, too.
+A seed draws the mutants, so that a run can be repeated. Each mutant changes one place by one operator: those of mutmut,
+and two that it lacks (a condition is negated, a statement is left out). Only the tests that reach the changed line
+judge it, the fastest first. A cache may hide who reaches a line: a mutant that they let live is shown to the fastest of
+the other tests of its room, too.
 
-The tests run in a copy of the tree, one process at a time: a fork of this one, which has imported what the tests need of others.
-This file is also the pytest plugin of those runs: it measures who reaches which line, and selects the tests. Sentences for people
-are not changed: no test holds their letters.
+The tests run in a copy of the tree, one process at a time: a fork of this one, which has imported what the tests need
+of others. This file is also the pytest plugin of those runs: it measures who reaches which line, and selects the tests.
+Sentences for people are not changed: no test holds their letters.
 """
 
 import argparse

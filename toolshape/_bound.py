@@ -43,8 +43,9 @@ _MOST_NAMED = 10
 class Seen(NamedTuple):
     """A response whose calls are answered, or which could not be read.
 
-    ``response`` is as it was given, of a stream the pieces that were fed; ``stream`` is then whether it had ``ended``, or
-    was still ``open``. ``outcome`` are the results, or why it could not be read. ``notes`` are what else is known of it.
+    ``response`` is as it was given, of a stream the pieces that were fed; ``stream`` is then whether it had ``ended``,
+    or was still ``open``. ``outcome`` are the results, or why it could not be read. ``notes`` are what else is known of
+    it.
     """
 
     response: Any

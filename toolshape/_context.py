@@ -57,8 +57,9 @@ class Cancellation:
 class CallState:
     """What the runs of one call share.
 
-    ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of a
-    value, as if the tool had returned it. ``known_as`` is what tells the call from all others, once somebody has asked.
+    ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of
+    a value, as if the tool had returned it. ``known_as`` is what tells the call from all others, once somebody has
+    asked.
     """
 
     __slots__ = ("attempts", "known_as", "on_progress", "to_result")

@@ -205,8 +205,8 @@ class Conversation:
             strict: As for ``Registry.bind``.
             native: The provider's own tools, sent beside these and counted with them.
             repairs: Rules of histories to be left alone, as ``{"blank_text": False}``.
-            **keywords: More keywords of the call, as ``max_tokens=1024``; a dict, or Gemini's ``config``, is merged with
-                what stands there.
+            **keywords: More keywords of the call, as ``max_tokens=1024``; a dict, or Gemini's ``config``, is merged
+                with what stands there.
 
         Raises:
             HistoryError: The conversation cannot be sent as it is: calls wait for their results, say.
@@ -304,8 +304,8 @@ class Conversation:
         """Run every call of a response, and append the response and the results, whatever became of the calls.
 
         Args:
-            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``; nothing for the
-                calls at the end of a conversation that was read, which wait for their results.
+            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``; nothing for
+                the calls at the end of a conversation that was read, which wait for their results.
             provider: Whose it is, where that is not one that was asked.
             **options: How the calls are run; as for ``Registry.dispatch``.
 

@@ -44,8 +44,8 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
 
     Args:
         title: The title, which is also the heading.
-        body: The markup below the heading. The search looks through elements of the class ``entry``, and links in tables
-            open what they lead to.
+        body: The markup below the heading. The search looks through elements of the class ``entry``, and links in
+            tables open what they lead to.
         style: The rules of this page, besides those of all pages.
         keys: The ids of checkboxes, as by ``checkboxes``; without its check, elements of the class are hidden.
     """

@@ -221,15 +221,16 @@ class Registry:
         The first hook is the outermost. What was bound before does not change. Calls that were refused (unknown,
         invalid, cut off) reach no hook. Each call gets one answer, whatever its hooks do:
 
-        - What a hook returns is the answer: what ``proceed()`` gave, or another ``Result``, as ``context.result(value)``.
+        - What a hook returns is the answer: what ``proceed()`` gave, or another ``Result``, as
+          ``context.result(value)``.
         - One that returns nothing leaves the last that ``proceed()`` gave; if it never called on, or returned something
           else, the call is answered as ``tool_crashed``, and the log says which hook it was.
         - What it raises is the answer, too: the text of a ``ToolError`` is for the model, a ``CallError`` (as from
           ``Result.unwrap``) stands as it is, anything else is logged and hidden as ``tool_crashed``.
         - Each ``proceed()`` runs the rest anew, as the next ``attempt``.
 
-        An ``Observer``, as ``toolshape.trace.record(path)``, is around whole responses instead: it is shown each once its
-        calls are answered, refused ones too, and changes nothing.
+        An ``Observer``, as ``toolshape.trace.record(path)``, is around whole responses instead: it is shown each once
+        its calls are answered, refused ones too, and changes nothing.
 
         Args:
             hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``; or ``async def``, which awaits
@@ -528,8 +529,8 @@ class Registry:
     ) -> Results:
         """Run what was decided of a plan that was paused, here or elsewhere, by these tools.
 
-        Calls that nothing was decided of, and calls that were edited and have to be approved of anew, are ``pending`` in
-        the results: take their plan by ``plan(results)``, and run it or pause it again. What ran before the pause is
+        Calls that nothing was decided of, and calls that were edited and have to be approved of anew, are ``pending``
+        in the results: take their plan by ``plan(results)``, and run it or pause it again. What ran before the pause is
         answered by what came of it then, and marked as ``replayed``.
 
         Args:

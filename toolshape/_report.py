@@ -20,9 +20,9 @@ _SEVERITIES: dict[str, Severity] = {
 class Entry(NamedTuple):
     """One thing to know of a tool at a provider.
 
-    ``severity``: ``mapped_back`` is another form on the wire, undone in every call; ``not_enforced`` is at most described
-    to the model by the provider, and validated by toolshape; ``lost`` means that a model can no longer send it; a finding
-    is ``not_enforced``. ``rule`` is the keyword, or the name of the finding.
+    ``severity``: ``mapped_back`` is another form on the wire, undone in every call; ``not_enforced`` is at most
+    described to the model by the provider, and validated by toolshape; ``lost`` means that a model can no longer send
+    it; a finding is ``not_enforced``. ``rule`` is the keyword, or the name of the finding.
     """
 
     tool: str

@@ -24,9 +24,9 @@ class Result(NamedTuple):
     ``text`` is what the model reads: a string verbatim, any other value as compact JSON, or the error's message.
     ``parts`` are the texts, images and files that the tool returned, if it did; ``text`` names those that are no texts.
     ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds. ``is_text`` is
-    ``True`` where ``text`` is a string value itself, ``False`` where it is the JSON of another value, and ``None`` where
-    it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded. ``received`` are the
-    ``arguments`` where they were taken before the tool ran.
+    ``True`` where ``text`` is a string value itself, ``False`` where it is the JSON of another value, and ``None``
+    where it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded. ``received``
+    are the ``arguments`` where they were taken before the tool ran.
     """
 
     call: Call
@@ -134,11 +134,11 @@ Entry: TypeAlias = tuple[Any, ...]
 class Controls:
     """The calls of a plan that somebody decides on, and the state of each, which ``_dispatch/state.py`` alone changes.
 
-    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` has the positions by state.
-    ``approvals`` are the positions of calls that were approved of, ``as_written`` the calls that were edited, as the
-    model wrote them. ``runs`` counts the runs that are under way; ``observer`` is told when the plan is over. ``scope``
-    is that of the ledger that the plan was run under, if any, ``unnamed`` that of calls whose ids were made up.
-    ``places`` has the positions of calls by identity and by id, once somebody has named a call.
+    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` has the positions by
+    state. ``approvals`` are the positions of calls that were approved of, ``as_written`` the calls that were edited, as
+    the model wrote them. ``runs`` counts the runs that are under way; ``observer`` is told when the plan is over.
+    ``scope`` is that of the ledger that the plan was run under, if any, ``unnamed`` that of calls whose ids were made
+    up. ``places`` has the positions of calls by identity and by id, once somebody has named a call.
     """
 
     __slots__ = (

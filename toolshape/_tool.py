@@ -279,8 +279,8 @@ class Tool(Generic[P, R]):
 
         Args:
             definition: A definition as OpenAI, Anthropic, Gemini, Bedrock, MCP, Mistral, Cohere or Ollama takes it, a
-                bare JSON Schema (with ``name=``), or one of the formats of test sets and registries, detected by its form.
-                A dict, an SDK object, or JSON text.
+                bare JSON Schema (with ``name=``), or one of the formats of test sets and registries, detected by its
+                form. A dict, an SDK object, or JSON text.
             function: The function that answers its calls, called by keyword, injected values included. Without one,
                 the tool is sent and its calls are planned, but not run.
             verbatim: Whether providers whose entries have the form of this definition are sent it unchanged, whatever
@@ -315,8 +315,8 @@ class Tool(Generic[P, R]):
             inject: The values of injected parameters, by name.
 
         Raises:
-            CallError: The arguments are refused, or the call would wait for approval (nothing was run); or the tool failed
-                (``__cause__`` says how).
+            CallError: The arguments are refused, or the call would wait for approval (nothing was run); or the tool
+                failed (``__cause__`` says how).
             UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
         """
         call = self._record.call
@@ -419,8 +419,9 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``approve``: Whether a call waits until somebody approves of it: ``True``, or a function that takes the
               arguments as JSON (a dict, validated, coerced, with defaults) and says so for this call. Where that
               raises, the call waits. See ``Plan.approve``; ``Tool.call`` refuses what would wait.
-            - ``deferred``: Whether a model is shown the tool only once it searched for it, at providers that have such a
-              search; or the ``Namespace`` that it is grouped under. Elsewhere it is sent whole, and the report says so.
+            - ``deferred``: Whether a model is shown the tool only once it searched for it, at providers that have such
+              a search; or the ``Namespace`` that it is grouped under. Elsewhere it is sent whole, and the report says
+              so.
             - ``examples``: Valid arguments, as JSON; sent in the same wire form as the tool.
             - ``providers``: Extra keys for the entry of a provider, by the provider's name, as in
               ``{"anthropic": {"eager_input_streaming": True}}``.

@@ -88,9 +88,9 @@ class ToolCallPart:
 class ToolResultPart:
     """The answer to a call: ``text``, and the texts, images and files in it where there are others than that text.
 
-    ``code`` is the error's, ``None`` where the call gave a value. ``is_text``: the text is a value that is a string, not
-    the JSON of another value; ``None`` where that is not known. ``call_raw`` is what its provider sent of the call, where
-    the result has to be in the same form.
+    ``code`` is the error's, ``None`` where the call gave a value. ``is_text``: the text is a value that is a string,
+    not the JSON of another value; ``None`` where that is not known. ``call_raw`` is what its provider sent of the call,
+    where the result has to be in the same form.
     """
 
     id: str

@@ -1,6 +1,7 @@
 """Draws stored histories as the SDKs' message types have them: one writer for each provider, each with its odd forms.
 
-What is drawn is JSON data: bytes, which Bedrock's messages hold, are ``{"$bytes": base64}``; ``with_bytes`` puts them back.
+What is drawn is JSON data: bytes, which Bedrock's messages hold, are ``{"$bytes": base64}``; ``with_bytes`` puts them
+back.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Finds what a request says: its texts, calls, results and media, read by the shapes of the SDKs' types.
 
-Nothing here is toolshape's: the lane *histories* compares what two requests say, so its reading must not be ours. The keys
-are those of openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore 1.44.5 and mistralai 3.7.0.
+Nothing here is toolshape's: the lane *histories* compares what two requests say, so its reading must not be ours. The
+keys are those of openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore 1.44.5 and mistralai 3.7.0.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """Runs a lane: draws cases from a fresh seed, asks a judge that is not our code, and keeps each failing case as a row.
 
-A lane is two functions. ``draw(random)`` returns a case as JSON data: everything the check needs, so that a kept row still
-means the same after the draw has changed. ``check(case)`` returns the difference between our code and the judge as a
-sentence, or ``None``.
+A lane is two functions. ``draw(random)`` returns a case as JSON data: everything the check needs, so that a kept row
+still means the same after the draw has changed. ``check(case)`` returns the difference between our code and the judge
+as a sentence, or ``None``.
 
 ``TOOLSHAPE_SEED`` repeats a run, ``TOOLSHAPE_CASES`` is the number of cases for each lane (a small sample by default).
 """

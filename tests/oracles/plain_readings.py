@@ -1,8 +1,8 @@
 """What a value in the form that a provider was sent means, by the two schemas alone and in plain Python.
 
 A provider is sent another schema than the function has: maps as pairs, tuples as objects, JSON as text. ``Readings``
-holds both schemas and reads a value without knowing the rewrites: it looks at the shapes on both sides. A value may have
-several readings where a union leaves it open; none, if nothing plain can be read from it.
+holds both schemas and reads a value without knowing the rewrites: it looks at the shapes on both sides. A value may
+have several readings where a union leaves it open; none, if nothing plain can be read from it.
 """
 
 import functools

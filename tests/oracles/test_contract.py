@@ -1,8 +1,8 @@
 """The lane *contract*: pairs of tools, each verdict of ``diff`` and ``compared`` checked by calling both tools.
 
-A call that the old tool takes and the new tool refuses must be ``breaking`` or ``unknown``. A ``breaking`` change must have a
-witness that the old tool takes and the new tool refuses. Equal tools must have no change, and each other default or
-description must be reported.
+A call that the old tool takes and the new tool refuses must be ``breaking`` or ``unknown``. A ``breaking`` change must
+have a witness that the old tool takes and the new tool refuses. Equal tools must have no change, and each other default
+or description must be reported.
 """
 
 import copy

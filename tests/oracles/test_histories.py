@@ -1,7 +1,8 @@
 """The lane *histories*: what is stored as the SDKs' types have it, carried from A to B to C, loses nothing unnamed.
 
-A case is a request of one provider, drawn by ``history_draws``. It is read, sent to B, read there, and sent to C. What each
-request says is read by ``history_facts``, and whether it may be sent is judged by the SDKs' types, mistral-common and
+A case is a request of one provider, drawn by ``history_draws``. It is read, sent to B, read there, and sent to C. What
+each request says is read by ``history_facts``, and whether it may be sent is judged by the SDKs' types, mistral-common
+and
 botocore: none of these is toolshape's code.
 """
 

@@ -1,8 +1,8 @@
 """What a provider's schema admits is accepted and means what it plainly says, or is refused for a reported reason.
 
 A value is drawn from the schema that a target was sent, or changed in one place. Dispatched in the target's form, it
-either reaches the function as plain Python reads it from the two schemas, or is refused; where the sent schema admits it,
-the report must name a loss at the place that is refused.
+either reaches the function as plain Python reads it from the two schemas, or is refused; where the sent schema admits
+it, the report must name a loss at the place that is refused.
 """
 
 import functools

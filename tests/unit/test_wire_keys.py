@@ -1,8 +1,8 @@
 """A key of a provider's wire stands in the folder of its family, and in no other file of the package.
 
 Read from the syntax tree: keys of dicts, subscripts, and what ``get``, ``pop``, ``setdefault`` and ``member`` are asked
-for. A word such as ``"name"`` is everybody's; a key that is made of several words (``tool_call_id``, ``toolUse``) is its
-provider's, unless JSON Schema or MCP has it too.
+for. A word such as ``"name"`` is everybody's; a key that is made of several words (``tool_call_id``, ``toolUse``) is
+its provider's, unless JSON Schema or MCP has it too.
 """
 
 import ast

@@ -180,13 +180,13 @@ def diff(
 ) -> None:
     """Compare how providers are sent one tool, or what tools are with what they were (--against).
 
-    With --to: the whole of the tool, and each parameter that differs. JSON: a list of objects with `path` (empty for the
-    whole) and `sent`, an object from provider to what is different.
+    With --to: the whole of the tool, and each parameter that differs. JSON: a list of objects with `path` (empty for
+    the whole) and `sent`, an object from provider to what is different.
 
-    With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a call
-    that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level` (breaking, unknown,
-    behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with --calls also `calls`, how
-    many recorded calls it breaks.
+    With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a
+    call that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level`
+    (breaking, unknown, behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with
+    --calls also `calls`, how many recorded calls it breaks.
     """
     if lock is not None:
         against(target, lock, calls, as_json, sarif)
@@ -220,7 +220,8 @@ def diff(
 def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
     """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
 
-    Coercions, and what the tool prints, go to standard error; a call that is refused, waits for approval or fails exits with 1.
+    Coercions, and what the tool prints, go to standard error; a call that is refused, waits for approval or fails exits
+    with 1.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.

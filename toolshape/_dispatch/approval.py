@@ -90,8 +90,8 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
 
     Raises:
         CallError: The tool does not take them; the call is what it was.
-        UsageError: It is no call of these results, or is running or answered; or it is several calls, or a secret is the
-            mask of one.
+        UsageError: It is no call of these results, or is running or answered; or it is several calls, or a secret is
+            the mask of one.
     """
     values: Any = arguments
     if not isinstance(values, Mapping):

@@ -29,12 +29,12 @@ class Handler:
     ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
     ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
     ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
-    ``CallContext`` take part. ``is_guarded``: the outermost hook asks a ledger. ``is_indirect``: it is async or controlled; ``runs_last``: ``run`` calls it after those
-    that are neither async nor under hooks. ``approve``: whether a call waits for approval, or what says so. ``runs_alone``:
-    it writes or destroys, and runs after all earlier and before all later calls. ``is_plain``: it has no needs, waits for
-    nobody, and is called directly. ``check_output`` refuses a result that its schema does not admit. ``shape`` and
-    ``record`` are what it was compiled from, ``bound_strict`` is the strictness that was asked for, ``group`` are all
-    handlers of what is bound.
+    ``CallContext`` take part. ``is_guarded``: the outermost hook asks a ledger. ``is_indirect``: it is async or
+    controlled; ``runs_last``: ``run`` calls it after those that are neither async nor under hooks. ``approve``: whether
+    a call waits for approval, or what says so. ``runs_alone``: it writes or destroys, and runs after all earlier and
+    before all later calls. ``is_plain``: it has no needs, waits for nobody, and is called directly. ``check_output``
+    refuses a result that its schema does not admit. ``shape`` and ``record`` are what it was compiled from,
+    ``bound_strict`` is the strictness that was asked for, ``group`` are all handlers of what is bound.
     """
 
     __slots__ = (

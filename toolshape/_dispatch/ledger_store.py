@@ -10,7 +10,8 @@ class Claim(NamedTuple):
     """What a ledger says of a call.
 
     ``ours``: nobody has begun it, and now we have; ``owner`` is under what name. ``done``: ``outcome`` is what came of
-    it, as JSON. ``running``: somebody has it. ``unknown``: it was begun and broken off. ``other``: another call has its id.
+    it, as JSON. ``running``: somebody has it. ``unknown``: it was begun and broken off. ``other``: another call has its
+    id.
     """
 
     state: Literal["ours", "done", "running", "unknown", "other"]

@@ -55,7 +55,8 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
     Args:
         results: The results of the plan.
         ledger: The ledger.
-        scope: Where these calls were made; without it, that of an earlier run, or of the run before the plan was paused.
+        scope: Where these calls were made; without it, that of an earlier run, or of the run before the plan was
+            paused.
 
     Raises:
         UsageError: The ledger is none, or there is a scope without one.

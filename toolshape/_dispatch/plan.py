@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Plan:
     """The calls of one response, validated and not yet run.
 
-    ``calls`` are all of them; ``results`` has an answer for each at any time: a call that failed to validate is answered
-    already, one that has not been run reads as ``not_run``, one that began and has not finished as ``cancelled``.
+    ``calls`` are all of them; ``results`` has an answer for each at any time: a call that failed to validate is
+    answered already, one that has not been run reads as ``not_run``, one that began and has not finished as
+    ``cancelled``.
     """
 
     __slots__ = ("results",)
@@ -45,8 +46,8 @@ class Plan:
         """Approve of a call, or of several, with the arguments that it has: ``run`` runs it.
 
         Args:
-            call: A call of ``pending`` or of ``calls``; one that was edited since is refused. Or an id, which stands for
-                the call, or the calls, that have it now.
+            call: A call of ``pending`` or of ``calls``; one that was edited since is refused. Or an id, which stands
+                for the call, or the calls, that have it now.
 
         Raises:
             UsageError: It is no call of this plan, or is answered.
@@ -68,7 +69,8 @@ class Plan:
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
         """Give a call other arguments, which are validated, and for which approval is asked anew where the tool asks for it.
 
-        The model's own message stays as it came, and the model does not know of it: say it in a message where it matters.
+        The model's own message stays as it came, and the model does not know of it: say it in a message where it
+        matters.
 
         Args:
             call: As for ``approve``.
@@ -152,7 +154,8 @@ class Plan:
             on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``, in the tool's thread.
             ledger: Where it is written down which calls have run, so that none runs a second time.
             scope: Where these calls were made, for the ledger, as a conversation and a turn: the ids of calls differ
-                within it. Without it, the provider's ids must differ everywhere, and a call without one is not looked up.
+                within it. Without it, the provider's ids must differ everywhere, and a call without one is not looked
+                up.
 
         Raises:
             UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call

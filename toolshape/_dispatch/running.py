@@ -1,7 +1,8 @@
 """Runs claimed calls and records their results: here, one after another, or in a loop, all at once.
 
-Both drivers run a call that writes or destroys alone: after the calls before it, and before those after it. ``run_calls``
-calls plain tools in this thread, in call order, and runs what needs a loop at the end, in a loop of its own.
+Both drivers run a call that writes or destroys alone: after the calls before it, and before those after it.
+``run_calls`` calls plain tools in this thread, in call order, and runs what needs a loop at the end, in a loop of its
+own.
 
 The inner loops take their arguments by position and write the results of a plan without controls themselves: each call
 of a function that a step could be was measured at a twentieth of a scalar dispatch.

@@ -20,7 +20,8 @@ class Shape(NamedTuple):
     """One tool at one provider, as it is shown.
 
     ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
-    validated, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments to the form that the provider was sent.
+    validated, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments
+    to the form that the provider was sent.
     """
 
     tool: Tool[..., Any]

@@ -32,14 +32,15 @@ FailureKind: TypeAlias = Literal[
 class Failure:
     """What went wrong, and where.
 
-    ``kind``: ``schema``, a tool's definition was refused; ``history``, the messages were; ``model``, what the model wrote
-    was, and the same request may pass; ``tool``, a tool of yours failed; ``request``, anything else in the request;
-    ``limits``, it is too large; ``rate``, too many requests; ``quota``, nothing is left to pay with; ``auth``, the key;
-    ``overloaded``, the provider's own fault; ``network``, nothing or not all of an answer came; or ``unknown``.
+    ``kind``: ``schema``, a tool's definition was refused; ``history``, the messages were; ``model``, what the model
+    wrote was, and the same request may pass; ``tool``, a tool of yours failed; ``request``, anything else in the
+    request; ``limits``, it is too large; ``rate``, too many requests; ``quota``, nothing is left to pay with; ``auth``,
+    the key; ``overloaded``, the provider's own fault; ``network``, nothing or not all of an answer came; or
+    ``unknown``.
 
-    ``retryable`` says whether the same request may pass later, ``retry_after`` in how many seconds, if the provider said.
-    ``tool`` is the name of the tool, ``path`` the place in its arguments, or in the messages. ``rule`` is the provider's
-    word for what was broken, or the keyword of JSON Schema. ``error`` is what was explained.
+    ``retryable`` says whether the same request may pass later, ``retry_after`` in how many seconds, if the provider
+    said. ``tool`` is the name of the tool, ``path`` the place in its arguments, or in the messages. ``rule`` is the
+    provider's word for what was broken, or the keyword of JSON Schema. ``error`` is what was explained.
     """
 
     kind: FailureKind
@@ -200,7 +201,8 @@ def explain(error: Any, bound: Bound | None = None) -> Failure:
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        bound: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error holds it.
+        bound: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error
+            holds it.
 
     Returns:
         The failure; one that is not understood has the kind ``unknown``, and all that was found.

@@ -37,7 +37,8 @@ class ErrorFacts:
     """What is known of a failure.
 
     ``codes`` are the provider's words for it, ``param`` what it names as the place, ``details`` what stands beside.
-    ``is_provider``: it came from a provider or its SDK, not from Python itself. ``request`` is the body that was sent, where the error holds it.
+    ``is_provider``: it came from a provider or its SDK, not from Python itself. ``request`` is the body that was sent,
+    where the error holds it.
     """
 
     status: int | None

@@ -12,7 +12,8 @@ from typing import NamedTuple
 class Pointer(NamedTuple):
     """Where a message points: a tool by its number or name, a path in its schema, a message by its number.
 
-    ``path`` is that of a value (``"lines[].sku"``); ``keyword`` the last word of a schema's path, where one is at fault.
+    ``path`` is that of a value (``"lines[].sku"``); ``keyword`` the last word of a schema's path, where one is at
+    fault.
     """
 
     tool_number: int | None = None
@@ -184,8 +185,8 @@ _MOST_WORDS = 4
 def without_names(text: str) -> str:
     """A message without the names that its request is full of.
 
-    A place in a tool becomes ``tools[0]``, one in the history ``messages[0]``; what a path leads to is left out, and so is
-    what stands in quotes, unless it is one of the providers' own terms, a code, or a sentence.
+    A place in a tool becomes ``tools[0]``, one in the history ``messages[0]``; what a path leads to is left out, and so
+    is what stands in quotes, unless it is one of the providers' own terms, a code, or a sentence.
     """
     text = _ADDRESS.sub("", text)
     text = _CONTEXT.sub("In context=()", text)

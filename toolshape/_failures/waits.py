@@ -1,7 +1,7 @@
 """The headers and the words of an error in; how many seconds to wait before the request is made again, out.
 
-In the order in which the SDKs look (openai, anthropic, groq: ``_base_client.py``; botocore: ``retries/standard.py``; Google:
-``google.rpc.RetryInfo``), read 2026-11-22.
+In the order in which the SDKs look (openai, anthropic, groq: ``_base_client.py``; botocore: ``retries/standard.py``;
+Google: ``google.rpc.RetryInfo``), read 2026-11-22.
 """
 
 import datetime

@@ -43,8 +43,8 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     """An entry that clients of every revision read.
 
     Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly, and a client refuses the
-    whole list where one does not (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22): a value that is no object
-    stands in ``result``.
+    whole list where one does not (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22): a value that is no
+    object stands in ``result``.
     """
     tool = envelope_of_any_output(spec, strict)
     if "outputSchema" in tool:

@@ -117,8 +117,8 @@ _CONTEXTS: Mapping[str, frozenset[str]] = {
 }
 """What a framework passes to the tools that it runs, by the package that has the class.
 
-Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt 1.1.2,
-google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
+Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt
+1.1.2, google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
 """
 _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 

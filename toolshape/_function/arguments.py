@@ -85,8 +85,8 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: Par
     """Validated arguments as JSON that the same tool accepts, by the names in the schema at every level.
 
     The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. What an
-    author's serialisers would make of a value, or leave out, is not looked at: it is what the function gets. What JSON has
-    no form for is named by its type.
+    author's serialisers would make of a value, or leave out, is not looked at: it is what the function gets. What JSON
+    has no form for is named by its type.
 
     Args:
         validated: An object of the model of the function's arguments.

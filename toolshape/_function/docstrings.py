@@ -21,8 +21,8 @@ from docstring_parser.numpydoc import Section as NumpySection
 class Doc(NamedTuple):
     """What a docstring says.
 
-    ``description`` is summary and body alone, ``parameters`` maps a name to its text. ``sections`` are the sections that
-    are written for whoever calls the function, ``left_out`` the titles of those that are not.
+    ``description`` is summary and body alone, ``parameters`` maps a name to its text. ``sections`` are the sections
+    that are written for whoever calls the function, ``left_out`` the titles of those that are not.
     """
 
     description: str = ""

@@ -40,8 +40,9 @@ _FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
 class Carrier(NamedTuple):
     """Whom messages are written for.
 
-    ``fingerprint`` is that of the tools that it is sent. ``write`` gives a call the name and arguments that this provider is
-    sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it was meant.
+    ``fingerprint`` is that of the tools that it is sent. ``write`` gives a call the name and arguments that this
+    provider is sent, and what is wrong with it, if anything; ``fits`` says whether it is read with these tools as it
+    was meant.
     """
 
     provider: str

@@ -27,8 +27,8 @@ class LateResultError(Exception):
 class Pairs:
     """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
 
-    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the messages
-    at hand that results answer, by the ``id()`` of the result.
+    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the
+    messages at hand that results answer, by the ``id()`` of the result.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -128,8 +128,8 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
 
-    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that streams
-    may store each chunk by itself, and answer the calls of all of them at once.
+    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that
+    streams may store each chunk by itself, and answer the calls of all of them at once.
     """
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}

@@ -78,8 +78,8 @@ def repaired(
 def _thought_through(message: Message, log: Log, progress: RepairState) -> Message:
     """A call of a turn in which nothing was thought, without its id: its reasoning may have been lost where it was stored.
 
-    What was dispatched here has lost nothing: the origin names the tools that its model was sent. An item of the provider's
-    own before the call, as a search, is what the reasoning led to.
+    What was dispatched here has lost nothing: the origin names the tools that its model was sent. An item of the
+    provider's own before the call, as a search, is what the reasoning led to.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"

@@ -122,8 +122,8 @@ def never_left_out(node: JsonSchema, at: Place) -> Change | None:
 def patterns_as_maps(schema: JsonSchema) -> Lens:
     """Apply ``_pattern_as_map`` until no pattern is left.
 
-    A walk does not enter ``patternProperties``, since no arrow can be lifted from there. What a pattern held is reached by
-    the next walk, as the values of a map, and may hold patterns of its own.
+    A walk does not enter ``patternProperties``, since no arrow can be lifted from there. What a pattern held is reached
+    by the next walk, as the values of a map, and may hold patterns of its own.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):

@@ -298,9 +298,9 @@ class SchemaReader:
     def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
         """Read fields as an object's, and items as an array's, where no type is written.
 
-        The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not`` and
-        ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were added
-        inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
+        The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not``
+        and ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were
+        added inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
         """
         self.base = base
         marked = everywhere(self.implied_type)(schema).schema

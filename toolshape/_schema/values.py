@@ -20,7 +20,8 @@ INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
 class UnreadableError(ValueError):
     """A text is not unambiguous JSON, or a value cannot be mapped back: ``rule`` and ``location`` say why and where.
 
-    ``location`` is a place in the value as it was sent, ``schema_path`` the place in the canonical schema, as losses name it.
+    ``location`` is a place in the value as it was sent, ``schema_path`` the place in the canonical schema, as losses
+    name it.
     """
 
     def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = (), schema_path: str = "") -> None:
@@ -253,8 +254,8 @@ def is_same_value(one: Any, other: Any) -> bool:
 
     Sets have no order, Decimals and instants are equal by value, whatever their texts. Both values are JSON, in which
     ``WrittenSet`` and ``WrittenText`` stand for what JSON has no form for; plain JSON, which an author wrote or a file
-    holds, is read as the other side is. JSON's types are kept apart: ``1`` is ``1.0``, and neither ``True`` nor ``"1"``.
-    ``NaN`` is itself.
+    holds, is read as the other side is. JSON's types are kept apart: ``1`` is ``1.0``, and neither ``True`` nor
+    ``"1"``. ``NaN`` is itself.
     """
     if _is_number(one) and _is_number(other):
         return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself

@@ -11,8 +11,8 @@ class Fault(NamedTuple):
 
     ``at`` is the location as the validator names it, ``location`` the one in the JSON value, ``found`` what is there.
     ``rule`` is the validator's name for the rule that was broken; ``missing`` and ``unknown`` are our own, for fields.
-    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording. ``node``
-    is the part of the schema that was broken, where the validator knows it.
+    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording.
+    ``node`` is the part of the schema that was broken, where the validator knows it.
     """
 
     at: Location

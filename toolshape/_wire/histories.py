@@ -43,8 +43,8 @@ class HistoryRule(NamedTuple):
     not named is an empty text.
     ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
     that holds reasoning, of ``refused_reasoning`` the keys that may not; of ``last_is_assistant`` the key of a message
-    that may be the last all the same, or the kind of the part that it ends in; of ``blank_text`` what a text is to match,
-    where white space is taken.
+    that may be the last all the same, or the kind of the part that it ends in; of ``blank_text`` what a text is to
+    match, where white space is taken.
     """
 
     name: HistoryRuleName
@@ -78,14 +78,14 @@ class Histories:
         is_system_first: Whether those after the first other message stand among the messages all the same.
         joins: Whether calls and results of one turn stand in one message each.
         is_items: Whether each part is a wire message of its own.
-        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and each
-            with ``_url`` behind it where it may stand elsewhere.
+        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and
+            each with ``_url`` behind it where it may stand elsewhere.
         media_types: The media types that are taken; ``"text/*"`` for all texts, ``None``: any.
         has_call_ids: Whether a call is written with its id.
         opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
         write_unsigned: A call as it is taken where no signature of the model is known.
-        with_id: A call or a result as it came, with another id or with none; ``None`` where its form has no place for an
-            id. Without this function, what gets another id is written as if it came from another provider.
+        with_id: A call or a result as it came, with another id or with none; ``None`` where its form has no place for
+            an id. Without this function, what gets another id is written as if it came from another provider.
         item_ids: What the provider's own ids of items begin with, by the type of the item.
         continued_by: The keys of a request, or kinds of its items, by which it goes on from what the provider keeps.
         rules: What is refused.

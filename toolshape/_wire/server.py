@@ -13,9 +13,9 @@ Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json
 class SentTool(NamedTuple):
     """One tool of a request, as the provider sees it.
 
-    ``path`` and ``schema_path`` are places in the request, ``number`` is that among all tools of it; ``schema`` is ``None``
-    where none was sent. ``dialect`` is the name of the provider whose rules hold for the schema, where an API has several
-    places for one.
+    ``path`` and ``schema_path`` are places in the request, ``number`` is that among all tools of it; ``schema`` is
+    ``None`` where none was sent. ``dialect`` is the name of the provider whose rules hold for the schema, where an API
+    has several places for one.
     """
 
     path: str
@@ -32,8 +32,8 @@ class SentTool(NamedTuple):
 class RequestRead(NamedTuple):
     """A request: its tools, how many of the provider's own stand beside them, the choice among them, and the rest.
 
-    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, ``None`` where nothing is said; ``names`` are the tools of which
-    one must be called. ``wants_usage`` is whether a stream ends with what it cost.
+    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, ``None`` where nothing is said; ``names`` are the tools of
+    which one must be called. ``wants_usage`` is whether a stream ends with what it cost.
     """
 
     body: JsonObject
@@ -66,11 +66,12 @@ class Completion(NamedTuple):
 class Endpoint(NamedTuple):
     """Where a provider is asked, how its streams are framed, and how its SDK finds it.
 
-    ``path`` is a regular expression of the whole path, which may hold the ``model`` and a ``verb``; where a verb is given,
-    ``streaming_verb`` says that a stream is asked for, else the field ``stream`` does, and ``streams`` is what holds where
-    that is left out. ``is_done`` is whether a stream ends with ``[DONE]``, ``event_key`` is the key of an event that holds its name, for framings that name events. ``sse_query`` is the query without which a
-    stream is a JSON array. ``variables`` are those that the SDK reads, with ``{url}`` for the address, ``http`` is the
-    library whose clients it takes.
+    ``path`` is a regular expression of the whole path, which may hold the ``model`` and a ``verb``; where a verb is
+    given, ``streaming_verb`` says that a stream is asked for, else the field ``stream`` does, and ``streams`` is what
+    holds where that is left out. ``is_done`` is whether a stream ends with ``[DONE]``, ``event_key`` is the key of an
+    event that holds its name, for framings that name events. ``sse_query`` is the query without which a stream is a
+    JSON array. ``variables`` are those that the SDK reads, with ``{url}`` for the address, ``http`` is the library
+    whose clients it takes.
     """
 
     path: str
@@ -87,8 +88,9 @@ class Endpoint(NamedTuple):
 class RequestFault(NamedTuple):
     """What is wrong with a request: a place, a rule, what our check says, and the evidence of the rule with its date.
 
-    ``tool`` is the name of the tool that it is about and ``number`` its place among them, ``place`` a place in its schema;
-    ``subject`` is what the rule is about, as a keyword or an id. ``given`` is how much or what was sent, ``most`` the limit.
+    ``tool`` is the name of the tool that it is about and ``number`` its place among them, ``place`` a place in its
+    schema; ``subject`` is what the rule is about, as a keyword or an id. ``given`` is how much or what was sent,
+    ``most`` the limit.
     """
 
     path: str
@@ -120,8 +122,9 @@ ErrorReply: TypeAlias = tuple[Mapping[str, str], JsonObject]
 class Wording(NamedTuple):
     """How a provider words a rule, as it was recorded.
 
-    ``message`` and ``param`` are templates over the fields of a ``RequestFault``; ``{context}`` is its place as a tuple of keys,
-    ``{properties}`` the same as a path of them, and ``{message_path}`` the place of the message that it is about.
+    ``message`` and ``param`` are templates over the fields of a ``RequestFault``; ``{context}`` is its place as a tuple
+    of keys, ``{properties}`` the same as a path of them, and ``{message_path}`` the place of the message that it is
+    about.
     """
 
     message: str
@@ -157,7 +160,8 @@ class Server:
         respond: What a model says as the body of a response.
         unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
         error: A refusal as the headers and the body of its error.
-        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was left out.
+        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was
+            left out.
     """
 
     endpoint: Endpoint

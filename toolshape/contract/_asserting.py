@@ -28,7 +28,8 @@ class ContractError(AssertionError):
 def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[str] = ()) -> None:
     """Assert that tools are what their lock file says, to the last word.
 
-    Under ``pytest --toolshape-update`` the file is written anew; where there is none, too, so that it is to be committed.
+    Under ``pytest --toolshape-update`` the file is written anew; where there is none, too, so that it is to be
+    committed.
 
     Args:
         tools: The tools.

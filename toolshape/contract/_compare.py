@@ -42,12 +42,11 @@ class Change(NamedTuple):
 
     ``kind`` is the keyword of JSON Schema, or what happened: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
-    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema`` for
-    several keywords at once. ``level``: ``breaking``, where a call that was taken is refused, as ``witness`` is;
+    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema``
+    for several keywords at once. ``level``: ``breaking``, where a call that was taken is refused, as ``witness`` is;
     ``unknown``, where neither that nor the contrary is certain, as where the tool refuses ``witness``, which its schema
-    admits; ``behaviour``, where a model reads something else, or a
-    function gets something else, as a default, or as ``witness``, which is coerced now; ``compatible``. ``providers`` are
-    those that are sent something else.
+    admits; ``behaviour``, where a model reads something else, or a function gets something else, as a default, or as
+    ``witness``, which is coerced now; ``compatible``. ``providers`` are those that are sent something else.
     """
 
     kind: str

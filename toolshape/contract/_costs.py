@@ -20,8 +20,8 @@ _QUESTION = "x"
 class Cost(NamedTuple):
     """What one tool costs: ``tokens`` are those that a request has less without it (``None``: nobody counted).
 
-    ``characters`` is the length of its entry as JSON, ``share`` its part of all entries, and ``parts`` are the characters
-    of its parts.
+    ``characters`` is the length of its entry as JSON, ``share`` its part of all entries, and ``parts`` are the
+    characters of its parts.
     """
 
     tool: str
@@ -63,9 +63,10 @@ def bill(bound: Bound, model: str, count: Any = None) -> Bill:
     Args:
         bound: The tools at a provider.
         model: The model that is asked.
-        count: Who counts: a client of OpenAI's (``responses.input_tokens.count``, for ``openai-responses``) or Anthropic's
-            SDK (``messages.count_tokens``), none of them async; or a function of the keywords of a request. It is asked once for all tools, once
-            for none, and once without each. Without it no tokens are said: they cannot be guessed.
+        count: Who counts: a client of OpenAI's (``responses.input_tokens.count``, for ``openai-responses``) or
+            Anthropic's SDK (``messages.count_tokens``), none of them async; or a function of the keywords of a request.
+            It is asked once for all tools, once for none, and once without each. Without it no tokens are said: they
+            cannot be guessed.
 
     Raises:
         UsageError: It is no such client, one of another provider, or said something else than a number of tokens.

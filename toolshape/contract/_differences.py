@@ -28,9 +28,9 @@ Place: TypeAlias = tuple[str | int, ...]
 class Step(NamedTuple):
     """One difference of two schemas: ``keyword`` at ``path`` was ``before`` and is ``after``.
 
-    ``alone`` is the old schema with this difference alone; ``None`` where it is one of words, which may be new, or gone.
-    ``place`` is where it stands in the old schema. ``unnamed`` is the name of an optional property that was added to an
-    open object: a name that a schema does not have is no part of the contract.
+    ``alone`` is the old schema with this difference alone; ``None`` where it is one of words, which may be new, or
+    gone. ``place`` is where it stands in the old schema. ``unnamed`` is the name of an optional property that was added
+    to an open object: a name that a schema does not have is no part of the contract.
     """
 
     path: str

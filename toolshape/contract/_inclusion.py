@@ -234,8 +234,8 @@ def _matching(node: JsonSchema, name: str) -> bool | None:
 def marked(node: Any, *, is_map: bool = False) -> Any:
     """The same schema, in which the texts of a Decimal have a format.
 
-    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not take each text.
-    ``float | str`` has the same schema, and only the tool can say which of the two it is.
+    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not take each
+    text. ``float | str`` has the same schema, and only the tool can say which of the two it is.
 
     Args:
         node: The schema.

@@ -27,8 +27,8 @@ _VERSION = 1
 class Locked(NamedTuple):
     """One tool as it is called: its canonical record, without what only one provider is sent.
 
-    ``coerce`` are the rules of coercion that are on, where they are not the default. ``fingerprints`` are of the entries
-    that providers are sent, by the provider's name.
+    ``coerce`` are the rules of coercion that are on, where they are not the default. ``fingerprints`` are of the
+    entries that providers are sent, by the provider's name.
     """
 
     name: str

@@ -39,14 +39,15 @@ class Case:
     Args:
         name: What reports call it.
         messages: What the model is asked, as a text or as a conversation that ends with it.
-        expected: The calls that are to be made, and those that must not; none of the first: no call at all. Where sets of
-            tools are compared whose tools have other names or arguments, a mapping from each track to its calls.
+        expected: The calls that are to be made, and those that must not; none of the first: no call at all. Where sets
+            of tools are compared whose tools have other names or arguments, a mapping from each track to its calls.
         order: Whether calls count in ``"any"`` order, or in the ``"same"`` as they are expected. The calls of one
-            response are made in parallel: they have no order among themselves, only responses that follow one another do.
+            response are made in parallel: they have no order among themselves, only responses that follow one another
+            do.
         extra: Whether calls beside these are wrong (``"none"``), or are left alone (``"any"``).
-        answers: What the model reads of calls that it makes, by tool: a value, or a function of the tool's arguments that
-            gives one, or raises ``ToolError``. The model is asked again with them, and the calls of all steps count
-            together, until it makes none, or one of a tool without an answer.
+        answers: What the model reads of calls that it makes, by tool: a value, or a function of the tool's arguments
+            that gives one, or raises ``ToolError``. The model is asked again with them, and the calls of all steps
+            count together, until it makes none, or one of a tool without an answer.
         most_steps: How often the model is asked at most.
     """
 

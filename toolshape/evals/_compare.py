@@ -239,7 +239,8 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
     Args:
         expected: The arguments, or a part of them.
         came: The same part of what came, or of what the function would get of it.
-        received: The same part of what the function would get, which says where sets are: their items have no positions.
+        received: The same part of what the function would get, which says where sets are: their items have no
+            positions.
     """
     if isinstance(expected, Matcher):
         return came

@@ -10,8 +10,8 @@ from toolshape.evals._matchers import Matcher
 class Expect:
     """A call that is expected: of a tool, with arguments in canonical form, each a value as JSON or a matcher.
 
-    What is left out is the tool's default, as it is for the function. A matcher may stand anywhere inside. ``match`` says
-    which arguments count: all (``"exact"``), those that are named (``"subset"``), or none (``"name"``).
+    What is left out is the tool's default, as it is for the function. A matcher may stand anywhere inside. ``match``
+    says which arguments count: all (``"exact"``), those that are named (``"subset"``), or none (``"name"``).
     """
 
     __slots__ = ("arguments", "is_forbidden", "match", "tool")

@@ -35,7 +35,8 @@ class Share(NamedTuple):
 class Comparison(NamedTuple):
     """Two runs of the same cases: how many of these are right more often in the one, and in the other.
 
-    ``chance`` is a two-sided sign test's: how often as uneven a split, or one more so, comes of models that are as good.
+    ``chance`` is a two-sided sign test's: how often as uneven a split, or one more so, comes of models that are as
+    good.
     """
 
     better: int
@@ -113,8 +114,8 @@ class Run:
         """Compare with another run, case by case; a case that one of them lacks is left out.
 
         Args:
-            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of one
-                model, as ``run.of(model)``, or of one track, a run of another.
+            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of
+                one model, as ``run.of(model)``, or of one track, a run of another.
 
         Raises:
             UsageError: They are of several models, or of several tracks, which are not the same.

@@ -18,8 +18,8 @@ DifferenceKind: TypeAlias = Literal[
 class Difference:
     """Where a call is not as it was expected.
 
-    ``path`` is a place in the arguments; ``expected`` and ``actual`` are values as the function would get them, a matcher,
-    or the arguments of a whole call.
+    ``path`` is a place in the arguments; ``expected`` and ``actual`` are values as the function would get them, a
+    matcher, or the arguments of a whole call.
     """
 
     kind: DifferenceKind
@@ -49,11 +49,11 @@ class Difference:
 class Verdict:
     """What became of a case at a model.
 
-    ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or ``failed``,
-    where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the share of the
-    expected calls that were made, each by the share of its arguments, an extra call counting as one that is wrong.
-    ``finish`` is why the last response ended; ``steps`` is how often the model was asked. ``track`` is the name of the set
-    of tools, where several were given.
+    ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or
+    ``failed``, where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the
+    share of the expected calls that were made, each by the share of its arguments, an extra call counting as one that
+    is wrong. ``finish`` is why the last response ended; ``steps`` is how often the model was asked. ``track`` is the
+    name of the set of tools, where several were given.
     """
 
     case: str

@@ -50,24 +50,25 @@ def connect(
 ) -> AbstractAsyncContextManager[Registry]:
     """Take in the tools of an MCP server, for as long as an ``async with`` lasts.
 
-    What that gives is a ``Registry`` like any other: it is exported to every provider, and its calls are validated, coerced and
-    answered in the same words. Each call asks the server, in the loop that connected, from whatever loop it is made. What
-    the server says of a failed call is a ``tool_error``, and so is a lost connection, a result that is none, or that does
-    not fit the server's own output schema. When the server's list changes, the registry does; what was made of it before,
-    as by ``|``, does not. A tool whose definition cannot be a tool's is left out, and the log says which.
+    What that gives is a ``Registry`` like any other: it is exported to every provider, and its calls are validated,
+    coerced and answered in the same words. Each call asks the server, in the loop that connected, from whatever loop it
+    is made. What the server says of a failed call is a ``tool_error``, and so is a lost connection, a result that is
+    none, or that does not fit the server's own output schema. When the server's list changes, the registry does; what
+    was made of it before, as by ``|``, does not. A tool whose definition cannot be a tool's is left out, and the log
+    says which.
 
     Args:
         server: The server in this process, its URL, or the command that starts it, as ``"uvx mcp-server-time"`` or a
             list; or what ``mcp.Client`` takes, or a ``Client`` that is not entered yet.
         prefix: Put before each name, as ``gh_``, of which the server hears nothing.
-        trust: Whether the server's hints of what its tools do are believed. If not, none of them counts that would allow
-            more: no tool is taken to read only, or to be idempotent.
+        trust: Whether the server's hints of what its tools do are believed. If not, none of them counts that would
+            allow more: no tool is taken to read only, or to be idempotent.
         client: What else ``mcp.Client`` takes: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
         **options: As for ``tool``, for all of them: ``approve``, ``timeout``, ``untrusted``, ``effects`` and the like.
 
     Raises:
-        UsageError: It is no server, or an option is none; or it lists what is not of the form of a tool, for which the SDK
-            refuses the whole list.
+        UsageError: It is no server, or an option is none; or it lists what is not of the form of a tool, for which the
+            SDK refuses the whole list.
         Exception: What the SDK raises where there is nobody, or no MCP server.
     """
     given: Any = prefix

@@ -69,8 +69,9 @@ def server(
 
     Tools are listed in the form of the revision that a client negotiated. Calls are validated, coerced and run as by
     ``adispatch``: under hooks, limits and timeouts, plain tools in threads. Where a hook is ``def``, a call runs in a
-    thread as by ``dispatch``, without cancellation, timeouts of plain tools, and the loop of async ones; the log says so.
-    What fails is a result with ``isError``; a value is held against the output schema before it is sent. Clients hear of changes.
+    thread as by ``dispatch``, without cancellation, timeouts of plain tools, and the loop of async ones; the log says
+    so. What fails is a result with ``isError``; a value is held against the output schema before it is sent. Clients
+    hear of changes.
 
     A call that has to be approved of is asked of the client's user, where the revision has that (2026-07-28) and the
     client can ask; else it is refused, and says why.

@@ -25,8 +25,8 @@ class Change:
 
     ``line`` counts the lines of the trace from 1, ``call`` the calls of the response from 0; ``call`` is -1 for the
     response as a whole. ``paths`` are the arguments that differ. ``before`` and ``after`` are what the function got and
-    would get, the errors, the rules of the coercions, the tools, or how many calls there are. ``stages`` are those of the
-    call today.
+    would get, the errors, the rules of the coercions, the tools, or how many calls there are. ``stages`` are those of
+    the call today.
     """
 
     kind: ChangeKind

@@ -19,9 +19,9 @@ from toolshape.trace._privacy import Pattern, split_patterns
 class Recorder:
     """Appends responses to ``path``; give it to ``Registry.around``, or to ``evaluate`` as ``record=``.
 
-    Every line is written at once and under a lock of the file, so that threads and processes may share it, and a process
-    that dies loses no more than the line that it is writing; on Windows, where there is no such lock here, give each
-    process a file of its own.
+    Every line is written at once and under a lock of the file, so that threads and processes may share it, and a
+    process that dies loses no more than the line that it is writing; on Windows, where there is no such lock here, give
+    each process a file of its own.
     """
 
     path: Path
@@ -46,11 +46,11 @@ def record(
 ) -> Recorder:
     """Record responses and what became of their calls: ``tools.around(record("calls.jsonl"))``.
 
-    One line of JSON a response: the body as it came, provider, model, the id of the request, strictness, the fingerprint
-    of the tools (their definitions stand once in the folder ``<path>.tools``), and of each call what its function got,
-    coercions, error and time. Values in places that a schema marks as secret are left out, and injected values are never
-    part of it. Where a tool has such places, the calls are kept and not what stands beside them, as a model may repeat
-    there what it read; of that tool, arguments that cannot be read are kept as their length and hash.
+    One line of JSON a response: the body as it came, provider, model, the id of the request, strictness, the
+    fingerprint of the tools (their definitions stand once in the folder ``<path>.tools``), and of each call what its
+    function got, coercions, error and time. Values in places that a schema marks as secret are left out, and injected
+    values are never part of it. Where a tool has such places, the calls are kept and not what stands beside them, as a
+    model may repeat there what it read; of that tool, arguments that cannot be read are kept as their length and hash.
 
     Args:
         path: A file, which is made if there is none; only its owner may read it.

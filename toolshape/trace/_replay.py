@@ -26,8 +26,8 @@ class Replay:
     """What has changed since a trace was recorded: the same, whoever worked on it, and without times.
 
     ``responses`` and ``calls`` count those of the trace. ``not_compared`` are calls of which too little was kept, as of
-    secrets. ``unreadable`` are the lines that are none of a trace, as one that a process left unfinished. ``str()`` lists
-    the changes, regressions first.
+    secrets. ``unreadable`` are the lines that are none of a trace, as one that a process left unfinished. ``str()``
+    lists the changes, regressions first.
     """
 
     responses: int
@@ -82,8 +82,8 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
         tools: The tools of today: a registry, or ``"module:name"`` or ``"path.py:name"`` of one, which each worker
             imports.
         executor: An executor of ``concurrent.futures``, or a callable that makes one, as ``ProcessPoolExecutor`` or the
-            ``get_executor`` of a Dask client. Its workers are given spans of the file, which each must be able to open. A
-            callable is asked for another executor when one breaks, and what was lost is done again.
+            ``get_executor`` of a Dask client. Its workers are given spans of the file, which each must be able to open.
+            A callable is asked for another executor when one breaks, and what was lost is done again.
 
     Raises:
         UsageError: There is no such file, nothing of it can be read, there are no such tools, or an executor broke that

@@ -53,8 +53,8 @@ class Stages:
 
     ``raw`` is the provider's whole call, ``read`` its arguments as they came, ``resolved`` the tool, ``canonical`` the
     arguments mapped back, ``refused`` why these are refused, ``validated`` what the function would get, ``coerced`` how
-    they were coerced; ``result`` is the outcome that was recorded. What was not kept is ``None``; ``is_whole`` is whether
-    nothing is missing or hidden of the arguments.
+    they were coerced; ``result`` is the outcome that was recorded. What was not kept is ``None``; ``is_whole`` is
+    whether nothing is missing or hidden of the arguments.
     """
 
     raw: Any

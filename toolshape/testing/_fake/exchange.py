@@ -25,9 +25,9 @@ class Reply(NamedTuple):
 class Exchange:
     """A request, and what was answered.
 
-    ``request`` is the body as it came, with the model, wherever that stood; ``response`` the whole body, also of a stream,
-    or that of an error, ``None`` where the connection was closed. ``refused`` is why, if it was refused; ``expected`` what
-    the script would have said next.
+    ``request`` is the body as it came, with the model, wherever that stood; ``response`` the whole body, also of a
+    stream, or that of an error, ``None`` where the connection was closed. ``refused`` is why, if it was refused;
+    ``expected`` what the script would have said next.
     """
 
     provider: Provider = field(repr=False)

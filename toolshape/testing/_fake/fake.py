@@ -38,14 +38,14 @@ _BAD_REQUEST = 400
 class Fake:
     """A provider's wire on this machine, with the provider's own rules behind it.
 
-    It answers in turn what ``calls``, ``says``, ``replays``, ``fails`` and ``cuts`` script, then what ``generates`` or ``answers`` say;
-    and refuses what a cited rule of the provider refuses, in the provider's own form. A server starts when ``url`` or
-    ``env`` is first asked for; ``client`` needs none.
+    It answers in turn what ``calls``, ``says``, ``replays``, ``fails`` and ``cuts`` script, then what ``generates`` or
+    ``answers`` say; and refuses what a cited rule of the provider refuses, in the provider's own form. A server starts
+    when ``url`` or ``env`` is first asked for; ``client`` needs none.
 
     Args:
         provider: Whose wire it speaks.
-        tools: The tools whose calls are scripted: a registry, or tools and functions. Tools can also be passed to ``calls``
-            themselves.
+        tools: The tools whose calls are scripted: a registry, or tools and functions. Tools can also be passed to
+            ``calls`` themselves.
         strict: Whether a field of a request that the provider's SDK does not know is refused.
 
     Raises:
@@ -210,7 +210,8 @@ class Fake:
         """Raise where the script and the requests do not fit: it says what was asked, and what was expected next.
 
         Raises:
-            AssertionError: Something of the script was never asked for, or something was asked that the script does not say.
+            AssertionError: Something of the script was never asked for, or something was asked that the script does not
+                say.
         """
         __tracebackhide__ = True  # pytest shows the test
         with self._lock:

@@ -32,8 +32,8 @@ class ScriptedCall(NamedTuple):
 class Turn:
     """One response, built step by step: texts and calls in one, or an error, or a response that breaks off.
 
-    ``tools`` are the tools that can be named in ``calls`` by their names; a turn that a function answers with knows those of
-    the fake.
+    ``tools`` are the tools that can be named in ``calls`` by their names; a turn that a function answers with knows
+    those of the fake.
     """
 
     __slots__ = ("_tools", "body", "cut", "failure", "is_truncated", "scripted", "text")
