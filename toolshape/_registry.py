@@ -536,8 +536,8 @@ class Registry:
         Args:
             token: What ``Plan.pause`` gave.
             key: The key that it was signed with.
-            decisions: By the ids of calls: ``True`` approves; ``False`` denies, and so does a text, which the model
-                reads; a dict of other arguments edits.
+            decisions: By the ids of calls: ``True`` approves; ``Deny(text)`` denies, and the model reads the text; a dict
+                of other arguments edits.
             audience: Whom the token was given out for.
             ledger: Where it is written down which calls have run, and that the token was used. Without one, a token can
                 be used again until it expires, and its calls run each time.

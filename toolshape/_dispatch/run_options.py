@@ -27,6 +27,14 @@ class RunOptions(TypedDict, total=False):
     scope: str | None
 
 
+class ResumeOptions(TypedDict, total=False):
+    """The keywords of ``resume`` and ``aresume`` that say how calls are run; as in ``RunOptions``."""
+
+    inject: Mapping[str, Any]
+    limit: int | None
+    on_progress: OnProgress | None
+
+
 WITHOUT_LEDGER = frozenset({"inject", "limit", "on_progress"})
 """The options that need no ledger."""
 

@@ -388,3 +388,9 @@ def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written:
     controls.as_written.update(written)
     results.controls, results.waiting = controls, ()
     return controls
+
+
+def every_entry(results: Results) -> list[Entry]:
+    """Return the entries of all validated calls, in call order, whatever their states."""
+    controls: Controls | None = getattr(results, "controls", None)
+    return list(results.waiting) if controls is None else [controls.entries[at] for at in sorted(controls.entries)]

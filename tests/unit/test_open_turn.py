@@ -1,0 +1,284 @@
+"""The open turn of a conversation: a call waits, and nothing that ran is lost, repeated or left out."""
+
+import asyncio
+import json
+import pickle
+from datetime import timedelta
+
+import pytest
+from responses import outcomes, response
+
+from toolshape import Conversation, Deny, HistoryError, Registry, TokenError, UsageError, tool
+from toolshape.ledger import Ledger
+from toolshape.messages import calls_in, results_in
+
+KEY = b"a key of thirty-two bytes, secret"
+DAY = timedelta(days=1)
+
+
+def desk():
+    """Tools, and what they did."""
+    done = []
+
+    @tool(effects=["write"])
+    def mail(to: str) -> str:
+        """Mail."""
+        done.append(("mail", to))
+        return "sent"
+
+    @tool(effects=["destructive"], approve=True)
+    def refund(amount: int) -> str:
+        """Refund."""
+        done.append(("refund", amount))
+        return f"refunded {amount}"
+
+    return Registry([mail, refund]), done
+
+
+ASKED = response(("mail", {"to": "ann"}), ("refund", {"amount": 5}))
+GEMINI = {
+    "candidates": [
+        {
+            "content": {"role": "model", "parts": [{"functionCall": {"name": "refund", "args": {"amount": 5}}}]},
+            "finishReason": "STOP",
+        }
+    ]
+}
+
+
+def asked(tools, body=ASKED, provider="openai", **options):
+    chat = Conversation(tools)
+    chat.user("refund ann")
+    chat.request(provider, model="m")
+    chat.dispatch(body, **options)
+    return chat
+
+
+def test_what_ran_is_there_and_the_turn_waits():
+    """The message of the assistant, and each result that is there; nothing else can be said."""
+    tools, done = desk()
+    chat = asked(tools)
+    assert [message.role for message in chat] == ["user", "assistant", "tool"]
+    assert [part.text for part in results_in(chat.messages[-1])] == ["sent"]
+    assert [waiting.arguments for waiting in chat.pending] == [{"amount": 5}]
+    for refused in (
+        lambda: chat.user("and?"),
+        lambda: chat.system("Be quick."),
+        lambda: chat.read([{"role": "user", "content": "x"}], "openai"),
+        lambda: chat.dispatch(ASKED),
+        lambda: chat.plan(ASKED),
+        lambda: asyncio.run(chat.adispatch(ASKED)),
+        lambda: chat.trimmed(1),
+    ):
+        with pytest.raises(UsageError, match=r"refund \(call_1\) still waits.*approve, deny or edit it and call run"):
+            refused()
+    with pytest.raises(HistoryError, match=r"refund \(call_1\) has no result yet") as caught:
+        chat.request("openai", model="m")
+    assert [problem.rule for problem in caught.value.problems] == ["open_turn"]
+    assert done == [("mail", "ann")]
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_what_was_approved_runs_and_closes_the_turn(in_loop):
+    tools, done = desk()
+    chat = asked(tools)
+    chat.approve(chat.pending)
+    results = asyncio.run(chat.arun()) if in_loop else chat.run()
+    assert outcomes(results) == ["sent", "refunded 5"]
+    assert done == [("mail", "ann"), ("refund", 5)]
+    assert not chat.pending
+    sent = chat.request("openai", model="m")["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "tool"]
+    with pytest.raises(UsageError, match="the turn is not open"):
+        chat.run()
+
+
+def test_what_was_denied_or_edited():
+    tools, done = desk()
+    chat = asked(tools)
+    chat.deny("call_1", "not today")
+    assert [part.text for part in results_in(chat.messages[-1])] == [
+        "sent", "refund was not allowed and was not run: not today",
+    ]  # fmt: skip
+    chat = asked(tools)
+    edited = chat.edit("call_1", {"amount": 3})
+    chat.approve(edited)
+    assert outcomes(chat.dispatch()) == ["sent", "refunded 3"]  # without a response: the calls that wait
+    assert done == [("mail", "ann"), ("mail", "ann"), ("refund", 3)]
+
+
+def test_decisions_on_the_plan_are_those_of_the_turn():
+    """A plan is another way to the same results."""
+    tools, done = desk()
+    chat = asked(tools)
+    plan = chat.plan()
+    plan.approve(plan.pending)
+    plan.run()
+    chat.user("thanks")
+    assert [message.role for message in chat] == ["user", "assistant", "tool", "user"]
+    other = Conversation(tools)
+    other.user("hi")
+    plan = other.plan(ASKED, provider="openai")
+    plan.run()
+    other += plan.results
+    assert [waiting.id for waiting in other.pending] == ["call_1"]
+    plan.deny("call_1")
+    other += plan.results
+    other.user("on")
+    assert len(done) == 3
+
+
+def test_a_loop_that_does_not_look_stops():
+    """It never repeats what ran."""
+    tools, done = desk()
+    chat = Conversation(tools)
+    chat.user("refund 5 and tell ann")
+
+    def loop():
+        for _ in range(5):
+            chat.request("openai", model="m")
+            if not chat.dispatch(ASKED):
+                break
+
+    with pytest.raises(HistoryError, match="has no result yet"):
+        loop()
+    assert done == [("mail", "ann")]
+
+
+def test_nothing_is_appended_where_nothing_could_be_run():
+    """A mistake of the developer's is put right, and the response dispatched once more."""
+    chat = Conversation(desk()[0])
+    chat.user("hi")
+    for wrong in ({"limit": 0}, {"scope": "a scope and no ledger"}):
+        with pytest.raises(UsageError):
+            chat.dispatch(ASKED, provider="openai", **wrong)
+        assert [message.role for message in chat] == ["user"]
+        assert not chat.pending
+    chat.dispatch(ASKED, provider="openai")
+    assert [message.role for message in chat] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize("store", [lambda chat, tools: Conversation.from_json(chat.to_json(), tools), "pickle"])
+def test_a_stored_turn_says_pending_and_never_approved(store):
+    """Whoever has the text can change it: what was approved waits again, and is run with a ledger or a token alone."""
+    tools, done = desk()
+    chat = asked(tools)
+    chat.approve("call_1")
+    assert "approved" not in chat.to_json()
+    if store == "pickle":
+        text = chat.to_json()
+        again = Conversation.from_json(text, tools)
+        again = Conversation(tools)._restored(tools, *pickle.loads(pickle.dumps(chat.__reduce__()[1][1:])))
+    else:
+        again = store(chat, tools)
+    assert again.messages == chat.messages
+    assert again.id == chat.id
+    with pytest.raises(UsageError, match="still waits"):
+        again.user("and?")
+    assert [waiting.id for waiting in again.pending] == ["call_1"]
+    again.approve(again.pending)
+    with pytest.raises(UsageError, match=r"refund \(call_1\) may have run since.*ledger="):
+        again.run()
+    again.deny("call_1")
+    again.user("never mind")
+    assert [part.code for part in results_in(again.messages[-2])] == [None, "denied"]
+    assert done == [("mail", "ann")]
+
+
+@pytest.mark.parametrize(("body", "provider"), [(ASKED, "openai"), (GEMINI, "gemini")])
+def test_two_processes_pay_once(tmp_path, body, provider):
+    """The conversation's own id and the number of the turn are the scope, also where calls have no ids."""
+    tools, done = desk()
+    text = asked(tools, body, provider).to_json()
+    texts = []
+    with Ledger(tmp_path / "calls.db") as ledger:
+        for _ in range(2):
+            chat = Conversation.from_json(text, tools)
+            for waiting in chat.pending:
+                chat.approve(waiting)
+            texts += [result.text for result in chat.run(ledger=ledger) if result.call.name == "refund"]
+            chat.user("thanks")
+    assert texts == ["refunded 5"] * 2
+    assert done.count(("refund", 5)) == 1
+
+
+def test_equal_calls_of_two_turns_are_two(tmp_path):
+    """At a provider without ids they differ by the turn alone; a response that is delivered twice is one where it has ids."""
+    tools, done = desk()
+    chat = Conversation(tools)
+    chat.user("again and again")
+    with Ledger(tmp_path / "calls.db") as ledger:
+        for _ in range(2):
+            chat.dispatch(GEMINI, provider="gemini", ledger=ledger)
+            chat.approve(chat.pending)
+            chat.run(ledger=ledger)
+        assert done == [("refund", 5)] * 2
+        done.clear()
+        for _ in range(2):
+            chat.dispatch(ASKED, provider="openai", ledger=ledger)
+            if chat.pending:
+                chat.deny(chat.pending)
+    assert done == [("mail", "ann")]
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_paused_here_and_resumed_there(in_loop, is_stored):
+    """The token has the decision, the stored conversation what was said."""
+    tools, done = desk()
+    chat = asked(tools)
+    options = {"audience": "ann", "expires": DAY}
+    token = asyncio.run(chat.apause(KEY, **options)) if in_loop else chat.pause(KEY, **options)
+    with pytest.raises(UsageError, match="still waits"):
+        chat.user("and?")
+    there = Conversation.from_json(chat.to_json(), tools) if is_stored else chat
+    for wrong, error in (("{}", TokenError), (json.dumps({"calls": [{"id": "x"}]}), UsageError)):
+        with pytest.raises(error):
+            there.resume(wrong, KEY, {}, audience="ann")
+    with pytest.raises(UsageError, match=r"Deny\('yes'\)"):
+        there.resume(token, KEY, {"call_1": "yes"}, audience="ann")
+    decided = {"call_1": True}
+    if in_loop:
+        results = asyncio.run(there.aresume(token, KEY, decided, audience="ann"))
+    else:
+        results = there.resume(token, KEY, decided, audience="ann")
+    assert outcomes(results) == ["sent", "refunded 5"]
+    assert done == [("mail", "ann"), ("refund", 5)]
+    there.user("thanks")
+    sent = there.request("openai", model="m")["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "tool", "user"]
+
+
+def test_a_token_that_decides_nothing_leaves_the_turn_open():
+    tools, done = desk()
+    chat = asked(tools)
+    token = chat.pause(KEY, audience="ann", expires=DAY)
+    chat.resume(token, KEY, {}, audience="ann")
+    assert [waiting.id for waiting in chat.pending] == ["call_1"]
+    token = chat.pause(KEY, audience="ann", expires=DAY)
+    assert outcomes(chat.resume(token, KEY, {"call_1": Deny("no")}, audience="ann")) == ["sent", "denied"]
+    assert not chat.pending
+    assert done == [("mail", "ann")]
+
+
+def test_a_stored_turn_that_was_changed_is_refused():
+    """The calls must be those of the messages."""
+    tools, _ = desk()
+    body = json.loads(asked(tools).to_json())
+    body["open"]["calls"][1]["id"] = "other"
+    with pytest.raises(UsageError, match="the stored conversation was changed"):
+        Conversation.from_json(body, tools).approve("other")
+    for wrong in ({"calls": 5}, {"calls": [{}]}, []):
+        with pytest.raises(UsageError, match="cannot be read"):
+            Conversation.from_json({**body, "open": wrong}, tools)
+
+
+def test_a_stored_conversation_without_an_open_turn_is_as_before():
+    tools, _ = desk()
+    chat = asked(tools)
+    chat.deny(chat.pending)
+    again = Conversation.from_json(chat.to_json(), tools)
+    assert again.messages == chat.messages
+    assert not again.pending
+    assert "open" not in json.loads(again.to_json())
+    assert len(calls_in(again.messages[1])) == 2

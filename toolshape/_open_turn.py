@@ -1,0 +1,175 @@
+"""The open turn of a conversation: an assistant's message whose calls are not all answered, and how it is stored."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from toolshape._bound import Bound, bound_tools_of
+from toolshape._calls import JsonObject
+from toolshape._dispatch import state
+from toolshape._dispatch.outbound import histories_of, result_part_of
+from toolshape._dispatch.planning import planned
+from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.state import State
+from toolshape._errors import CallError, CallErrorCode, Problem, UsageError
+from toolshape._results import Result, Results
+from toolshape.messages import Message, ToolResultPart, calls_in, results_in
+
+_WAYS_OUT = "approve, deny or edit it and call run, or pause the conversation"
+_LEFT: frozenset[State] = frozenset({"pending", "approved", "given away"})
+_UNANSWERED: frozenset[State] = frozenset({"ready", "claimed", "asking", "running", "cancelled", *_LEFT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenTurn:
+    """The calls of the last message of the assistant, until each has its result.
+
+    ``number`` counts the turns of the conversation. ``is_restored``: the turn came out of JSON, so that what is not
+    answered in it may have run since.
+    """
+
+    results: Results
+    number: int
+    is_restored: bool = False
+
+
+def is_open(turn: OpenTurn) -> bool:
+    """Whether a call of the turn still waits for a decision, or for a run after one.
+
+    In a turn that was restored, so does a call that needs no decision: nobody has run it here.
+    """
+    states = {state.state_of(turn.results, position) for position in range(len(turn.results))}
+    return bool(states & _LEFT) or (turn.is_restored and "ready" in states)
+
+
+def answered_part(turn: OpenTurn) -> Message | None:
+    """Return the results that are there, as one message."""
+    answers = [answer for answer in turn.results.answers if answer is not None]
+    return Message(role="tool", parts=tuple(map(result_part_of, answers))) if answers else None
+
+
+def waiting_calls(turn: OpenTurn) -> list[str]:
+    """Return the names and ids of the calls that are not answered."""
+    calls, answers = turn.results.calls, turn.results.answers
+    return [f"{call.name} ({call.id})" for call, answer in zip(calls, answers, strict=True) if answer is None]
+
+
+def refusal(waiting: Sequence[str]) -> str:
+    """What an error says of a conversation that cannot go on yet."""
+    return f"{', '.join(waiting)} still waits, and half an answer cannot be sent: {_WAYS_OUT}"
+
+
+def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
+    """The same as findings of a history."""
+    return [
+        Problem(path=path, rule="open_turn", message=f"{called} has no result yet", hint=_WAYS_OUT)
+        for called in waiting
+    ]
+
+
+def turn_to_json(turn: OpenTurn, bound: Bound) -> JsonObject:
+    """Write what the messages of a conversation do not say of its open turn.
+
+    Whoever has the text can change it, so that it says what waits, and never that a call was approved of or edited.
+    """
+    states: list[State] = [state.state_of(turn.results, position) for position in range(len(turn.results))]
+    return {
+        "provider": bound.provider.name,
+        "strict": bound_tools_of(bound).handlers.bound_strict,
+        "finish_raw": None if turn.results.finish_raw is None else str(turn.results.finish_raw),
+        "calls": [
+            {"id": call.id, "name": call.name, "state": _stored_state(found)}
+            for call, found in zip(turn.results.calls, states, strict=True)
+        ],
+    }
+
+
+def _stored_state(found: State) -> str:
+    if found not in _UNANSWERED:
+        return "answered"
+    return "pending" if found in _LEFT else "ready" if found in {"ready", "claimed"} else "begun"
+
+
+def stored_waiting(stored: JsonObject) -> list[str]:
+    """Return the names and ids of the calls that are not answered in a stored turn."""
+    return [f"{call['name']} ({call['id']})" for call in stored["calls"] if call["state"] != "answered"]
+
+
+def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequence[Message]) -> OpenTurn:
+    """Make the open turn of a conversation that was stored.
+
+    Args:
+        stored: What ``turn_to_json`` wrote.
+        number: The number of the turn.
+        bound: The tools, bound as they were.
+        messages: The messages of the conversation, of which the last hold the calls and the results that were there.
+
+    Raises:
+        UsageError: The messages do not hold these calls as they came.
+    """
+    parts = list(results_in(messages[-1])) if messages and messages[-1].role == "tool" else []
+    said = [*messages[:-1]] if parts else [*messages]
+    begin = next((at for at in range(len(said), 0, -1) if said[at - 1].role != "assistant"), 0)
+    given = [message.raw for message in said[begin:]]
+    if not given or None in given or not any(map(calls_in, said[begin:])):
+        raise UsageError("the calls that wait do not stand in the messages as they came: resume them by a token")
+    is_items = histories_of(bound.provider).is_items
+    reading = reading_of(bound.provider, given if is_items else given[-1])
+    results = planned(bound.provider, reading, bound_tools_of(bound).handlers)
+    calls = stored["calls"]
+    if [call.id for call in results.calls] != [call["id"] for call in calls]:
+        raise UsageError("the calls that wait are not those of the messages: the stored conversation was changed")
+    results.assistant = given
+    _restore(results, calls, parts)
+    return OpenTurn(results=results, number=number, is_restored=True)
+
+
+def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
+    """Put the answers and the states of stored calls into results that were planned again."""
+    entries = {entry[0]: entry for entry in state.every_entry(results)}
+    found: dict[State, list[Any]] = {"ready": [], "pending": []}
+    answered = iter(parts)
+    for position, call in enumerate(calls):
+        entry = entries.get(position)
+        if call["state"] == "answered":
+            part = next(answered, None)
+            if part is not None:
+                results.answers[position] = _result_of(results, position, part)
+        elif entry is not None:
+            must_wait = call["state"] == "pending" or state.state_of(results, position) == "pending"
+            found["pending" if must_wait else "ready"].append(entry)
+    state.resumed(results, found, {})
+    results.is_plain = False
+
+
+def _result_of(results: Results, position: int, part: ToolResultPart) -> Result:
+    call = results.calls[position]
+    value: Any = part.text if part.is_text else None
+    if part.code is None and part.is_text is False:
+        try:
+            value = json.loads(part.text)
+        except ValueError:
+            value = None
+    error = None if part.code is None else CallError(cast("CallErrorCode", part.code), tool=call.wire_name)
+    is_text, parts = part.is_text, part.parts
+    return Result(call, value, error, text=part.text, is_text=is_text, parts=parts, replayed=True)
+
+
+def refuse_unguarded(turn: OpenTurn) -> None:
+    """Check that a restored turn can be run without a ledger: that none of its calls may change anything twice.
+
+    Raises:
+        UsageError: One may.
+    """
+    if not turn.is_restored:
+        return
+    for entry in state.every_entry(turn.results):
+        handler = entry[2]
+        is_harmless = not handler.tool.effects.isdisjoint(("read", "idempotent"))
+        may_write = handler.runs_alone or (bool(handler.approve) and not is_harmless)
+        if may_write and turn.results.answers[entry[0]] is None:
+            raise UsageError(
+                f"{entry[1].name} ({entry[1].id}) may have run since this conversation was stored: pass the ledger that "
+                "its calls run under as ledger=, or resume it by the token that pause gave"
+            )
