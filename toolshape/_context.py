@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from toolshape._calls import Call, Effect, JsonObject
@@ -86,13 +87,16 @@ class CallContext:
     """The call that is running: given to hooks, and to every parameter of a tool that is annotated with this class.
 
     ``arguments`` are what the function gets, as JSON, injected values left out. ``attempt`` counts the runs of the tool
-    for this call, from 1: a hook that calls on twice makes a second one.
+    for this call, from 1: a hook that calls on twice makes a second one. ``inject`` are the injected values that the
+    call was dispatched with, by name, to be read and not changed: a hook that keeps anything keeps it by user. They stand
+    in no ``repr``, trace or span.
     """
 
     call: Call
     tool: ToolFacts
     arguments: JsonObject
     attempt: int
+    inject: Mapping[str, Any] = MappingProxyType({})
     _state: CallState = field(default_factory=CallState)
     _cancellation: Cancellation = field(default_factory=Cancellation)
 

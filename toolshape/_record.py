@@ -6,6 +6,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape import _families as providers
@@ -163,7 +164,12 @@ def with_context(
     arguments = record.source.written(validated)
     call = Call("", record.name, record.name, arguments, "", None)
     context = CallContext(
-        call=call, tool=tool, arguments=copy.deepcopy(arguments), attempt=1, _cancellation=cancellation
+        call=call,
+        tool=tool,
+        arguments=copy.deepcopy(arguments),
+        attempt=1,
+        inject=MappingProxyType(inject),
+        _cancellation=cancellation,
     )
     return with_contexts(contexts, context, inject)
 

@@ -93,7 +93,7 @@ class Life(RuleBasedStateMachine):
         self.store = self.ledger()
 
         def asks(arguments):
-            return arguments.amount >= LIMIT
+            return arguments["amount"] >= LIMIT
 
         @tool(effects=["write"], approve=asks)
         def pay_here(amount: int) -> str:

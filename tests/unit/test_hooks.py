@@ -953,3 +953,29 @@ def test_a_kept_result_is_of_this_call():
     first, second = (bound.dispatch(body(("double", text)))[0] for text in ('{"n": "3"}', '{"n": 3}'))
     assert (len(first.coercions), second.coercions) == (1, ())
     assert second.value == 6
+
+
+def test_a_hook_sees_for_whom_a_call_is_made():
+    """To be read: it cannot change what the function gets, and nothing shows it."""
+    seen = []
+
+    @tool
+    def mine(what: str, *, user: Injected[str], context: CallContext) -> str:
+        """Mine."""
+        seen.append((context.inject["user"], repr(context)))
+        return f"{what} of {user}"
+
+    tools = Registry([mine])
+
+    @tools.around
+    def look(context, proceed):
+        seen.append((context.inject["user"], repr(context)))
+        with pytest.raises(TypeError):
+            context.inject["user"] = "eve"
+        return proceed()
+
+    for user in ("ann", "bob"):
+        body = {"name": "mine", "arguments": {"what": "a"}}
+        assert tools.dispatch(body, inject={"user": user})[0].value == f"a of {user}"
+    assert [user for user, _ in seen] == ["ann", "ann", "bob", "bob"]
+    assert not any(user in shown for user, shown in seen)

@@ -144,6 +144,23 @@ def test_a_call_that_a_loop_had_not_begun_runs_later(limit):
     assert shown == ["cancelled"] * begun + [f"seen {n}" for n in (1, 2)][begun:]
 
 
+def test_an_edit_ends_an_approval():
+    """A call that was approved, then edited to arguments that nobody is asked about, was not approved as it is now."""
+
+    @tool(approve=lambda arguments: arguments["amount"] > 9)
+    def pay(amount: int) -> str:
+        """Pay."""
+        return "paid"
+
+    plan = Registry([pay]).plan(ask(10, 20))
+    plan.approve(["call_0", "call_1"])
+    plan.edit("call_0", {"amount": 1})
+    claimed = state.claim(plan.results, state.claimable(plan.results))
+    with state.run_of(plan.results, claimed):
+        pass  # it was broken off before a call began
+    assert [state.state_of(plan.results, at) for at in (0, 1)] == ["ready", "approved"]
+
+
 def test_two_threads_share_the_calls_of_a_plan():
     """Each call runs in one of them."""
     for decides in (False, True):

@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
@@ -97,6 +98,7 @@ def _context(running: _Running, *, attempt: int) -> CallContext:
         tool=running.work.handler.tool,
         arguments=copy.deepcopy(running.arguments),
         attempt=attempt,
+        inject=MappingProxyType(running.work.inject),
         _state=running.state,
         _cancellation=running.cancellation,
     )
