@@ -689,9 +689,7 @@ class Conversation:
             self._close_if_done()
             stored = self._stored_turn
             if self._open is not None:
-                provider = self._open.results.provider
-                bound = self._bound_of(get(provider if isinstance(provider, Provider) else provider.name))
-                stored = turn_to_json(self._open, bound)
+                stored = turn_to_json(self._open)
             return {"id": self.id, "turns": self._turns, **({} if stored is None else {"open": stored})}
 
     @classmethod

@@ -68,16 +68,15 @@ def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
     ]
 
 
-def turn_to_json(turn: OpenTurn, bound: Bound) -> JsonObject:
+def turn_to_json(turn: OpenTurn) -> JsonObject:
     """Write what the messages of a conversation do not say of its open turn.
 
     Whoever has the text can change it, so that it says what waits, and never that a call was approved of or edited.
     """
     states: list[State] = [state.state_of(turn.results, position) for position in range(len(turn.results))]
     return {
-        "provider": bound.provider.name,
-        "strict": bound_tools_of(bound).handlers.bound_strict,
-        "finish_raw": None if turn.results.finish_raw is None else str(turn.results.finish_raw),
+        "provider": turn.results.provider.name,
+        "strict": next((entry[2].bound_strict for entry in state.every_entry(turn.results)), "auto"),
         "calls": [
             {"id": call.id, "name": call.name, "state": _stored_state(found)}
             for call, found in zip(turn.results.calls, states, strict=True)
