@@ -176,6 +176,35 @@ def test_two_threads_share_the_calls_of_a_plan():
         assert sorted(done) == list(range(200))
 
 
+def test_a_plan_may_get_its_controls_while_it_runs():
+    """Whoever decides on a call meanwhile is told that it is running, and the run goes on."""
+    plans, said, done = [], [], []
+
+    @tool
+    def look(n: int) -> str:
+        """Look."""
+        if n == 1:
+            with pytest.raises(UsageError, match="is running, or was broken off") as caught:
+                plans[0].deny("call_2")
+            said.append(caught.value)
+        done.append(n)
+        return f"seen {n}"
+
+    plans.append(Registry([look]).bind("openai").plan(response(*(("look", {"n": n}) for n in range(3)))))
+    assert outcomes(plans[0].run()) == ["seen 0", "seen 1", "seen 2"]
+    assert len(said) == 1
+    ready = state.claim(plans[0].results, [])
+    assert ready == []
+    for _ in range(50):  # between the claim and the first call, too
+        plan = Registry([look]).bind("openai").plan(response(*(("look", {"n": n}) for n in (0, 2, 3, 4))))
+        thread = threading.Thread(target=lambda plan=plan: [state.controlled(plan.results), plan.run()])
+        thread.start()
+        plan.run()
+        thread.join()
+        plan.run()
+        assert outcomes(plan.results) == ["seen 0", "seen 2", "seen 3", "seen 4"]
+
+
 def test_what_a_token_says_is_what_was_decided():
     """The rule is not asked when the plan is paused: it may have changed since, and may fail."""
     asks, done = [False], []

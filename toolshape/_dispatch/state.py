@@ -219,7 +219,7 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
         with controls.lock:
             controls.runs -= 1
             for position, *_ in claimed:
-                state = controls.states[position]
+                state = controls.states.get(position)  # none, where it was claimed before the plan got its controls
                 if state in {"claimed", "asking"}:
                     move(controls, position, "return approved" if position in controls.approvals else "return")
                 elif state == "running":
@@ -247,7 +247,8 @@ def observe(results: Results, observer: Callable[[Results], None]) -> None:
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
     """Record that a claimed call begins: its tool or a hook is called next, or the ledger is asked first."""
     with controls.lock:
-        move(controls, position, "ask" if asks else "begin")
+        if position in controls.states:  # else it was claimed before the plan got its controls
+            move(controls, position, "ask" if asks else "begin")
 
 
 def answer(results: Results, position: int, result: Result) -> None:
