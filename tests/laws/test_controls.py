@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from responses import outcomes, response
 from zoo import CASES
 
-from toolshape import Registry, TokenError, UsageError, tool
+from toolshape import Deny, Registry, TokenError, UsageError, tool
 from toolshape._identity import canonical_json
 from toolshape._tool import make_tool, options_of
 
@@ -194,13 +194,13 @@ def test_what_runs_is_what_was_approved(calls, is_paused):
         if decision == "edit":
             plan.edit(f"call_{n}", {"n": n + 100})
         if decision != "wait":
-            decisions[f"call_{n}"] = decision != "deny" or "no"
+            decisions[f"call_{n}"] = decision != "deny" or Deny("no")
     if is_paused and calls:
         token = plan.pause(KEY, audience="a", expires=timedelta(minutes=1))
         results = asking.resume(token, KEY, decisions, audience="a")
     else:
         for call_id, decision in decisions.items():
-            plan.approve(call_id) if decision is True else plan.deny(call_id, decision)
+            plan.approve(call_id) if decision is True else plan.deny(call_id, decision.text)
         results = plan.run()
     said = {"deny": "denied", "wait": "pending"}
     assert outcomes(results) == [said.get(what, n + 100 * (what == "edit")) for n, (_, what) in enumerate(calls)]
