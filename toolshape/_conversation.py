@@ -3,7 +3,8 @@
 import json
 import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
@@ -78,6 +79,7 @@ class Conversation:
         "_lock",
         "_messages",
         "_open",
+        "_runs",
         "_sent",
         "_stored_turn",
         "_turns",
@@ -110,6 +112,7 @@ class Conversation:
         self.id = uuid.uuid4().hex
         self._turns = 0
         self._open: OpenTurn | None = None
+        self._runs = 0  # of the open turn, that are under way
         self._stored_turn: JsonObject | None = None  # of a conversation that was restored, until somebody asks for it
         self._append(messages)
 
@@ -194,10 +197,10 @@ class Conversation:
         self._close_if_done()
         return self
 
-    def _begin(self, results: Results, said: "_Said") -> int:
-        """Append the messages of a response and open its turn; returns how many messages were appended."""
+    def _begin(self, results: Results, said: "_Said") -> tuple[int, int]:
+        """Append the messages of a response and open its turn; returns how many messages and turns there were before."""
         with self._lock:
-            given, before = said.given, len(self._messages)
+            given, before = said.given, (len(self._messages), self._turns)
             is_redelivered = given == _last_given(self._messages) and not any(map(has_made_up_id, results.calls))
             if not (is_redelivered and len(results)):
                 self._turns += 1
@@ -205,13 +208,13 @@ class Conversation:
             if not is_here:  # else its calls have waited for their results
                 self._append(said.messages)
             self._open = OpenTurn(results=results, number=self._turns)
-            return len(self._messages) - before
+            return before
 
     def _close_if_done(self) -> None:
         """Append the results of the open turn once none of its calls waits. Whatever has run is kept: nothing here raises."""
         with self._lock:
             turn = self._open
-            if turn is None or is_open(turn):
+            if turn is None or self._runs or is_open(turn):
                 return
             if len(turn.results):
                 self._append([Message(role="tool", parts=tuple(map(result_part_of, turn.results)))])
@@ -299,21 +302,29 @@ class Conversation:
         """
         refuse_unknown(options)
         turn = self._turn()
-        try:
+        with self._running():
             Plan(turn.results).run(**self._scoped(turn, options))
-        finally:
-            self._close_if_done()
         return turn.results
 
     async def arun(self, **options: "Unpack[RunOptions]") -> Results:
         """The same from a running loop."""
         refuse_unknown(options)
         turn = self._turn()
-        try:
+        with self._running():
             await Plan(turn.results).arun(**self._scoped(turn, options))
-        finally:
-            self._close_if_done()
         return turn.results
+
+    @contextmanager
+    def _running(self) -> Generator[None]:
+        """Hold the turn open while calls of it run, whoever asks meanwhile, and close it then if none waits."""
+        with self._lock:
+            self._runs += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._runs -= 1
+                self._close_if_done()
 
     def _scoped(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
         """The options of a run; a ledger knows the calls by the conversation and the turn, unless a scope is given.
@@ -604,11 +615,11 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return self.run(**options)
-        plan, appended = self._opened(response, provider)
+        results, before = self._opened(response, provider)
         try:
             return self.run(**options)
         except UsageError:
-            self._take_back(plan.results, appended)
+            self._take_back(results, *before)
             raise
 
     async def adispatch(
@@ -622,28 +633,25 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(**options)
-        plan, appended = self._opened(response, provider)
+        results, before = self._opened(response, provider)
         try:
             return await self.arun(**options)
         except UsageError:
-            self._take_back(plan.results, appended)
+            self._take_back(results, *before)
             raise
 
-    def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Plan, int]:
+    def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
         """Read a response, and append it before anything runs: what has run must not be lost to what cannot be read."""
         self._refuse_open("dispatch")
         plan, model = self._read(response, provider)
-        return plan, self._begin(plan.results, self._said(plan.results, model))
+        return plan.results, self._begin(plan.results, self._said(plan.results, model))
 
-    def _take_back(self, results: Results, appended: int) -> None:
+    def _take_back(self, results: Results, messages: int, turns: int) -> None:
         """Undo ``_opened``: nothing of these calls could be run, and the response is dispatched once more."""
         with self._lock:
-            if self._open is not None and self._open.results is results:
-                self._open = None
-            elif self._added.pop(id(results), None) is not None and len(results):
-                self._messages.pop()
-            del self._messages[len(self._messages) - appended :]
-            self._turns -= 1
+            self._open, self._turns = None, turns
+            self._added.pop(id(results), None)
+            del self._messages[messages:]
 
     def trimmed(self, keep: int) -> "Conversation":
         """A conversation of the last turns of this one, with its system prompts.

@@ -26,19 +26,22 @@ class OpenTurn:
     """The calls of the last message of the assistant, until each has its result.
 
     ``number`` counts the turns of the conversation. ``is_restored``: the turn came out of JSON, so that what is not
-    answered in it may have run since.
+    answered in it may have run since. ``begun`` are the positions of calls that ran while the JSON was written.
     """
 
     results: Results
     number: int
     is_restored: bool = False
+    begun: frozenset[int] = frozenset()
 
 
 def is_open(turn: OpenTurn) -> bool:
-    """Whether a call of the turn still waits for a decision, or for a run after one.
+    """Whether a call of the turn runs, or still waits for a decision, or for a run after one.
 
     In a turn that was restored, so does a call that needs no decision: nobody has run it here.
     """
+    if hasattr(turn.results, "controls") and turn.results.controls.runs:
+        return True
     states = {state.state_of(turn.results, position) for position in range(len(turn.results))}
     return bool(states & _LEFT) or (turn.is_restored and "ready" in states)
 
@@ -121,7 +124,8 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
         raise UsageError("the calls that wait are not those of the messages: the stored conversation was changed")
     results.assistant = given
     _restore(results, calls, parts)
-    return OpenTurn(results=results, number=number, is_restored=True)
+    begun = frozenset(position for position, call in enumerate(calls) if call["state"] == "begun")
+    return OpenTurn(results=results, number=number, is_restored=True, begun=begun)
 
 
 def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
@@ -166,7 +170,7 @@ def refuse_unguarded(turn: OpenTurn) -> None:
     for entry in state.every_entry(turn.results):
         handler = entry[2]
         is_harmless = not handler.tool.effects.isdisjoint(("read", "idempotent"))
-        may_write = handler.runs_alone or (bool(handler.approve) and not is_harmless)
+        may_write = handler.runs_alone or ((bool(handler.approve) or entry[0] in turn.begun) and not is_harmless)
         if may_write and turn.results.answers[entry[0]] is None:
             raise UsageError(
                 f"{entry[1].name} ({entry[1].id}) may have run since this conversation was stored: pass the ledger that "

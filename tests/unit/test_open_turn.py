@@ -282,3 +282,38 @@ def test_a_stored_conversation_without_an_open_turn_is_as_before():
     assert not again.pending
     assert "open" not in json.loads(again.to_json())
     assert len(calls_in(again.messages[1])) == 2
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_whoever_asks_while_a_call_runs_does_not_close_the_turn(in_loop):
+    """A tool may look at the conversation that it is called in, and so may another thread."""
+    chats, stored = [], []
+
+    @tool
+    def look(n: int) -> str:
+        """Look."""
+        assert not chats[0].pending
+        with pytest.raises(UsageError, match="look"):
+            chats[0].user("meanwhile")
+        stored.append(chats[0].to_json())
+        return f"seen {n}"
+
+    tools = Registry([look])
+    body = response(("look", {"n": 1}), ("look", {"n": 2}))
+    chats.append(Conversation(tools))
+    chats[0].user("look")
+    if in_loop:
+        asyncio.run(chats[0].adispatch(body, provider="openai"))
+    else:
+        chats[0].dispatch(body, provider="openai")
+    assert [part.text for part in results_in(chats[0].messages[-1])] == ["seen 1", "seen 2"]
+    chats[0].user("thanks")
+    if in_loop:
+        return  # both run at once
+    assert [[call["state"] for call in json.loads(text)["open"]["calls"]] for text in stored] == [
+        ["begun", "begun"],
+        ["answered", "begun"],
+    ]
+    again = Conversation.from_json(stored[1], tools)
+    with pytest.raises(UsageError, match=r"look \(call_1\) may have run since"):
+        again.run()

@@ -40,7 +40,7 @@ def received_by(
 
 
 def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """A call of a response, resolved to its tool, by its position among the calls; ``Plan.of`` makes the same."""
+    """A call of a response, resolved to its tool, by its position among the calls; ``planned`` makes the same."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)
