@@ -42,9 +42,20 @@ from toolshape._open_turn import (
 from toolshape._parts import File, Image, Text
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Results, sendable
+from toolshape._tool import record_of
 from toolshape._wire.bodies import model_of, parsed_body, plain
 from toolshape._wire.provider import AnyProvider, Provider, Strictness
-from toolshape.messages import MediaPart, Message, MessagePart, Origin, Repair, TextPart, calls_in
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    Origin,
+    Repair,
+    TextPart,
+    ToolCallPart,
+    calls_in,
+    with_parts,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -672,11 +683,18 @@ class Conversation:
         made._asked = self._asked
         return made
 
-    def to_json(self) -> str:
+    def to_json(self, *, secrets: bool = False) -> str:
         """The conversation as JSON text: what was read as it came, results with their values, images and files.
 
         Of an open turn it has the calls that wait and the results that are there, and no decision: whoever has the text
         can change it. A call that was approved of and has not run is pending where it is restored.
+
+        Arguments in the places of secrets (``SecretStr``, ``writeOnly``) are ``[hidden]``, and the message around such a
+        call is not kept as it came; nor is one with a call of an unknown tool, where any tool takes secrets. A call that
+        waits and takes secrets is resumed by a token with a ledger.
+
+        Args:
+            secrets: Whether such arguments are written as they are.
 
         Half of a surrogate pair, which no file or database takes, is written as its escape.
 
@@ -684,7 +702,8 @@ class Conversation:
             UsageError: A message that was read holds what JSON has no form for, as a date, or is nested too deep.
         """
         try:
-            messages = [message_to_json(message) for message in self.messages]
+            shown = self.messages if secrets else [_without_secrets(message, self.tools) for message in self.messages]
+            messages = [message_to_json(message) for message in shown]
             whole = {"version": _VERSION, "messages": messages, **self._about()}
             text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
@@ -728,6 +747,24 @@ class Conversation:
             return cls._restored(tools, [message_from_json(one) for one in body["messages"]], body)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a conversation with a message that cannot be read: {error!r}") from error
+
+
+def _without_secrets(message: Message, tools: Registry) -> Message:
+    """A message whose calls show no secret: where one may, it is written anew from its parts, and not kept as it came."""
+    parts = tuple(_hidden_call(part, tools) if isinstance(part, ToolCallPart) else part for part in message.parts)
+    return with_parts(message, parts)
+
+
+def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
+    if part.name is None or part.name not in tools:  # it may have been meant for any tool that is here
+        if not any(record_of(tool).secrets.are_there for tool in tools):
+            return part
+        return replace(part, arguments=None, arguments_raw={}, raw=None)
+    secrets = record_of(tools[part.name]).secrets
+    if not secrets.are_there:
+        return part
+    masked = None if part.arguments is None else secrets.masked(part.arguments)
+    return replace(part, arguments=masked, arguments_raw=masked or {}, raw=None)
 
 
 def _placed(message: Message, position: int) -> Message:

@@ -6,6 +6,7 @@ import pickle
 from datetime import timedelta
 
 import pytest
+from pydantic import SecretStr
 from responses import outcomes, response
 
 from toolshape import Conversation, Deny, HistoryError, Registry, TokenError, UsageError, tool
@@ -317,3 +318,60 @@ def test_whoever_asks_while_a_call_runs_does_not_close_the_turn(in_loop):
     again = Conversation.from_json(stored[1], tools)
     with pytest.raises(UsageError, match=r"look \(call_1\) may have run since"):
         again.run()
+
+
+def signing_in():
+    """A tool that takes a secret, and what it was called with."""
+    done = []
+
+    @tool(effects=["write"], approve=lambda arguments: arguments["user"] == "root")
+    def sign_in(user: str, password: SecretStr) -> str:
+        """Sign in."""
+        done.append((user, password.get_secret_value()))
+        return "in"
+
+    return Registry([sign_in]), done
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "openai-responses", "mistral", "bedrock"])
+def test_secrets_stand_in_no_stored_conversation(provider):
+    """Unless they are asked for by name; the conversation goes on without them at any provider."""
+    tools, done = signing_in()
+    bound = tools.bind(provider)
+    chat = Conversation(tools)
+    chat.user("sign in")
+    given = {"user": "ann", "password": "correct horse"}
+    chat.read(bound.say([("sign_in", given), ("sign_in", {**given, "password": ["correct horse"]})]), provider)
+    chat.read(bound.say([("sign_in", given)]), provider)
+    assert "correct horse" in chat.to_json(secrets=True)
+    text = chat.to_json()
+    assert "correct horse" not in text
+    assert "[hidden]" in text
+    again = Conversation.from_json(text, tools)
+    again.user("on")
+    for other in (provider, "openai", "anthropic"):
+        assert "correct horse" not in json.dumps(again.request(other, model="m"), default=str)
+    body = response(("sign_inn", given))
+    chat = Conversation(tools)
+    chat.user("sign in")
+    chat.dispatch(body, provider="openai")
+    assert "correct horse" not in chat.to_json()
+    assert not done
+
+
+def test_a_call_with_a_secret_that_waits_is_resumed_by_a_token(tmp_path):
+    """What the model wrote is in the ledger, and nowhere else."""
+    tools, done = signing_in()
+    chat = asked(tools, response(("sign_in", {"user": "root", "password": "correct horse"})))
+    text = chat.to_json()
+    assert "correct horse" not in text
+    with pytest.raises(UsageError, match="resume them by a token"):
+        Conversation.from_json(text, tools).approve("call_0")
+    with Ledger(tmp_path / "calls.db") as ledger:
+        token = chat.pause(KEY, audience="a", expires=DAY, ledger=ledger)
+        again = Conversation.from_json(text, tools)
+        results = again.resume(token, KEY, {"call_0": True}, audience="a", ledger=ledger)
+    assert outcomes(results) == ["in"]
+    assert done == [("root", "correct horse")]
+    again.user("thanks")
+    assert again.request("openai", model="m")["messages"][-1]["content"] == "thanks"
