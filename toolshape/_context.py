@@ -96,7 +96,7 @@ class CallContext:
     tool: ToolFacts
     arguments: JsonObject
     attempt: int
-    inject: Mapping[str, Any] = MappingProxyType({})
+    inject: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     _state: CallState = field(default_factory=CallState)
     _cancellation: Cancellation = field(default_factory=Cancellation)
 
