@@ -1,11 +1,13 @@
 """The states of the calls of a plan: the table, and what it means to whoever uses a plan."""
 
+import ast
 import asyncio
 import pickle
 import threading
 from datetime import timedelta
 
 import pytest
+from house import TREES
 from responses import outcomes, response
 
 from toolshape import Registry, UsageError, tool
@@ -43,6 +45,33 @@ def test_the_table_is_the_rule():
     table = {(before, event, after) for before, row in TRANSITIONS.items() for event, after in row.items()}
     assert table == {(before, event, after) for event, row in RULES.items() for before, after in row.items()}
     assert {name for name, row in TRANSITIONS.items() if not row} == FINAL
+
+
+STATE = {"answers", "waiting", "controls", "states", "in_state", "entries", "approvals", "as_written", "runs"}
+# Besides the module of states: where results are made, where the inner loop of a plan without controls writes what it has
+# measured, and where a plan is made of a token or of a stored conversation, before anybody has its results.
+WRITERS = {
+    ("_dispatch.planning", "answers"), ("_dispatch.planning", "waiting"), ("_dispatch.running", "answers"),
+    ("_dispatch.resuming", "answers"), ("_open_turn", "answers"), ("_dispatch.pausing", "as_written"),
+}  # fmt: skip
+
+
+def test_no_other_module_moves_a_call():
+    """Whoever writes an answer or a state of a plan is the module of states, or is listed."""
+    found = set()
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                continue
+            flat = [each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+            for target in flat:
+                inner = target.value if isinstance(target, ast.Subscript) else target
+                is_own = isinstance(inner, ast.Attribute) and getattr(inner.value, "id", None) == "self"
+                if isinstance(inner, ast.Attribute) and inner.attr in STATE and not is_own:
+                    found.add((name.removeprefix("toolshape."), inner.attr))
+    assert {(name, attr) for name, attr in found if name != "_dispatch.state"} == WRITERS
+    assert len({attr for name, attr in found if name == "_dispatch.state"}) > 5
 
 
 def make(done, *, asks=True):
