@@ -203,14 +203,18 @@ class Conversation:
         if self._open is None or self._open.results is not results:
             if id(results) in self._added:
                 raise UsageError("these results are in the conversation already: dispatch appends them")
-            self._refuse_open("+=")
-            self._begin(results, self._said(results, None))
+            self._begin("+=", results, self._said(results, None))
         self._close_if_done()
         return self
 
-    def _begin(self, results: Results, said: "_Said") -> tuple[int, int]:
-        """Append the messages of a response and open its turn; returns how many messages and turns there were before."""
+    def _begin(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
+        """Append the messages of a response and open its turn; returns how many messages and turns there were before.
+
+        Raises:
+            UsageError: A turn is open: another thread may have begun it while this response was read.
+        """
         with self._lock:
+            self._refuse_open(what)
             given, before = said.given, (len(self._messages), self._turns)
             is_redelivered = given == _last_given(self._messages) and not any(map(has_made_up_id, results.calls))
             if not (is_redelivered and len(results)):
@@ -259,12 +263,16 @@ class Conversation:
             if stored is not None:
                 bound = self.tools.bind(get(stored["provider"]), stored["strict"])
                 self._open = restored_turn(stored, self._turns, bound, self._messages)
-                self._stored_turn = None
-                if self._messages[-1].role == "tool":  # it is made of the turn's results from now on
-                    self._messages.pop()
+                self._forget_stored()
             if self._open is None:
                 raise UsageError("no call of this conversation waits: the turn is not open")
             return self._open
+
+    def _forget_stored(self) -> None:
+        """Leave the results that were stored of the open turn to the turn, which makes their message from now on."""
+        self._stored_turn = None
+        if self._messages[-1].role == "tool":
+            self._messages.pop()
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
@@ -430,9 +438,11 @@ class Conversation:
         Raises:
             UsageError: It holds others, or no turn is open.
         """
-        waiting = self._stored_turn
-        ids = [call["id"] for call in waiting["calls"]] if waiting is not None else None
-        ids = [call.id for call in self._turn().results.calls] if ids is None else ids
+        stored = self._stored_turn
+        if stored is not None:
+            ids = [call["id"] for call in stored["calls"]]
+        else:
+            ids = [call.id for call in self._turn().results.calls]
         try:
             found = [call["id"] for call in json.loads(token)["calls"]]
         except (TypeError, ValueError, KeyError, RecursionError):
@@ -444,9 +454,7 @@ class Conversation:
         """Take the results of a turn that was resumed."""
         with self._lock:
             if self._stored_turn is not None:
-                self._stored_turn = None
-                if self._messages and self._messages[-1].role == "tool":
-                    self._messages.pop()
+                self._forget_stored()
             self._open = OpenTurn(results=results, number=self._turns)
             self._close_if_done()
 
@@ -655,7 +663,7 @@ class Conversation:
         """Read a response, and append it before anything runs: what has run must not be lost to what cannot be read."""
         self._refuse_open("dispatch")
         plan, model = self._read(response, provider)
-        return plan.results, self._begin(plan.results, self._said(plan.results, model))
+        return plan.results, self._begin("dispatch", plan.results, self._said(plan.results, model))
 
     def _take_back(self, results: Results, messages: int, turns: int) -> None:
         """Undo ``_opened``: nothing of these calls could be run, and the response is dispatched once more."""
@@ -725,8 +733,7 @@ class Conversation:
         made = cls(tools, messages)
         made.id, made._turns = str(about.get("id", made.id)), int(about.get("turns", 0))
         stored = about.get("open")
-        if stored is not None:
-            stored_waiting(stored)  # raises where it is no turn
+        if stored is not None and stored_waiting(stored):  # else the last call ended while it was stored
             made._stored_turn = stored
         return made
 

@@ -80,6 +80,7 @@ def turn_to_json(turn: OpenTurn) -> JsonObject:
     return {
         "provider": turn.results.provider.name,
         "strict": next((entry[2].bound_strict for entry in state.every_entry(turn.results)), "auto"),
+        "messages": len(turn.results.assistant),
         "calls": [
             {"id": call.id, "name": call.name, "state": _stored_state(found)}
             for call, found in zip(turn.results.calls, states, strict=True)
@@ -112,9 +113,9 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
     """
     parts = list(results_in(messages[-1])) if messages and messages[-1].role == "tool" else []
     said = [*messages[:-1]] if parts else [*messages]
-    begin = next((at for at in range(len(said), 0, -1) if said[at - 1].role != "assistant"), 0)
-    given = [message.raw for message in said[begin:]]
-    if not given or None in given or not any(map(calls_in, said[begin:])):
+    said = said[max(len(said) - stored["messages"], 0) :]
+    given = [message.raw for message in said]
+    if not given or None in given or not any(map(calls_in, said)):
         raise UsageError("the calls that wait do not stand in the messages as they came: resume them by a token")
     is_items = histories_of(bound.provider).is_items
     reading = reading_of(bound.provider, given if is_items else given[-1])

@@ -375,3 +375,41 @@ def test_a_call_with_a_secret_that_waits_is_resumed_by_a_token(tmp_path):
     assert done == [("root", "correct horse")]
     again.user("thanks")
     assert again.request("openai", model="m")["messages"][-1]["content"] == "thanks"
+
+
+def test_a_turn_that_goes_on_with_what_the_assistant_said_before():
+    """What was said in an earlier response is no part of the turn, also at a provider whose messages are items."""
+    tools, _ = desk()
+    said = {"type": "message", "role": "assistant", "id": "m1", "content": [{"type": "output_text", "text": "Wait."}]}
+    call = {"type": "function_call", "id": "f1", "call_id": "c1", "name": "refund", "arguments": '{"amount": 5}'}
+    chat = Conversation(tools)
+    chat.user("refund")
+    for items in ([said], [call]):
+        chat.dispatch({"object": "response", "status": "completed", "output": items}, provider="openai-responses")
+    again = Conversation.from_json(chat.to_json(), tools)
+    again.approve("c1")
+    assert again.plan().results.assistant == [call]
+    again.deny("c1")
+    assert [message.role for message in again] == ["user", "assistant", "assistant", "tool"]
+
+
+def test_two_threads_do_not_open_two_turns():
+    """The second is refused, and the calls of the first are kept."""
+    tools, done = desk()
+    chat = Conversation(tools)
+    chat.user("go")
+    plans = [chat.plan(ASKED, provider="openai") for _ in range(2)]
+    for plan in plans:
+        plan.run()
+    chat += plans[0].results
+    with pytest.raises(UsageError, match="still waits"):
+        chat += plans[1].results
+    assert [waiting.id for waiting in chat.pending] == ["call_1"]
+    assert [message.role for message in chat] == ["user", "assistant", "tool"]
+    body = json.loads(chat.to_json())
+    for call in body["open"]["calls"]:
+        call["state"] = "answered"
+    ended = Conversation.from_json(body, tools)
+    assert not ended.pending
+    assert "open" not in json.loads(ended.to_json())
+    assert len(done) == 2
