@@ -3,12 +3,8 @@
 import importlib
 import typing
 
-from toolshape._bound import Bound
 from toolshape._calls import Call, Coercion, Finding, Namespace, Spec
 from toolshape._context import CallContext, Progress
-from toolshape._dispatch.approval import Deny
-from toolshape._dispatch.collector import Collector
-from toolshape._dispatch.plan import Plan
 from toolshape._errors import (
     CallError,
     DefinitionError,
@@ -29,7 +25,11 @@ from toolshape._tool import Tool, tool
 from toolshape._validation.coercion import Coerce
 
 if typing.TYPE_CHECKING:
+    from toolshape._bound import Bound
     from toolshape._conversation import Conversation
+    from toolshape._dispatch.approval import Deny
+    from toolshape._dispatch.collector import Collector
+    from toolshape._dispatch.plan import Plan
     from toolshape._failures.explain import Failure, explain
     from toolshape.messages import Message, Repair, Repaired
 
@@ -75,24 +75,24 @@ __all__ = [
 ]
 
 
-def _name_as_public(found: object) -> None:
-    """Make tracebacks and pickles name the public place of a class, which does not move."""
-    if isinstance(found, type):
-        found.__module__ = __name__
-
-
 for _name in __all__:
-    _name_as_public(globals().get(_name))
+    _found = globals().get(_name)
+    if isinstance(_found, type):
+        _found.__module__ = __name__  # tracebacks and pickles name the public place of a class, which does not move
 
 _LATER = {
+    "Bound": "toolshape._bound",
+    "Collector": "toolshape._dispatch.collector",
     "Conversation": "toolshape._conversation",
+    "Deny": "toolshape._dispatch.approval",
     "Failure": "toolshape._failures.explain",
     "Message": "toolshape.messages",
+    "Plan": "toolshape._dispatch.plan",
     "Repair": "toolshape.messages",
     "Repaired": "toolshape.messages",
     "explain": "toolshape._failures.explain",
 }
-"""What stands in rooms that importing us does not load, and where."""
+"""The modules of public names that importing the package does not load; their classes say ``__module__`` themselves."""
 
 
 if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
@@ -100,9 +100,7 @@ if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
     def __getattr__(name: str) -> typing.Any:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(_LATER[name]), name)
-        _name_as_public(found)
-        return found
+        return getattr(importlib.import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:

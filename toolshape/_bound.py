@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 from pydantic_core import from_json
 
 from toolshape._bound_tools import BoundTools, bind_tools, part_of
-from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, WireCall
+from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, Strictness, WireCall
 from toolshape._dispatch import state
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan, plan_of
@@ -24,7 +24,7 @@ from toolshape._results import Result, Results
 from toolshape._schema.values import copied
 from toolshape._selection import selected
 from toolshape._tool import Tool
-from toolshape._wire.provider import Choice, Reading, Strictness
+from toolshape._wire.provider import Choice, Reading
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,6 +64,8 @@ class Observer(Protocol):
 
 class Bound:
     """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
+
+    __module__ = "toolshape"
 
     __slots__ = ("_bound_tools", "_fingerprint", "provider", "strict")
 

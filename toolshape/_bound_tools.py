@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._dispatch.handler import Handlers, Undeclared
+from toolshape._calls import JsonObject, Strictness, Undeclared
+from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.hook_kinds import Hook
 from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.resolve import call_of
@@ -13,7 +13,7 @@ from toolshape._dispatch.shape import Rules, Shape, shapes
 from toolshape._errors import ExportError, Problem
 from toolshape._tool import Tool, record_of
 from toolshape._validation.settings import Validate
-from toolshape._wire.provider import Provider, Strictness
+from toolshape._wire.provider import Provider
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from toolshape._calls import Strictness
 from toolshape._errors import ExportError
 from toolshape._families import get
 from toolshape._options import Options
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool, make_tool
-from toolshape._wire.provider import AnyProvider, Provider, Strictness
+from toolshape._wire.provider import AnyProvider, Provider
 
 
 class Refused(NamedTuple):

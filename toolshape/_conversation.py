@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolshape._bound import Bound, bound_tools_of
-from toolshape._calls import Call, JsonObject
+from toolshape._calls import Call, JsonObject, Strictness
 from toolshape._dispatch import state
 from toolshape._dispatch.approval import Decision
 from toolshape._dispatch.collector import Collector
@@ -44,7 +44,7 @@ from toolshape._registry import Registry
 from toolshape._results import PendingCall, Results, sendable
 from toolshape._tool import record_of
 from toolshape._wire.bodies import model_of, parsed_body, plain
-from toolshape._wire.provider import AnyProvider, Provider, Strictness
+from toolshape._wire.provider import AnyProvider, Provider
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -82,6 +82,8 @@ class Conversation:
     ``run`` goes on, and ``pause`` and ``resume`` move the turn to another process. Until it is closed nothing else can be
     said. ``id`` tells the conversation from all others, wherever it is restored.
     """
+
+    __module__ = "toolshape"
 
     __slots__ = (
         "_added",

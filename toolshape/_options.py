@@ -5,11 +5,9 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
-from toolshape import _families as providers
-from toolshape._calls import Effect, JsonObject, Namespace
+from toolshape._calls import Effect, JsonObject, Namespace, Strictness
 from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import chosen_rules
-from toolshape._wire.provider import Strictness
 
 Approve: TypeAlias = Callable[[JsonObject], bool]
 """Takes the arguments that a function would get, as JSON, and says whether somebody has to approve of the call."""
@@ -179,6 +177,8 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     if "read" in options.effects and options.effects & {"write", "destructive"}:
         yield Problem(path="effects", rule="option", message='"read" excludes "write" and "destructive": leave one out')
     if options.providers:
+        from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
+
         known = providers.available()
         for name in options.providers:
             if name not in known:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from toolshape import _families as providers
 from toolshape._calls import Call, Verbatim
 from toolshape._context import CallContext, Cancellation, ToolFacts, with_contexts
 from toolshape._errors import CallError, DefinitionError, Problem, UsageError, nearest
@@ -261,6 +260,8 @@ def check_examples(record: Record, definition: Definition) -> None:
     options = record.options
     examples = [(f"examples[{index}]", example) for index, example in enumerate(options.examples)]
     for name, keys in options.providers.items():
+        from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
+
         key = providers.get(name).request.examples
         examples += [(f"providers[{name!r}].{key}[{index}]", one) for index, one in enumerate(keys.get(str(key), ()))]
     if not examples:

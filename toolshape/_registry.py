@@ -1,110 +1,39 @@
 """``Registry``: the tools of an application, and the verbs that bind, export, request and dispatch them."""
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from toolshape._bound import Bound, Observer, bound_tools_of
-from toolshape._bound_tools import bind_tools, canonical_calls
-from toolshape._calls import JsonObject, Namespace
-from toolshape._dispatch.approval import Decision
-from toolshape._dispatch.handler import Handlers, Undeclared
-from toolshape._dispatch.hook_kinds import Hook, refuse_no_hook
-from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.plan import Plan, plan_of
-from toolshape._dispatch.run_options import OnProgress, RunOptions
+from toolshape._calls import JsonObject, Namespace, Strictness, Undeclared
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._execution.run import NOTHING_INJECTED
-from toolshape._families import family_of, get
 from toolshape._function.annotations import calling_frame
 from toolshape._options import ToolOptions, options_of
-from toolshape._record import require_object
 from toolshape._results import Results
 from toolshape._selection import joined_settings, no_such_tool, selected
-from toolshape._tool import Tool, as_tool, make_from_definition, make_tool, record_of
+from toolshape._store import Contents, Key, Store, by_name
+from toolshape._tool import Tool, as_tool, make_from_definition, make_tool
 from toolshape._validation.coercion import chosen_rules
-from toolshape._wire.bodies import parsed_body
-from toolshape._wire.provider import AnyProvider, Provider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from toolshape._bindings import Bindings
+    from toolshape._bound import Bound, Observer
+    from toolshape._dispatch.approval import Decision
+    from toolshape._dispatch.hook_kinds import Hook
+    from toolshape._dispatch.ledger_store import LedgerStore
+    from toolshape._dispatch.plan import Plan
+    from toolshape._dispatch.run_options import OnProgress, RunOptions
+    from toolshape._wire.provider import AnyProvider, Provider
 
 
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound="Hook | Observer")
-_Key: TypeAlias = tuple[str, str]
-_STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
-class Contents:
-    """What a registry holds at one moment; replaced as a whole, so that no thread sees half of a change.
-
-    Args:
-        strict: Whether providers are to constrain arguments, where ``bind`` and the tool do not say.
-        coerce: Coercion rules to switch on or off by name.
-        feedback: How the answer says that arguments are invalid.
-        undeclared: What tools without a declared effect are taken for.
-        tools: The tools by name.
-        hooks: The hooks around every call, the first outermost.
-        observers: The observers of whole responses.
-        used: The providers that the tools were bound to; the one last asked for a request is the last.
-        bounds: What was bound of these tools with these hooks, filled on the way.
-    """
-
-    strict: Strictness = "auto"
-    coerce: Mapping[str, bool] | bool | None = None
-    feedback: Literal["lines", "json"] = "lines"
-    undeclared: Undeclared = None
-    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
-    hooks: tuple[Hook, ...] = ()
-    observers: tuple[Observer, ...] = ()
-    used: Mapping[_Key, Provider] = field(default_factory=dict)
-    bounds: dict[_Key, Bound] = field(default_factory=dict)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the keywords of ``Registry`` that make one with the same settings."""
-        names = "strict", "coerce", "feedback", "undeclared"
-        return {name: getattr(self, name) for name in names}
-
-    def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":
-        """Return contents with other tools, the settings and hooks being the same.
-
-        Raises:
-            DefinitionError: Two of the tools have one name.
-        """
-        return replace(self, tools=_by_name({}, tools), bounds={})
-
-
-class Store:
-    """The contents of a registry and who listens to their changes; safe for several threads."""
-
-    __slots__ = ("contents", "listeners", "lock")
-
-    def __init__(self, contents: Contents) -> None:
-        self.contents = contents
-        self.listeners: tuple[Callable[[], object], ...] = ()
-        self.lock = threading.Lock()
-
-    def change(self, made_of: Callable[[Contents], Contents]) -> None:
-        """Replace the contents, and tell the listeners.
-
-        Raises:
-            Exception: What ``made_of`` raised; nothing was changed.
-        """
-        with self.lock:
-            self.contents = made_of(self.contents)
-        for listener in self.listeners:
-            try:
-                listener()
-            except Exception:  # the change is made, and the others hear of it
-                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
-
-                logging.getLogger("toolshape").exception("a listener of a registry raised")
 
 
 class Registry:
@@ -143,9 +72,15 @@ class Registry:
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
-        added = _by_name({}, [as_tool(one, frame) for one in tools])
+        added = by_name({}, [as_tool(one, frame) for one in tools])
         contents = Contents(strict=strict, coerce=coerce, feedback=feedback, undeclared=undeclared, tools=added)
         self._store = Store(contents)
+
+    @cached_property
+    def _bindings(self) -> "Bindings":
+        from toolshape._bindings import Bindings  # noqa: PLC0415 - what is bound and run is a third of the import
+
+        return Bindings(self._store)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
         """Add a tool, or a plain function as one; what was bound before does not change.
@@ -162,7 +97,7 @@ class Registry:
 
     def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
         """Add all of these tools, or none; other threads may be adding, too."""
-        self._store.change(lambda held: replace(held, tools=_by_name(held.tools, added), bounds={}))
+        self._store.change(lambda held: replace(held, tools=by_name(held.tools, added), bounds={}))
 
     def add_definitions(
         self,
@@ -244,6 +179,9 @@ class Registry:
         Raises:
             UsageError: It cannot be called with a context and ``proceed``.
         """
+        from toolshape._bound import Observer  # noqa: PLC0415 - with what is bound
+        from toolshape._dispatch.hook_kinds import refuse_no_hook  # noqa: PLC0415 - the same
+
         given: Any = hook
         if isinstance(given, Observer):
             self._store.change(lambda held: replace(held, observers=(*held.observers, given), bounds={}))
@@ -275,7 +213,7 @@ class Registry:
             (dict(held.used), held.hooks, held.observers),
         )
 
-    def __setstate__(self, state: tuple[dict[_Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]) -> None:
+    def __setstate__(self, state: "tuple[dict[Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
         used, hooks, observers = state
         # Which providers it was bound to decides whose a response is.
         self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
@@ -392,7 +330,7 @@ class Registry:
         """A registry of other tools, with the settings and hooks of this one."""
         return _made_like(self._store.contents, tools)
 
-    def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
+    def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "Bound":
         """The shapes of these tools, as they are now, at a provider.
 
         Args:
@@ -404,39 +342,15 @@ class Registry:
             ExportError: There is no such provider, it cannot be sent one of the tools, or it has no strict form.
             UsageError: ``strict`` is something else.
         """
-        found = get(provider)
-        held = self._store.contents  # a tool that is added meanwhile makes other contents
-        wish = held.strict if strict is None else strict
-        if not (wish is True or wish is False or wish == "auto"):
-            raise UsageError(f'strict is True, False or "auto", not {wish!r}')
-        key = (found.name, str(wish))
-        bound = held.bounds.get(key)
-        if bound is None or bound.provider is not found:
-            bound_tools = bind_tools(
-                tools=held.tools.values(),
-                provider=found,
-                strict=wish,
-                rules=held.coerce,
-                annotates=held.feedback == "json",
-                hooks=held.hooks,
-                observers=held.observers,
-                undeclared=held.undeclared,
-            )
-            store = self._store
-            with store.lock:
-                bound = held.bounds[key] = Bound(bound_tools)
-                now = store.contents
-                # First: the one last asked for a request stands last.
-                store.contents = replace(now, used={key: found, **now.used})
-        return bound
+        return self._bindings.bind(provider, strict)
 
-    def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> list[Any]:
+    def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
         """What the provider's SDK takes as ``tools=``; see ``bind`` and ``Bound.export``."""
         return self.bind(provider, strict).export()
 
     def request(
         self,
-        provider: AnyProvider,
+        provider: "AnyProvider",
         *,
         choice: str | Collection[str] | None = None,
         parallel: bool | None = None,
@@ -447,16 +361,10 @@ class Registry:
         """The keywords of a request; see ``bind`` and ``Bound.request``. A response of the family is read by these shapes."""
         bound = self.bind(provider, strict)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
-        store = self._store
-        with store.lock:
-            held = store.contents
-            used = dict(held.used)  # another thread may be looking for whose a response is
-            key = (bound.provider.name, str(held.strict if strict is None else strict))
-            used[key] = used.pop(key, bound.provider)
-            store.contents = replace(held, used=used)
+        self._bindings.put_last(bound, strict)
         return request
 
-    def plan(self, response: Any, *, provider: AnyProvider | None = None) -> Plan:
+    def plan(self, response: Any, *, provider: "AnyProvider | None" = None) -> "Plan":
         """The calls of a response, validated and not run: to approve of them, deny or edit them, run or pause them.
 
         Args:
@@ -469,15 +377,17 @@ class Registry:
             UsageError: ``provider`` is needed.
         """
         if isinstance(response, Results):
+            from toolshape._dispatch.plan import plan_of  # noqa: PLC0415 - with what is bound
+
             return plan_of(response)
-        body = parsed_body(response)
-        return self._bound_for(body, provider).plan(response if self._store.contents.observers else body)
+        bound, given = self._bindings.reader_of(response, provider)
+        return bound.plan(given)
 
     def dispatch(
         self,
         response: Any,
         *,
-        provider: AnyProvider | None = None,
+        provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
         """Run every call of a response and answer each. It never raises for what a model or a tool did.
@@ -497,35 +407,31 @@ class Registry:
             ResponseError: It is not a response of any known family.
             UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and a loop runs.
         """
-        body = parsed_body(response)
-        bound = self._bound_for(body, provider)
-        if self._store.contents.observers:
-            body = response
-        return bound.dispatch(body, **options)
+        bound, given = self._bindings.reader_of(response, provider)
+        return bound.dispatch(given, **options)
 
     async def adispatch(
         self,
         response: Any,
         *,
-        provider: AnyProvider | None = None,
+        provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
         """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
-        body = parsed_body(response)
-        bound = self._bound_for(body, provider)
-        return await bound.adispatch(response if self._store.contents.observers else body, **options)
+        bound, given = self._bindings.reader_of(response, provider)
+        return await bound.adispatch(given, **options)
 
     def resume(
         self,
         token: str | bytes,
         key: bytes | str,
-        decisions: Mapping[str, Decision] = NOTHING_INJECTED,
+        decisions: "Mapping[str, Decision]" = NOTHING_INJECTED,
         *,
         audience: str,
-        ledger: LedgerStore | None = None,
+        ledger: "LedgerStore | None" = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: "OnProgress | None" = None,
     ) -> Results:
         """Run what was decided of a plan that was paused, here or elsewhere, by these tools.
 
@@ -553,78 +459,26 @@ class Registry:
         """
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
 
-        given = token, key, decisions, audience, ledger, self._handlers_at, inject, limit, on_progress
+        given = token, key, decisions, audience, ledger, self._bindings.handlers_at, inject, limit, on_progress
         return steps.done_here(resuming.resume(resuming.Resumption(*given), steps.HERE))
 
     async def aresume(
         self,
         token: str | bytes,
         key: bytes | str,
-        decisions: Mapping[str, Decision] = NOTHING_INJECTED,
+        decisions: "Mapping[str, Decision]" = NOTHING_INJECTED,
         *,
         audience: str,
-        ledger: LedgerStore | None = None,
+        ledger: "LedgerStore | None" = None,
         inject: Mapping[str, Any] = NOTHING_INJECTED,
         limit: int | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: "OnProgress | None" = None,
     ) -> Results:
         """The same from a running loop: the calls run as by ``adispatch``, the ledger is asked in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
-        given = token, key, decisions, audience, ledger, self._handlers_at, inject, limit, on_progress
+        given = token, key, decisions, audience, ledger, self._bindings.handlers_at, inject, limit, on_progress
         return await resuming.resume(resuming.Resumption(*given), steps.IN_LOOP)
-
-    def _handlers_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers]:
-        own = next((one for one in self._store.contents.used.values() if one.name == provider), None)
-        bound = self.bind(provider if own is None else own, strict)
-        return bound.provider, bound_tools_of(bound).handlers
-
-    def _bound_for(self, body: Any, provider: AnyProvider | None) -> Bound:
-        """The shapes that read a body: of those of its family that this registry was bound to, the one asked last.
-
-        Any will do that reads the same canonical calls, so that a second provider of a family does not stand in the way
-        of the first.
-        """
-        name = None if provider is None else get(provider).name
-        known = self._store.contents.used
-        default = family_of(body, list(known.values())) if provider is None else get(provider)
-        used = [key for key, one in known.items() if one.family == default.family and name in (None, key[0])]
-        if not used:
-            return self.bind(default)
-        bounds = [self.bind(known[key], _STRICTNESS[key[1]]) for key in used]
-        if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(one), body) for one in bounds]):
-            shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
-            way_out = (
-                "pass provider=" if len({key[0] for key in used}) > 1 else "call dispatch on the bound that was sent"
-            )
-            raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
-        return bounds[-1]
-
-
-def _all_equal(values: Sequence[Any]) -> bool:
-    return all(value == values[0] for value in values)
-
-
-def _by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
-    """Tools by name, with more of them.
-
-    Raises:
-        DefinitionError: Two of them have one name.
-        UsageError: One is a method that no object has been given.
-    """
-    tools = dict(there)
-    for one in added:
-        require_object(record_of(one))
-        _refuse_taken(tools, one)
-        tools[one.name] = one
-    return tools
-
-
-def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
-    if taken := tools.get(added.name):
-        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
-        problem = Problem(path="name", rule="name_taken", message=message)
-        raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
 
 
 def lenient(registry: Registry, name: str | None = None) -> Registry:

@@ -20,8 +20,7 @@ from typing import (
 
 from pydantic import BaseModel
 
-from toolshape import _families as providers
-from toolshape._calls import Effect, Finding, JsonObject, JsonSchema, Spec, visible
+from toolshape._calls import Effect, Finding, JsonObject, JsonSchema, Spec, Strictness, visible
 from toolshape._context import Cancellation
 from toolshape._definitions.record import Choose
 from toolshape._errors import DefinitionError, UsageError
@@ -34,11 +33,11 @@ from toolshape._options import Options, ToolOptions, given_in, options_of, refus
 from toolshape._record import Binding, Record, check_examples, check_validation_of_results, require, with_context
 from toolshape._schema.values import copied
 from toolshape._source import DefinitionSource, FunctionSource
-from toolshape._wire import export
-from toolshape._wire.provider import AnyProvider, Strictness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from toolshape._wire.provider import AnyProvider
 
 
 P = ParamSpec("P")
@@ -363,7 +362,7 @@ class Tool(Generic[P, R]):
             cancellation.cancel()
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
-    def export(self, provider: AnyProvider, *, strict: Strictness | None = None) -> JsonObject:
+    def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> JsonObject:
         """Show this tool alone, as one entry of what the provider takes as tools.
 
         Args:
@@ -373,6 +372,9 @@ class Tool(Generic[P, R]):
         Raises:
             ExportError: The provider cannot be sent this tool, or has no strict form.
         """
+        from toolshape import _families as providers  # noqa: PLC0415 - with what is bound
+        from toolshape._wire import export  # noqa: PLC0415 - the same
+
         wish = self.strict if strict is None else strict
         return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
 

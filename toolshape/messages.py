@@ -135,6 +135,8 @@ class Message:
     providers; ``path`` is the place in what it was read from.
     """
 
+    __module__ = "toolshape"
+
     role: Role
     parts: tuple[MessagePart, ...]
     origin: Origin | None = None
@@ -181,6 +183,8 @@ class Repair:
     stands before.
     """
 
+    __module__ = "toolshape"
+
     path: str
     rule: str
     note: str
@@ -190,6 +194,8 @@ class Repair:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repaired:
     """Messages as their provider takes them, and what was changed for that."""
+
+    __module__ = "toolshape"
 
     messages: list[Any]
     repairs: tuple[Repair, ...]

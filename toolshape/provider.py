@@ -6,7 +6,7 @@ the laws.
 """
 
 from toolshape import _parts as parts
-from toolshape._calls import Finish, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape._calls import Finish, JsonObject, JsonSchema, Spec, Strictness, WireCall, WireMessage
 from toolshape._families import available, family_of, get, recognised
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import Result
@@ -28,7 +28,6 @@ from toolshape._wire.provider import (
     RequestForm,
     ResponseForm,
     SchemaRules,
-    Strictness,
     never_streamed,
     unsupported,
 )

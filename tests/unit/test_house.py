@@ -68,7 +68,7 @@ LAZY = {
     ("toolshape._dispatch.handler", "toolshape._definitions.output_checker"),
     ("toolshape._context", "logging"),
     ("toolshape._record", "logging"),
-    ("toolshape._registry", "logging"),
+    ("toolshape._store", "logging"),
     ("toolshape._dispatch.hook_kinds", "toolshape._execution.aio"),
     ("toolshape._dispatch.steps", "toolshape._execution.aio"),
     ("toolshape._dispatch.plan", "toolshape._dispatch.once"),
@@ -86,6 +86,15 @@ LAZY = {
     ("toolshape._function.model", "logging"),
     ("toolshape._record", "toolshape._execution.concurrency"),
     ("toolshape._registry", "toolshape._definitions.build"),
+    ("toolshape._registry", "toolshape._bindings"),
+    ("toolshape._registry", "toolshape._bound"),
+    ("toolshape._registry", "toolshape._dispatch.hook_kinds"),
+    ("toolshape._registry", "toolshape._dispatch.plan"),
+    ("toolshape._tool", "toolshape._families"),
+    ("toolshape._tool", "toolshape._wire.export"),
+    ("toolshape._options", "toolshape._families"),
+    ("toolshape._record", "toolshape._families"),
+    ("toolshape._schema.backtracking", "toolshape._schema.walk"),
     ("toolshape._bound", "toolshape._dispatch.messages"),
     ("toolshape._bound", "toolshape._dispatch.outbound"),
 }
@@ -151,6 +160,10 @@ def test_importing_toolshape_imports_no_extra():
         "toolshape._validation.pydantic_checker",
         "toolshape._execution.aio",
         "toolshape._definitions.build",
+        "toolshape._bound",
+        "toolshape._families",
+        "toolshape._schema.walk",
+        "toolshape._wire.provider",
     }
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from toolshape import _compatibility as compatibility
-from toolshape._calls import visible
+from toolshape._calls import Strictness, visible
 from toolshape._errors import ToolshapeError
 from toolshape._families import available, get
 from toolshape._registry import lenient
 from toolshape._results import Result
 from toolshape._tool import record_of
-from toolshape._wire.provider import Strictness
 
 try:
     import click

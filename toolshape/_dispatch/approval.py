@@ -26,6 +26,8 @@ class Deny:
         UsageError: It is no text.
     """
 
+    __module__ = "toolshape"
+
     text: str = ""
 
     def __post_init__(self) -> None:

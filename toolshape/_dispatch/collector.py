@@ -27,6 +27,8 @@ class Collector:
     answered as ``truncated_arguments``.
     """
 
+    __module__ = "toolshape"
+
     __slots__ = (
         "_complete",
         "_decoder",

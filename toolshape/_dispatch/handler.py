@@ -4,9 +4,9 @@ import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from toolshape._calls import JsonObject
+from toolshape._calls import JsonObject, Strictness, Undeclared
 from toolshape._dispatch.hook_kinds import is_either_hook
 from toolshape._dispatch.shape import Shape
 from toolshape._dispatch.similar_names import NameIndex
@@ -17,10 +17,6 @@ from toolshape._record import Record
 from toolshape._schema.references import resolver
 from toolshape._schema.union_branches import are_disjoint
 from toolshape._tool import record_of
-from toolshape._wire.provider import Strictness
-
-Undeclared: TypeAlias = Literal["write"] | None
-"""What tools are taken for that declare neither ``read`` nor ``write`` nor ``destructive``."""
 
 
 class Handler:

@@ -25,6 +25,8 @@ class Plan:
     ``cancelled``.
     """
 
+    __module__ = "toolshape"
+
     __slots__ = ("results",)
     results: Results
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolshape._calls import JsonObject
+from toolshape._calls import JsonObject, Strictness
 from toolshape._dispatch import approval, state
 from toolshape._dispatch.approval import Decision, Deny
 from toolshape._dispatch.claims import Ready, check
@@ -19,7 +19,7 @@ from toolshape._dispatch.token import checked_key, digest, opened
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import Identity
 from toolshape._results import Result, Results
-from toolshape._wire.provider import Provider, Strictness
+from toolshape._wire.provider import Provider
 
 
 class Resumption(NamedTuple):

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._calls import Finding, Loss
+from toolshape._calls import Finding, Loss, Strictness
 from toolshape._schema.arrows import Arrow
 from toolshape._tool import Tool
 from toolshape._validation.coercion import chosen_rules
 from toolshape._validation.settings import ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
-from toolshape._wire.provider import Provider, Strictness
+from toolshape._wire.provider import Provider
 from toolshape._wire.strict_budget import Candidate, relaxed
 
 Rules: TypeAlias = Mapping[str, bool] | bool | None

@@ -43,6 +43,8 @@ class Failure:
     provider's word for what was broken, or the keyword of JSON Schema. ``error`` is what was explained.
     """
 
+    __module__ = "toolshape"
+
     kind: FailureKind
     retryable: bool
     message: str

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolshape._calls import JsonSchema
-from toolshape._schema.lens import Change, Place
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
-from toolshape._schema.walk import everywhere
+
+if TYPE_CHECKING:
+    from toolshape._schema.lens import Change, Place
 
 DEEPEST = 12
 """The most levels of a value whose schema may backtrack: each level doubles what a validator tries."""
@@ -22,12 +23,14 @@ def may_backtrack(schema: JsonSchema) -> bool:
         return False
     found: list[str] = []
 
-    def look(node: JsonSchema, at: Place) -> Change | None:
+    def look(node: JsonSchema, at: "Place") -> "Change | None":
         branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
         alike = [one for one in branches if isinstance(one, dict) and references(one) & inside]
         kinds = [one.get("type") for one in alike]
         found.extend(at.path for kind in ("object", "array") if kinds.count(kind) > 1)
         return None
+
+    from toolshape._schema.walk import everywhere  # noqa: PLC0415 - few schemas contain themselves
 
     everywhere(look, constraints=True)(schema)
     return bool(found)

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Verbatim
+from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strictness, Verbatim
 from toolshape._errors import ExportError, Problem
 from toolshape._schema.checks import broken
 from toolshape._schema.lens import Lens, Pass, UnsupportedError
 from toolshape._schema.values import copied
 from toolshape._schema.walk import compose
-from toolshape._wire.provider import Provider, Strictness
+from toolshape._wire.provider import Provider
 
 
 class WireTool(NamedTuple):

@@ -271,8 +271,6 @@ class Provider:
         return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
 
 
-Strictness: TypeAlias = bool | Literal["auto"]
-
 ProviderName: TypeAlias = Literal[
     "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere",
     "deepseek", "fireworks", "gemini", "gemini-interactions", "gemini-openapi", "gemini-openapi:upper-case",

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from toolshape._bound import Bound, Observer, Seen, bound_tools_of, show
-from toolshape._calls import JsonObject
+from toolshape._calls import JsonObject, Strictness
 from toolshape._conversation import Conversation
 from toolshape._dispatch import state
 from toolshape._dispatch.outbound import histories_of
@@ -22,7 +22,7 @@ from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._failures.explain import explain
 from toolshape._families import get
 from toolshape._registry import Registry
-from toolshape._wire.provider import AnyProvider, Strictness
+from toolshape._wire.provider import AnyProvider
 from toolshape.evals._case import Case, expected_of, judged
 from toolshape.evals._compare import check_expected, has_secrets
 from toolshape.evals._run import Run

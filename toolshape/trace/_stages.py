@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from toolshape._bound import Bound, bound_tools_of
 from toolshape._bound_tools import canonical_validation
-from toolshape._calls import Call, Coercion, JsonObject, WireCall
+from toolshape._calls import Call, Coercion, JsonObject, Strictness, WireCall
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.planning import planned
@@ -17,7 +17,6 @@ from toolshape._dispatch.resolve import Received, call_of, received_by, refuse_c
 from toolshape._errors import CallError, UsageError
 from toolshape._registry import Registry
 from toolshape._results import REFUSED
-from toolshape._wire.provider import Strictness
 from toolshape.trace._line import VERSION
 
 _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}

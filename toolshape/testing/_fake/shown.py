@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.shape import Shape, shapes
 from toolshape._errors import ExportError
 from toolshape._tool import Tool
-from toolshape._wire.provider import Choice, Provider, Strictness
+from toolshape._wire.provider import Choice, Provider
 from toolshape._wire.server import RequestRead, SentTool
 
 _WAYS: tuple[Strictness, ...] = ("auto", False, True)

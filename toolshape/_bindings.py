@@ -1,0 +1,108 @@
+"""``Bindings``: binds the tools of a registry to providers, and finds the ``Bound`` that reads a response.
+
+A registry loads this module when it is first bound. Before that a program needs neither providers nor dispatch, which are
+a third of what importing the package would cost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound_tools import bind_tools, canonical_calls
+from toolshape._calls import Strictness
+from toolshape._dispatch.handler import Handlers
+from toolshape._errors import UsageError
+from toolshape._families import family_of, get
+from toolshape._store import Store
+from toolshape._wire.bodies import parsed_body
+from toolshape._wire.provider import AnyProvider, Provider
+
+_STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
+
+
+class Bindings:
+    """Binds the contents of a store, as they are at the moment of each call."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
+        """Return the ``Bound`` of a provider, compiled if it was not asked for since the contents changed.
+
+        Raises:
+            ExportError: There is no such provider, it does not take one of the tools, or it has no strict form.
+            UsageError: ``strict`` is something else.
+        """
+        found = get(provider)
+        contents = self._store.contents  # a tool that is added meanwhile makes other contents
+        wish = contents.strict if strict is None else strict
+        if not (wish is True or wish is False or wish == "auto"):
+            raise UsageError(f'strict is True, False or "auto", not {wish!r}')
+        key = (found.name, str(wish))
+        bound = contents.bounds.get(key)
+        if bound is None or bound.provider is not found:
+            bound_tools = bind_tools(
+                tools=contents.tools.values(),
+                provider=found,
+                strict=wish,
+                rules=contents.coerce,
+                annotates=contents.feedback == "json",
+                hooks=contents.hooks,
+                observers=contents.observers,
+                undeclared=contents.undeclared,
+            )
+            store = self._store
+            with store.lock:
+                bound = contents.bounds[key] = Bound(bound_tools)
+                # Put first: the last is the provider that was last asked for a request.
+                store.contents = replace(store.contents, used={key: found, **store.contents.used})
+        return bound
+
+    def put_last(self, bound: Bound, strict: Strictness | None) -> None:
+        """Record that a request was made for a provider: its ``Bound`` reads the next response of its family."""
+        store = self._store
+        with store.lock:
+            contents = store.contents
+            used = dict(contents.used)  # another thread may be looking for whose a response is
+            key = (bound.provider.name, str(contents.strict if strict is None else strict))
+            used[key] = used.pop(key, bound.provider)
+            store.contents = replace(contents, used=used)
+
+    def reader_of(self, response: Any, provider: AnyProvider | None) -> tuple[Bound, Any]:
+        """Find the ``Bound`` that reads a response: of the providers of its family, the one that was last asked.
+
+        A second provider of a family is not in the way of the first, as long as both read the same canonical calls.
+
+        Returns:
+            The ``Bound``, and what it is to read: the parsed body, or the response as it came if there are observers.
+
+        Raises:
+            ResponseError: The response is not of any known family.
+            UsageError: Two of these providers read it differently.
+        """
+        body = parsed_body(response)
+        contents = self._store.contents
+        known = contents.used
+        default = family_of(body, list(known.values())) if provider is None else get(provider)
+        name = None if provider is None else default.name
+        used = [key for key, one in known.items() if one.family == default.family and name in (None, key[0])]
+        bounds = [self.bind(known[key], _STRICTNESS[key[1]]) for key in used] or [self.bind(default)]
+        if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(bound), body) for bound in bounds]):
+            shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
+            has_several = len({key[0] for key in used}) > 1
+            way_out = "pass provider=" if has_several else "call dispatch on the bound that was sent"
+            raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
+        return bounds[-1], response if contents.observers else body
+
+    def handlers_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers]:
+        """Return a provider by its name, one that the registry was bound to first, and the handlers of its calls."""
+        own = next((known for known in self._store.contents.used.values() if known.name == provider), None)
+        bound = self.bind(provider if own is None else own, strict)
+        return bound.provider, bound_tools_of(bound).handlers
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    return all(value == values[0] for value in values)

@@ -1,0 +1,108 @@
+"""``Contents`` and ``Store``: what stands behind a ``Registry``."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from toolshape._calls import Strictness, Undeclared
+from toolshape._errors import DefinitionError, Problem
+from toolshape._record import require_object
+from toolshape._tool import Tool, record_of
+
+if TYPE_CHECKING:
+    from toolshape._bound import Bound, Observer
+    from toolshape._dispatch.hook_kinds import Hook
+    from toolshape._wire.provider import Provider
+
+Key: TypeAlias = tuple[str, str]
+"""A provider's name and the strictness that was asked for, as a text."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class Contents:
+    """What a registry holds at one moment; replaced as a whole, so that no thread sees half of a change.
+
+    Args:
+        strict: Whether providers are to constrain arguments, where ``bind`` and the tool do not say.
+        coerce: Coercion rules to switch on or off by name.
+        feedback: How the answer says that arguments are invalid.
+        undeclared: What tools without a declared effect are taken for.
+        tools: The tools by name.
+        hooks: The hooks around every call, the first outermost.
+        observers: The observers of whole responses.
+        used: The providers that the tools were bound to; the one last asked for a request is the last.
+        bounds: What was bound of these tools with these hooks, filled on the way.
+    """
+
+    strict: Strictness = "auto"
+    coerce: Mapping[str, bool] | bool | None = None
+    feedback: Literal["lines", "json"] = "lines"
+    undeclared: Undeclared = None
+    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
+    hooks: "tuple[Hook, ...]" = ()
+    observers: "tuple[Observer, ...]" = ()
+    used: "Mapping[Key, Provider]" = field(default_factory=dict)
+    bounds: "dict[Key, Bound]" = field(default_factory=dict)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the keywords of ``Registry`` that make one with the same settings."""
+        names = "strict", "coerce", "feedback", "undeclared"
+        return {name: getattr(self, name) for name in names}
+
+    def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":
+        """Return contents with other tools, the settings and hooks being the same.
+
+        Raises:
+            DefinitionError: Two of the tools have one name.
+        """
+        return replace(self, tools=by_name({}, tools), bounds={})
+
+
+class Store:
+    """The contents of a registry and who listens to their changes; safe for several threads."""
+
+    __slots__ = ("contents", "listeners", "lock")
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.listeners: tuple[Callable[[], object], ...] = ()
+        self.lock = threading.Lock()
+
+    def change(self, made_of: Callable[[Contents], Contents]) -> None:
+        """Replace the contents, and tell the listeners.
+
+        Raises:
+            Exception: What ``made_of`` raised; nothing was changed.
+        """
+        with self.lock:
+            self.contents = made_of(self.contents)
+        for listener in self.listeners:
+            try:
+                listener()
+            except Exception:  # the change is made, and the others hear of it
+                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
+
+                logging.getLogger("toolshape").exception("a listener of a registry raised")
+
+
+def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+    """Tools by name, with more of them.
+
+    Raises:
+        DefinitionError: Two of them have one name.
+        UsageError: One is a method that no object has been given.
+    """
+    tools = dict(there)
+    for one in added:
+        require_object(record_of(one))
+        _refuse_taken(tools, one)
+        tools[one.name] = one
+    return tools
+
+
+def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
+    if taken := tools.get(added.name):
+        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
+        problem = Problem(path="name", rule="name_taken", message=message)
+        raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])
