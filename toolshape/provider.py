@@ -1,8 +1,8 @@
-"""Everything that the author of a ``Provider`` needs, re-exported from where it stands.
+"""The public names for authors of a ``Provider``, re-exported from the private modules.
 
 A provider is one frozen record: a name rule, rewrites in their order, and functions from JSON to JSON. A package
-registers it as an entry point of the group ``toolshape.providers``; ``toolshape.testing.check_provider`` holds it to
-the laws.
+registers its provider as an entry point of the group ``toolshape.providers``. ``toolshape.testing.check_provider``
+checks a provider against the laws.
 """
 
 from toolshape import _parts as parts

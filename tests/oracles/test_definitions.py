@@ -60,7 +60,7 @@ class Made:
         self.bound = Registry([self.tool]).bind("json-schema")
         self.canonical = Draft202012Validator(self.tool.input_schema)
         # A schema that speaks of fields is read as an object's, which refuses what the standard admits; a finding says so.
-        self.is_narrower = any("no type is written" in finding.message for finding in self.tool.findings)
+        self.is_narrower = any("no type is declared" in finding.message for finding in self.tool.findings)
 
     def run(self, **given: Any) -> str:
         """Keep what the function gets."""
@@ -78,7 +78,7 @@ def check(case: Case) -> str | None:
     """The difference between what a tool accepts and what its schema admits."""
     tool = made(json.dumps(case["schema"]))
     if tool.refused:  # a root that admits no object is no schema of arguments
-        is_no_object = "arguments are an object" in tool.refused or tool.refused.endswith("admits nothing")
+        is_no_object = "arguments must be an object" in tool.refused or tool.refused.endswith("admits nothing")
         return None if is_no_object else tool.refused
     if "to" in case and (difference := exported(tool, *case["to"])):
         return difference
@@ -119,7 +119,7 @@ def exported(tool: Made, provider: str, strict: bool) -> str | None:
     try:
         tool.tool.export(provider, strict=strict)
     except ExportError as error:
-        return f"{provider} {strict}: {error}" if "leads nowhere" in str(error) else None
+        return f"{provider} {strict}: {error}" if "does not resolve" in str(error) else None
     except Exception as error:
         return f"{provider} {strict}: the export raises {type(error).__name__}: {error}"
     return None

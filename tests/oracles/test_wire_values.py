@@ -88,7 +88,7 @@ class Shown:
         if "x-not-sent" in self.sent:  # Gemini is sent no schema where a tool has no field: what it takes is undecided
             self.sent["additionalProperties"] = self.meant.get("additionalProperties", True)
         self.admitted = Draft202012Validator(self.sent)
-        left_out = {entry.path for entry in self.bound.report() if "null means: left out" in entry.note}
+        left_out = {entry.path for entry in self.bound.report() if "null means omitted" in entry.note}
         self.readings = Readings(self.meant, self.sent, left_out)
         self.losses = [entry for entry in self.bound.report() if entry.severity != "mapped_back"]
         self.ambiguous = "look alike" in str(self.bound.report())
@@ -241,7 +241,7 @@ def check_wire(found: Shown, value: Any) -> str | None:
     return None
 
 
-_UNKNOWN_FIELDS = "unknown fields, which are ignored"
+_UNKNOWN_FIELDS = "unknown fields are not admitted"
 """What is reported of nearly every open object: it excuses only values with a field that no schema names."""
 
 

@@ -233,7 +233,7 @@ def test_check(run, tmp_path):
     assert summary == "2 tools to openai, anthropic, mcp: 3 refused"
     assert head.split() == ["what", "provider", "tool", "path", "rule", "message", "evidence"]
     assert [row.split()[1:3] for row in rows] == [["anthropic", "many"], ["mcp", "x" * 70], ["mcp", "many"]]
-    assert "30 optional properties, at most 23 are taken" in rows[0]
+    assert "30 optional properties, at most 23 are allowed" in rows[0]
     assert "2026" in rows[0]
     found = json.loads(run("check", "shop:tools", "--to", "anthropic", "--json").stdout)["refused"]
     assert [(one["tool"], one["rule"]) for one in found] == [("many", "grammar")]
@@ -261,7 +261,7 @@ def test_diff(run, tmp_path):
     lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
     told = {(path, target): what for path, target, what in lines if path in ("a", "b")}
     assert told["a", "openai"].startswith("additionalProperties: a map, sent as a list of pairs")
-    assert told["b", "openai"] == "required: null means: left out; default: said in the description"
+    assert told["b", "openai"] == "required: null means omitted; default: stated in the description"
     assert told["a", "mcp"] == told["b", "mcp"] == "as written"
     rows = json.loads(run("diff", "shop:tools.%s" % ("x" * 70), "--to", "openai", "--to", "mcp", "--json").stdout)
     assert rows[0]["path"] == ""

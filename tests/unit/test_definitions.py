@@ -168,9 +168,9 @@ def test_recursion_and_the_root():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}}, "leads nowhere"),
+        ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}}, "does not resolve"),
         ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "Date (y-m-d)"}}}}, "x: 'Date"),
-        ({"name": "f", "parameters": {"type": "array"}}, "arguments are an object"),
+        ({"name": "f", "parameters": {"type": "array"}}, "arguments must be an object"),
         ({"name": "f", "parameters": "x"}, "must be a JSON Schema"),
         (
             {"name": "f", "parameters": {"type": "object", "properties": {"x": {"minimum": "0"}}}},
@@ -434,7 +434,7 @@ def test_arguments_reach_their_own_parameter():
 
     with pytest.raises(DefinitionError, match="args: the function has no parameter"):
         made_of({"args": {"type": "integer"}}, rest)
-    with pytest.raises(DefinitionError, match="n: the function requires it, the definition does not"):
+    with pytest.raises(DefinitionError, match="n: the function requires it, but the definition does not"):
         made_of({"n": {"type": "string"}}, lambda n: n)
 
 

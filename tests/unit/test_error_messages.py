@@ -373,7 +373,7 @@ def test_a_provider_of_a_package_that_cannot_be_loaded(monkeypatch):
     ):
         Registry([add]).export("broken")
     monkeypatch.setattr(Entry, "load", lambda self: 5)
-    with pytest.raises(ExportError, match=r"is somebody\.provider:BROKEN, of type int, and no Provider"):
+    with pytest.raises(ExportError, match=r"is somebody\.provider:BROKEN, of type int, not a Provider"):
         Registry([add]).export("broken")
 
 

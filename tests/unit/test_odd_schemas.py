@@ -55,7 +55,7 @@ def test_what_was_read_otherwise_is_found():
     found = Tool.from_definition(definition(ODD["an object or null"][0])).findings
     assert any("is read as object" in one.message for one in found)
     found = Tool.from_definition(definition(ODD["keywords that are null"][0])).findings
-    assert any("required is null, which is ignored" in one.message for one in found)
+    assert any("required is null and is ignored" in one.message for one in found)
 
 
 def test_what_is_no_longer_required_is_reported():

@@ -82,7 +82,7 @@ def test_a_result_fits_the_schema_that_was_advertised(annotation, right, wrong, 
         else:
             assert message["isError"]
             assert results[0].error.code == "unserialisable_result"
-            assert "what its output schema does not admit" in str(results[0].error.__cause__)
+            assert "a value that its output schema does not admit" in str(results[0].error.__cause__)
             assert "oops" not in message["content"][0]["text"]
 
 

@@ -241,7 +241,7 @@ def test_descriptions_that_are_too_long_go_on_at_a_parameter():
     report = Registry([f]).bind("azure", strict=False).report()
     assert [(entry.rule, entry.kind) for entry in report] == [("description", "moved")]
     assert f.export("openai")["function"]["description"] == sentences
-    with pytest.raises(ExportError, match="no parameter can say the rest"):
+    with pytest.raises(ExportError, match="no parameter can hold the rest"):
         tool(name="g", description=sentences)(lambda: 1).export("azure")
 
 
@@ -449,7 +449,7 @@ def test_own_keys_go_along():
     f.export("mcp")["_meta"]["a"] = 2
     assert f.export("mcp")["_meta"] == {"a": 1}
     for keys in ({"name": "g"}, {"input_schema": {"type": "object"}}):
-        with pytest.raises(ExportError, match="written from the function"):
+        with pytest.raises(ExportError, match="generated from the function"):
             tool(providers={"anthropic": keys})(f.function).export("anthropic")
     with pytest.raises(ExportError, match="sets strict"):
         tool(strict=False, providers={"anthropic": {"strict": True}})(f.function).export("anthropic")

@@ -103,7 +103,7 @@ def test_keys_that_come_twice_in_nested_text_and_in_strict_form():
     pair = {"key": "a", "value": 1}
     assert call(json.dumps({"items": [pair], "note": None})).value == {"a": 1}
     [problem] = call(json.dumps({"items": [pair, pair], "note": None})).error.problems
-    assert (problem.path, problem.message) == ("items[1].key", "the key comes twice")
+    assert (problem.path, problem.message) == ("items[1].key", "duplicate key")
     assert call('{"items": [], "items": [], "note": null}').error.problems[0].path == "items"
 
 

@@ -1,1 +1,1 @@
-"""pydantic's core schemas: how they are tightened, and what they say of keys, enums, tags and defaults."""
+"""Tightens pydantic's core schemas, and reads keys, enums, tags and defaults from them."""

@@ -1,4 +1,4 @@
-"""Finds the JSON values of an enum or a literal in a core schema, and the members that they stand for."""
+"""Finds the JSON values of an enum or a literal in a core schema, and the members that they represent."""
 
 import enum
 import json
@@ -17,8 +17,9 @@ _SCALARS = (str, int, float, bool, type(None))
 class Choices(NamedTuple):
     """The values of an enum or a literal.
 
-    ``values`` are the JSON values, ``members`` what they become, in the same order. ``is_plain``: pydantic itself
-    finds the member for each value. ``mask`` has the bits of a flag with more combinations than are listed.
+    ``values`` are the JSON values, ``members`` the Python values that they become, in the same order. ``is_plain``:
+    pydantic itself finds the member for each value. ``mask`` has the bits of a flag that has too many combinations to
+    list.
     """
 
     values: list[Any]
@@ -29,46 +30,46 @@ class Choices(NamedTuple):
 
 
 def choices_of(node: Node) -> Choices:
-    """The choices of an ``enum`` or ``literal`` node."""
+    """Return the choices of an ``enum`` or ``literal`` node."""
     if node["type"] == "literal":
         expected = _distinct(node["expected"])
-        values = [json_of_choice(one.value if isinstance(one, enum.Enum) else one) for one in expected]
-        return Choices(values, expected, all(type(one) in _SCALARS for one in expected))
+        values = [json_of_choice(choice.value if isinstance(choice, enum.Enum) else choice) for choice in expected]
+        return Choices(values, expected, all(type(choice) in _SCALARS for choice in expected))
     cls, members = node["cls"], _distinct(node["members"])
     if issubclass(cls, enum.Flag):
         return _of_flag(cls, members)
-    values = [json_of_choice(one.value) for one in members]
-    return Choices(values, members, all(isinstance(one.value, _SCALARS) for one in members))
+    values = [json_of_choice(member.value) for member in members]
+    return Choices(values, members, all(isinstance(member.value, _SCALARS) for member in members))
 
 
 def _distinct(choices: Sequence[Any]) -> list[Any]:
-    """The choices without those that are another by a second name: pydantic lists an enum's aliases as members."""
-    return [one for place, one in enumerate(choices) if not any(one is other for other in choices[:place])]
+    """Return the choices without repetitions: pydantic lists an enum's aliases as further members."""
+    return [choice for index, choice in enumerate(choices) if not any(choice is earlier for earlier in choices[:index])]
 
 
 def _of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:
-    """Every combination, where they are few."""
-    found = {0}
-    for bits in [int(one.value) for one in members]:
-        if len(found) <= _MOST_COMBINATIONS:
-            found |= {one | bits for one in found}
-    if len(found) > _MOST_COMBINATIONS:
+    """Return every combination of a flag's members, or the members and a mask if there are too many combinations."""
+    combinations = {0}
+    for bits in [int(member.value) for member in members]:
+        if len(combinations) <= _MOST_COMBINATIONS:
+            combinations |= {combination | bits for combination in combinations}
+    if len(combinations) > _MOST_COMBINATIONS:
         mask = _combined(-1, members)
-        return Choices([int(one.value) for one in members], list(members), False, mask, cls)
-    values = sorted(found)
+        return Choices([int(member.value) for member in members], list(members), False, mask, cls)
+    values = sorted(combinations)
     return Choices(values, [cls(value) for value in values], False)
 
 
 def _combined(value: int, members: Sequence[enum.Flag]) -> int:
-    """The bits of all members that are contained in a value, or of every member for ``-1``."""
+    """Return the bits of all members that a value contains, or of every member if the value is ``-1``."""
     bits = 0
-    for one in members:
-        bits |= int(one.value) if value == -1 or int(one.value) & value == int(one.value) else 0
+    for member in members:
+        bits |= int(member.value) if value == -1 or int(member.value) & value == int(member.value) else 0
     return bits
 
 
 def json_of_choice(value: Any) -> Any:
-    """The JSON of an enum's value; a set in an order that is the same in every process."""
+    """Convert an enum's value to JSON; a set is ordered in the same way in every process."""
     plain = (
         sorted(value, key=lambda item: (type(item).__name__, repr(item))) if isinstance(value, AbstractSet) else value
     )
@@ -76,26 +77,27 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A text that tells JSON values apart, by type as well: ``1``, ``1.0`` and ``true`` have different texts."""
+    """Serialise a JSON value; values of different types get different texts: ``1``, ``1.0``, ``true``."""
     return json.dumps(value, sort_keys=True)
 
 
 def key_of(value: Any) -> str:
-    """A JSON value as the key of an object."""
+    """Return the object key for a JSON value."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
-    """A function from a JSON value to the member that it means; a member is itself.
+    """Return a function that converts a JSON value to its member; it returns a member unchanged.
 
     Args:
         choices: The choices.
-        texts: The members by the keys that mean them, where keys are read.
+        texts: If object keys are converted: the members by their keys.
     """
     listed = ", ".join(map(as_text, choices.values))
     pairs = list(zip(choices.values, choices.members, strict=True))
-    whole = {as_text(int(value)): one for value, one in pairs if type(value) is float and value.is_integer()}
-    found = texts or {**whole, **{as_text(value): one for value, one in pairs}}  # 1 is as good as 1.0
+    # If a member is 1.0, the JSON value 1 is accepted too.
+    whole = {as_text(int(value)): member for value, member in pairs if type(value) is float and value.is_integer()}
+    by_text = texts or {**whole, **{as_text(value): member for value, member in pairs}}
 
     def find(value: Any) -> Any:
         if any(type(value) is type(member) and value == member for member in choices.members):
@@ -103,7 +105,7 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
         try:
             if choices.mask is not None and choices.cls is not None:
                 return _of_bits(choices.cls, choices.members, value if texts is None else int(value))
-            return found[as_text(value) if texts is None else value]
+            return by_text[as_text(value) if texts is None else value]
         except (LookupError, TypeError, ValueError):
             raise PydanticKnownError("enum", {"expected": listed}) from None
 

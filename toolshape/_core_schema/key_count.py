@@ -1,6 +1,6 @@
-"""Counts the keys that a validated model was given, so that the fast path notices a key that came twice.
+"""Counts the keys behind a validated model, so that the fast path detects repeated keys in the JSON text.
 
-A repeated key is lost in the model, so the JSON text then has more colons than the model has keys.
+A model loses a repeated key, so the JSON text then has more colons than the model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,18 +20,18 @@ KEYLESS = frozenset(
     {"str", "int", "float", "bool", "literal", "enum", "none", "bytes", "decimal", "uuid", "url", "complex",
      "date", "datetime", "time", "timedelta"}
 )  # fmt: skip
-"""The kinds of values that hold no keys."""
+"""The types of core schema nodes whose values contain no keys."""
 
 
 def count_of_flat(model: Any) -> int:
-    """The keys that a model was given whose fields hold no keys themselves."""
+    """Return the number of keys that a model was given, if its fields contain no keys themselves."""
     return len(model.__pydantic_fields_set__)
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile a function that counts the keys behind a validated model; ``None`` where the model does not show them.
+    """Compile a function that counts the keys behind a validated model, or return ``None`` if that is impossible.
 
-    It does not if it contains a union, an untyped map, itself, or a value that a user validator may have changed.
+    It is impossible if the model contains a union, an untyped map, itself, or a value that a user validator may change.
     """
     try:
         return _Compiler(definitions_of(schema)).count_of(schema, frozenset())
@@ -40,25 +40,25 @@ def compile_key_count(schema: Node) -> KeyCount | None:
 
 
 class _Compiler:
-    """Compiles the counts of one core schema, each node once."""
+    """Compiles the count functions of one core schema; it compiles each node once."""
 
     __slots__ = ("compiled", "definitions")
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
-        self.compiled: dict[int, KeyCount | None] = {}  # by node, which the core schema holds
+        self.compiled: dict[int, KeyCount | None] = {}  # by ``id()`` of the node; the core schema keeps the nodes alive
 
     def count_of(self, node: Node, seen: frozenset[str]) -> KeyCount | None:
-        """The count of the keys in a value of a node; ``None`` where it never has any.
+        """Return the function that counts the keys in a node's value, or ``None`` if the value never has keys.
 
         Raises:
-            UndecidableError: A validated value does not tell.
+            UndecidableError: A validated value does not show how many keys it had.
         """
         if id(node) not in self.compiled:
             self.compiled[id(node)] = self._compile(node, seen)
         return self.compiled[id(node)]
 
-    def _compile(self, node: Node, seen: frozenset[str]) -> KeyCount | None:  # noqa: C901, PLR0911 - a line a kind
+    def _compile(self, node: Node, seen: frozenset[str]) -> KeyCount | None:  # noqa: C901, PLR0911 - one per kind
         kind = node["type"]
         if kind in KEYLESS or CHOICES in node.get("metadata", {}):
             return None
@@ -66,7 +66,7 @@ class _Compiler:
             if kind != "definition-ref":
                 return self.count_of(inner, seen)
             if node["schema_ref"] in seen:
-                raise UndecidableError  # it contains itself
+                raise UndecidableError  # the node contains itself
             return self.count_of(inner, seen | {node["schema_ref"]})
         if kind == "function-after" and self.count_of(node["schema"], seen) is None:
             return None
@@ -87,7 +87,7 @@ class _Compiler:
         if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
             raise UndecidableError
         if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
-            raise UndecidableError  # a field may be read out of another's value
+            raise UndecidableError  # a field may be read from inside another field's value
         required: list[_FieldCount] = []
         optional: list[_FieldCount] = []
         for name, field in node["fields"].items():
@@ -111,7 +111,8 @@ def _in_each(of_item: KeyCount) -> KeyCount:
     if of_item is not count_of_flat:
         return lambda items: sum(map(of_item, items))
 
-    def count(items: Any) -> int:  # nearly every list of models: no frame for each of them
+    # Most lists of models are of flat ones: inlining ``count_of_flat`` saves a call for each item.
+    def count(items: Any) -> int:
         keys = 0
         for item in items:
             keys += len(item.__pydantic_fields_set__)
@@ -125,7 +126,7 @@ def _of_map(of_value: KeyCount | None) -> KeyCount:
 
 
 def _of_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
-    """The count of a model some of whose fields hold keys; those with a default only where they were given."""
+    """Return the count function of a model with keys inside its fields; fields with defaults count only if given."""
     only, of_only = (*required, *optional)[0]
     if len(required) == 1 and not optional:
         return lambda model: len(model.__pydantic_fields_set__) + of_only(model.__dict__[only])

@@ -1,4 +1,4 @@
-"""Decides which JSON texts are valid keys of a map, from the core schema of its keys.
+"""Decides which JSON texts are valid keys of a map, based on the core schema of its keys.
 
 Read in pydantic-core 2.46 and 2.50: ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date pass, strict or not.
 """
@@ -12,9 +12,9 @@ from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
 from toolshape._core_schema.nodes import Definitions, Node, inside
 from toolshape._schema.values import INTEGER_KEY
 
-_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # none that a float cannot hold
+_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no number that overflows a float
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
-"""Matches text that pydantic reads as seconds, since 1970 or of a duration."""
+"""Matches text that pydantic reads as a number of seconds, since 1970 or of a duration."""
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 _NEVER = frozenset(
     {"list", "tuple", "set", "frozenset", "dict", "model", "dataclass", "typed-dict", "named-tuple", "none"}
@@ -24,10 +24,10 @@ Admits: TypeAlias = Callable[[str], bool]
 
 
 class KeyRule(NamedTuple):
-    """Which texts are keys of a map.
+    """The rule for which texts are keys of a map.
 
-    ``schema`` is the rule as JSON Schema, ``admits`` tests one text. ``read`` converts a key where pydantic itself
-    cannot. ``converts``: a key may become a value other than its text.
+    ``schema`` is the rule as JSON Schema, ``admits`` tests one text. ``read`` converts a key if pydantic itself cannot.
+    ``converts``: a key may become a value other than its text.
     """
 
     schema: JsonSchema | None = None
@@ -41,7 +41,7 @@ _NONE = KeyRule({"not": {}}, lambda _: False)
 
 
 def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
-    """The rule for the keys of a map."""
+    """Return the rule for the keys of a map."""
     if keys is None:
         return _ANY
     kind = keys["type"]
@@ -53,7 +53,7 @@ def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
         return _SIMPLE.get(kind, _NONE)
     inner = inside(keys, definitions)
     rule = KeyRule() if inner is None else key_rule(inner, definitions)
-    return rule._replace(converts=rule.converts or kind.startswith("function-"))  # a validator may make anything of it
+    return rule._replace(converts=rule.converts or kind.startswith("function-"))  # a validator may return anything
 
 
 def _of_choices(node: Node) -> KeyRule:
@@ -70,8 +70,8 @@ def _of_choices(node: Node) -> KeyRule:
 
 
 def _of_union(node: Node, definitions: Definitions) -> KeyRule:
-    nodes = [one[0] if isinstance(one, tuple) else one for one in node["choices"]]
-    rules = [key_rule(one, definitions) for one in nodes]
+    branches = [choice[0] if isinstance(choice, tuple) else choice for choice in node["choices"]]
+    rules = [key_rule(branch, definitions) for branch in branches]
     schemas = [rule.schema for rule in rules if rule.schema is not None]
     tests = [rule.admits for rule in rules if rule.admits is not None]
     converts = any(rule.converts for rule in rules)

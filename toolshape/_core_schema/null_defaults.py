@@ -1,4 +1,4 @@
-"""Compiles a validator that reads null as "left out", in one parse."""
+"""Compiles a validator that reads null as "omitted", in one parse."""
 
 import copy
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Forget: TypeAlias = Callable[[Any], None]
 
 
 class NullAdmitting(NamedTuple):
-    """A model's validator that also accepts null for each field that has a default and would refuse null.
+    """A model's validator that also accepts null for each field that has a default and does not admit null itself.
 
     ``count_keys`` counts the keys behind its result, nulls included; ``forget`` then replaces the nulls with defaults.
     """
@@ -29,10 +29,10 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: The fields, by object, that the lens drops when they are null; the core schema must give the same.
+        dropped: The fields, by object, that the lens drops if they are null; they must be those of the core schema.
 
     Returns:
-        ``None`` where the nulls of some place cannot be replaced afterwards.
+        The validator, or ``None`` if some nulls cannot be replaced after validation.
     """
     definitions = definitions_of(core)
     seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()
@@ -49,13 +49,13 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
 
 def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
-    """A node whose fields with defaults also accept null; these fields are recorded in ``seen``."""
+    """Return the node with null admitted for its fields with defaults; record these fields in ``seen``."""
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]
     names = {name: field.get("validation_alias", name) for name, field in fields.items()}
-    if not all(isinstance(one, str) for one in names.values()):
-        raise UndecidableError  # it has several names
+    if not all(isinstance(alias, str) for alias in names.values()):
+        raise UndecidableError  # a field has several names
     dropped = [name for name, field in fields.items() if _is_dropped(field, definitions)]
     if not dropped:
         return node
@@ -69,7 +69,7 @@ def _nullable(field: Node) -> Node:
 
 
 def _is_dropped(field: Node, definitions: Definitions) -> bool:
-    """Whether null means that a field is left out: it has a default, and null is not one of its values."""
+    """Whether null means that a field is omitted: the field has a default, and null is not one of its values."""
     default = field["schema"]
     return default["type"] == "default" and not _admits_null(default["schema"], definitions)
 
@@ -85,7 +85,7 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
         return None in node["metadata"][CHOICES]
     if kind in ("literal", "enum"):
         given = node["expected"] if kind == "literal" else node["members"]
-        return any(getattr(one, "value", one) is None for one in given)
+        return any(getattr(choice, "value", choice) is None for choice in given)
     if kind in _NEVER_NULL:
         return False
     return _admits_null(_inside(node, definitions), definitions)
@@ -98,9 +98,12 @@ _PASSES_NULL_ON = frozenset(
 
 
 def _inside(node: Node, definitions: Definitions) -> Node:
-    """The node inside a wrapper that passes a null on unchanged, so that it can be replaced afterwards.
+    """Return the node inside a wrapper that passes null through unchanged, so that the null can be replaced later.
 
-    A user validator is not such a wrapper: it may return ``None``, or another value, of its own.
+    A user validator is not such a wrapper: it may itself return ``None`` or another value.
+
+    Raises:
+        UndecidableError: The node is not such a wrapper.
     """
     inner = inside(node, definitions) if node["type"] in _PASSES_NULL_ON else None
     if inner is None:
@@ -109,7 +112,7 @@ def _inside(node: Node, definitions: Definitions) -> Node:
 
 
 def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
-    """A function that replaces the nulls in a value; it supports the kinds that ``compile_key_count`` supports."""
+    """Return a function that replaces the nulls in a value; it supports the same nodes as ``compile_key_count``."""
     kind = node["type"]
     if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
         return None
@@ -122,13 +125,13 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
             raise UndecidableError
         return _of_model(node["schema"], definitions, seen)
     if kind == "function-after":
-        looks_around = node["function"]["type"] != "no-info"  # at the fields before it, which may be nulls
+        looks_around = node["function"]["type"] != "no-info"  # it may read earlier fields, which may be null
         if looks_around or _forget(node["schema"], definitions, seen) is not None:
             raise UndecidableError
         return None
     if kind == "definition-ref":
         if node["schema_ref"] in seen:
-            raise UndecidableError  # it contains itself
+            raise UndecidableError  # the node contains itself
         seen |= {node["schema_ref"]}
     return _forget(_inside(node, definitions), definitions, seen)
 
@@ -147,10 +150,10 @@ def _in_each(forget: Forget, *, in_values: bool) -> Forget:
 
 def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
     if node["type"] != "model-fields":
-        raise UndecidableError  # a validator of the author's looks at the fields
+        raise UndecidableError  # the author's validator reads the fields
     fields = node["fields"].items()
     if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
-        raise UndecidableError  # it looks at the fields before it
+        raise UndecidableError  # the factory reads earlier fields
     dropped = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
     forgets = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
     inner = [(name, forget) for name, forget in forgets if forget is not None]
@@ -178,6 +181,6 @@ def _default(node: Node) -> Callable[[], Any]:
     default = node["default"]
     try:
         hash(default)
-    except Exception:  # as pydantic does: what has no hash is copied
+    except Exception:  # like pydantic, copy an unhashable default
         return lambda: copy.deepcopy(default)
     return lambda: default

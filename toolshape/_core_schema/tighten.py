@@ -1,4 +1,4 @@
-"""Makes a core schema refuse what pydantic accepts even in strict mode: digits as a date, NaN, ``true`` for ``1``, ...
+"""Tightens a core schema: rejects values that pydantic accepts even in strict mode, such as digits for a date or NaN.
 
 The schema is rewritten once, before any call. Checked with pydantic 2.13.0 and 2.14.3, on JSON with ``strict=True``.
 """
@@ -31,45 +31,46 @@ from toolshape._core_schema.nodes import (
 from toolshape._core_schema.optional_tags import with_optional_tag
 from toolshape._schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
-_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks it
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks the keys
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
 def tighten(model: type[BaseModel]) -> None:
-    """Tighten a model in place, before anything else holds it.
+    """Tighten a model in place, before anything else refers to it.
 
-    Nested models bring validators of their own, which pydantic would take as they are (``_use_prebuilt``, since 2.13):
-    here they are compiled anew from the tightened schema.
+    Nested models have their own validators, which pydantic would reuse (``_use_prebuilt``, since 2.13). Here they are
+    compiled again from the tightened schema.
     """
     core = model.__pydantic_core_schema__
-    made = tightened(core)
-    if made is not core:
+    changed = tightened(core)
+    if changed is not core:
         holder = cast("Any", model)
-        holder.__pydantic_core_schema__ = made
-        holder.__pydantic_validator__ = cast("Any", SchemaValidator)(made, _use_prebuilt=False)
+        holder.__pydantic_core_schema__ = changed
+        holder.__pydantic_validator__ = cast("Any", SchemaValidator)(changed, _use_prebuilt=False)
 
 
 def tightened(schema: Any) -> Any:
-    """The same core schema, tightened."""
+    """Return a tightened core schema, or the same object if nothing changes."""
     return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
 
 
 def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:
     if node["type"] in ("function-after", "function-before", "function-plain", "function-wrap"):
         return _tightened_function(node)
-    made = _tightened_kind(definitions, node, config)
+    changed = _tightened_kind(definitions, node, config)
     if node["type"] in ("model", "dataclass", "typed-dict") and not _sets_extra(node):
-        return _refusing_strays(made)
-    return made
+        return _refusing_strays(changed)
+    return changed
 
 
-def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912 - a case for each thing that pydantic lets through
-    """One node whose children are tightened already.
+# One case for each kind of value that pydantic should reject, but accepts.
+def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912
+    """Tighten one node whose children are already tightened.
 
     Args:
-        definitions: What references lead to, as it was.
+        definitions: The targets of references, before tightening.
         node: The node.
-        config: The config of the model that it stands in.
+        config: The config of the model around the node.
     """
     match node["type"]:
         case "model-fields" | "typed-dict" | "dataclass-args":
@@ -90,11 +91,11 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
             return _wrapped(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _looking_up(node)
-        case "literal" if exact := _is_of_a_type_in([getattr(one, "value", one) for one in node["expected"]]):
+        case "literal" if exact := _is_of_a_type_in([getattr(choice, "value", choice) for choice in node["expected"]]):
             return _wrapped(node, exact)
-        case "enum" if exact := _is_of_a_type_in([one.value for one in node["members"]]):
+        case "enum" if exact := _is_of_a_type_in([member.value for member in node["members"]]):
             return _wrapped(node, exact)
-        case "date" | "datetime" | "time" | "timedelta":  # "20261231" is read as seconds since 1970
+        case "date" | "datetime" | "time" | "timedelta":  # pydantic reads "20261231" as seconds since 1970
             return _wrapped(node, _is_no_number)
         case kind if kind in MAPS:
             return _with_exact_keys(node, config, definitions)
@@ -102,7 +103,7 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
             return _wrapped(node, _says_one_thing, "the JSON in this string repeats a key, or has NaN or an infinity")
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
-        case "generator":  # validated only when it is read, inside the tool
+        case "generator":  # pydantic validates the items only when the tool reads them
             listed = core_schema.list_schema(
                 node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
             )
@@ -114,26 +115,26 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
 def _with_schema_names(node: Node, config: Node | None) -> Node:
     listed = node["fields"]
     if not isinstance(listed, Mapping):
-        taken = [_by_schema_name(field["name"], field, config) for field in listed]
-        return node if all(map(operator.is_, taken, listed)) else {**node, "fields": taken}
+        renamed = [_by_schema_name(field["name"], field, config) for field in listed]
+        return node if all(map(operator.is_, renamed, listed)) else {**node, "fields": renamed}
     fields = {name: _by_schema_name(name, field, config) for name, field in listed.items()}
     node = node if all(fields[name] is field for name, field in listed.items()) else {**node, "fields": fields}
     return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # none that a float cannot hold
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no number that overflows a float
 NUMBER_TEXTS = {
-    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # a Decimal has no larger exponent
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # the largest exponent of a Decimal
     "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
-"""The texts that are numbers, by the type of the node: as JSON writes them. Python's own readers also take blanks,
-underscores, the digits of other alphabets, and exponents for which a fraction fills the memory."""
+"""Patterns of valid numbers in JSON notation, by node type. Python's own parsers also accept blanks, underscores and
+digits of other alphabets; they also accept exponents for which a fraction exhausts the memory."""
 _BASE64_TEXTS: Mapping[Any, str] = {
     Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
 }
-"""The texts of each encoding; its decoder skips any other character."""
+"""Patterns of valid text by encoder; the decoders silently skip other characters."""
 
 
 def _text_matching(pattern: str) -> Callable[[Any], bool]:
@@ -145,17 +146,17 @@ _matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCI
 
 
 def _is_complex_text(value: Any) -> bool:
-    """Whether this is the text of a number; pydantic also takes a number."""
+    """Whether a value is the text of a complex number; pydantic also accepts JSON numbers."""
     return isinstance(value, str) and _matches_complex(value) is not None
 
 
 def _tightened_function(node: Node) -> Node:
-    """A validator that pydantic brings for a type of its own: it takes text alone, and never raises what is no refusal."""
+    """Tighten pydantic's own validator of a type: admit only strings, and turn its exceptions into rejections."""
     function = node["function"]["function"]
     if not getattr(function, "__module__", "").startswith(_PYDANTIC):
         return node
     guarded = {**node, "function": {**node["function"], "function": _guarded(function)}}
-    if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are texts
+    if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are strings
         return _wrapped(guarded, lambda value: isinstance(value, str))
     encoded = getattr(function, "__self__", None)
     if isinstance(encoded, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded.encoder)):
@@ -164,12 +165,12 @@ def _tightened_function(node: Node) -> Node:
 
 
 _PYDANTIC = ("pydantic", "ipaddress", "pathlib")
-"""The modules of functions that pydantic puts into core schemas."""
+"""The packages of the functions that pydantic itself puts into core schemas."""
 _OF_VALUE = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; what it raises for want of a check (a path that is too long, a huge exponent) is a refusal."""
+    """Wrap a function so that exceptions for unchecked values (too long a path, a huge exponent) become rejections."""
 
     def guarded(*args: Any) -> Any:
         try:
@@ -181,28 +182,30 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _Steps: TypeAlias = dict[Any, Any]
-"""The steps that alias paths take from a value on; empty where a field is read."""
+"""A tree of the steps of alias paths from a value on; a subtree is empty where a field reads its value."""
 
 
 def _refusing_strays(node: Node) -> Node:
-    """An object that refuses what stands beside the values that its alias paths lead to: pydantic drops it."""
+    """Make an object reject extra values beside those that its alias paths read: pydantic silently drops them."""
     fields = node
     while fields["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
         if "schema" not in fields:
             return node
         fields = fields["schema"]
     listed: Any = fields["fields"]
-    aliases = [one.get("validation_alias") for one in (listed.values() if isinstance(listed, Mapping) else listed)]
+    aliases = [field.get("validation_alias") for field in (listed.values() if isinstance(listed, Mapping) else listed)]
     paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
+    # Longest paths first: a shorter path that ends inside a longer one then clears the steps below, since its field
+    # reads everything there.
     tree: _Steps = {}
     for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
         at = tree
         for step in path:
             at = at.setdefault(step, {})
-        at.clear()  # the field takes all that is there
+        at.clear()
     if not any(tree.values()):
         return node
-    message = "beside what is read from the values in it, there is more"
+    message = "it contains values that no field reads"
     return _wrapped(
         node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message
     )
@@ -228,7 +231,7 @@ def _tightened_typed_dict(node: Node) -> Node:
 
 
 def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
-    """A field that accepts its name in the canonical schema: its alias, or its own name where the alias is a path."""
+    """Make a field accept its name in the canonical schema: its alias, or its own name if the alias is a path."""
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
         return {**field, "validation_alias": name} if alias is not None and takes_no_alias(config) else field
@@ -239,16 +242,16 @@ def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
 
 
 def _looking_up(node: Node) -> Node:
-    """The choice, as a lookup from JSON values to members, where pydantic itself cannot find the members."""
+    """Replace a choice by a lookup from JSON values to members, because pydantic itself cannot find the members."""
     choices = choices_of(node)
     outside = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
-    made = core_schema.no_info_plain_validator_function(lookup_of(choices))
-    return {**made, **outside, "metadata": metadata}
+    lookup = core_schema.no_info_plain_validator_function(lookup_of(choices))
+    return {**lookup, **outside, "metadata": metadata}
 
 
 def _says_one_thing(text: Any) -> bool:
-    """Whether a JSON text has no repeated key and no NaN or infinity; text that is not JSON is refused elsewhere."""
+    """Whether a JSON text has no repeated key and no NaN or infinity; pydantic itself rejects text that is not JSON."""
     try:
         return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
     except (UnreadableError, RecursionError):
@@ -262,7 +265,7 @@ def _sets_extra(node: Node) -> bool:
 
 
 def _with_finite_extras(node: Node) -> Node:
-    """The fields node inside any validators of a model, with a check that extra fields are finite JSON."""
+    """Add a check that extra fields are finite JSON to the fields node of a model, inside any validators."""
     if node["type"] not in ("model-fields", "typed-dict"):
         return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
     if "extras_schema" in node:
@@ -275,7 +278,10 @@ def _metadata(node: Node) -> dict[str, Any]:
 
 
 def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
-    """The node in a wrapper: a union of one branch, whose discriminator sees the JSON as it was written."""
+    """Wrap a node in a union of one branch, whose discriminator sees the JSON value before validation.
+
+    If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
+    """
     error = ("inexact_json", message) if message else ("inexact", "not in this form")
     outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
@@ -300,10 +306,14 @@ def _finite(value: Any) -> Any:
 
 
 def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
-    """Whether a value is of the type of a choice: Python takes ``true`` and ``1.0`` for ``1``."""
-    if not any(isinstance(one, (bool, int, float)) for one in choices):
+    """Return a check that a value has the type of a choice, because ``True == 1 == 1.0`` in Python.
+
+    Returns:
+        The check, or ``None`` if no choice is a boolean or a number.
+    """
+    if not any(isinstance(choice, (bool, int, float)) for choice in choices):
         return None
-    types = {type(one) for one in choices}
+    types = {type(choice) for choice in choices}
     refused = {kind for kind in (bool, float) if kind not in types} | ({int} if not types & {int, float} else set())
     return lambda value: type(value) not in refused
 
@@ -313,7 +323,7 @@ def _is_no_number(value: Any) -> bool:
 
 
 def _is_json_object(value: Any) -> bool:
-    """Whether this is an object as it was written, and not what a validator of the author's made."""
+    """Whether a value is a JSON object, not the result of the author's validator."""
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
@@ -321,14 +331,14 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
 def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
-    """The map, refusing keys that are not written as JSON writes their values, or that become the same key."""
+    """Make a map reject keys that are not in JSON notation, and keys that become the same Python value."""
     rule = key_rule(node.get("keys_schema"), definitions)
     if rule.read is not None:
         node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
     keys = node.get("keys_schema")
     strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
     if keys is not None and (
-        rule.converts or strips or any(one.get(name) for one in core_nodes(keys) for name in _CHANGES)
+        rule.converts or strips or any(inner.get(name) for inner in core_nodes(keys) for name in _CHANGES)
     ):
         whole = (
             {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
@@ -338,7 +348,7 @@ def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) 
 
 
 def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
-    """A discriminator that refuses objects whose keys are not keys of the map, or become the same key."""
+    """Return a check that rejects objects whose keys are not valid keys of the map, or become the same Python value."""
 
     def lets_through(value: Any) -> bool:
         if not _is_json_object(value):
@@ -347,7 +357,7 @@ def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValid
             return False
         try:
             return reader is None or len({reader.validate_strings(key) for key in value}) == len(value)
-        except (ValidationError, TypeError):  # the map itself says so
+        except (ValidationError, TypeError):  # the map's own validation reports the error
             return True
 
     return lets_through

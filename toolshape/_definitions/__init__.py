@@ -1,1 +1,1 @@
-"""Tools that somebody else defined: their formats, their JSON Schemas, and validation by these."""
+"""Reads tool definitions that were written elsewhere, in any provider's format, and validates calls by their schema."""

@@ -1,4 +1,4 @@
-"""Makes the record of a tool from a definition written elsewhere, whose JSON Schema validates its calls.
+"""Builds the record of a tool from a definition that was written elsewhere; its JSON Schema validates the calls.
 
 Needs the extra ``schema``.
 """
@@ -26,21 +26,22 @@ from toolshape._validation.settings import Validate, ValidationSettings
 def build_definition(
     given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
-    """Read a definition and fit a function to it.
+    """Read a definition and match a function to it.
 
     Args:
         given: One definition of any form: a dict, an SDK object, or JSON text.
-        choose: Gives the function for the name in the definition, to be called by keyword; ``None`` if there is none.
-        name: The tool's name, where the definition holds none or another is wanted.
-        frame: The frame that asks, for annotations that name local classes.
+        choose: Returns the function for the name in the definition, or ``None``; it is called with keyword arguments.
+        name: The tool's name, if the definition has none or another name is wanted.
+        frame: The caller's frame, for annotations that name local classes.
 
     Raises:
-        DefinitionError: It cannot be read, its schema is invalid, or the function does not take its arguments.
+        DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept its
+            arguments.
     """
     try:
         return _defined(given, choose, name, frame)
     except RecursionError as error:
-        problem = Problem(path="", rule="too_large", message="it is nested too deeply to be read")
+        problem = Problem(path="", rule="too_large", message="the definition is nested too deeply to be read")
         raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
 
 
@@ -96,10 +97,10 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
 
 
 def each_of(given: Any) -> list[Any]:
-    """The definitions in whatever holds some.
+    """Return the definitions in a list, a request, a list of tools or a single definition.
 
     Raises:
-        DefinitionError: There are none in it.
+        DefinitionError: A part of it is not a definition.
     """
     try:
         return list(entries(given))
@@ -108,7 +109,7 @@ def each_of(given: Any) -> list[Any]:
 
 
 def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
-    """Compile the function that validates what a model sent; see ``jsonschema_checker.compile_validation``."""
+    """Compile the function that validates a model's arguments; see ``jsonschema_checker.compile_validation``."""
     from toolshape._definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
@@ -118,56 +119,74 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
 
 def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:
     try:
-        found = signatures.read_signature(function, name=name, skip_first=False, frame=frame)
+        signature = signatures.read_signature(function, name=name, skip_first=False, frame=frame)
     except signatures.NameNotDefinedError as error:
         problem = Problem(path="", rule="name_not_defined", message=str(error))
         raise DefinitionError(tool=name, location=error.location, problems=[problem]) from error
-    if found.problems:
-        raise DefinitionError(tool=name, location=found.location, problems=found.problems)
-    return found
+    if signature.problems:
+        raise DefinitionError(tool=name, location=signature.location, problems=signature.problems)
+    return signature
 
 
 def _known(signature: Signature) -> frozenset[str] | None:
-    """The names of the arguments that a function takes; ``None``: any."""
+    """Return the names of the arguments that a function accepts, or ``None`` if it accepts any name."""
     if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         return None
-    return frozenset(one.name for one in signature.parameters if not one.injected and one.kind is not VAR_POSITIONAL)
+    return frozenset(
+        parameter.name
+        for parameter in signature.parameters
+        if not parameter.injected and parameter.kind is not VAR_POSITIONAL
+    )
 
 
 def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
-    """The coercion rules that parameters switch: ``Annotated[..., Coerce(...)]``."""
-    metadata_of = {one.name: getattr(one.annotation, "__metadata__", ()) for one in signature.parameters}
+    """Return the coercion rules that each parameter switches on or off with ``Annotated[..., Coerce(...)]``."""
+    metadata_of = {
+        parameter.name: getattr(parameter.annotation, "__metadata__", ()) for parameter in signature.parameters
+    }
     return {
-        name: {rule: is_on for one in metadata if isinstance(one, Coerce) for rule, is_on in one.rules}
+        name: {rule: is_on for item in metadata if isinstance(item, Coerce) for rule, is_on in item.rules}
         for name, metadata in metadata_of.items()
     }
 
 
 def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
-    """The parameters of the definition that the function does not take, and those it requires beyond them."""
+    """Return a problem for each difference between the parameters of the definition and those of the function."""
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
     known = _known(signature)
     problems = [
-        Problem(path=one.name, rule="injected", message="it is injected into the function: a model must not set it")
-        for one in signature.parameters
-        if one.injected and one.name in properties
+        Problem(
+            path=parameter.name,
+            rule="injected",
+            message="it is injected into the function: a model must not set it",
+        )
+        for parameter in signature.parameters
+        if parameter.injected and parameter.name in properties
     ]
-    in_branches = bool(foreign.parameters.keys() & {"anyOf", "oneOf", "allOf"})  # there may be more fields there
+    in_branches = bool(foreign.parameters.keys() & {"anyOf", "oneOf", "allOf"})  # branches may declare more fields
     problems += [
-        Problem(path=name, rule="no_such_parameter", message="the function has no parameter of this name")
+        Problem(path=name, rule="no_such_parameter", message="the function has no parameter with this name")
         for name in properties
         if known is not None and name not in known
     ]
     problems += [
-        Problem(path=parameter.name, rule="not_in_definition", message="the function needs it, the definition lacks it")
+        Problem(
+            path=parameter.name,
+            rule="not_in_definition",
+            message="the function requires it, but the definition lacks it",
+        )
         for parameter in signature.parameters
         if parameter.name not in properties and _is_needed(parameter) and not in_branches
     ]
     required = foreign.parameters.get("required", ())
     problems += [
-        Problem(path=one.name, rule="may_be_left_out", message="the function requires it, the definition does not")
-        for one in signature.parameters
-        if (one.name in properties or in_branches) and one.name not in required and _is_needed(one)
+        Problem(
+            path=parameter.name,
+            rule="may_be_left_out",
+            message="the function requires it, but the definition does not",
+        )
+        for parameter in signature.parameters
+        if (parameter.name in properties or in_branches) and parameter.name not in required and _is_needed(parameter)
     ]
     return problems
 
@@ -184,12 +203,12 @@ def _injected(signature: Signature | None) -> dict[str, Any]:
 
 def _layout(signature: Signature | None) -> Layout:
     parameters = () if signature is None else signature.parameters
-    contexts = frozenset(one.name for one in parameters if is_context(one.annotation))
+    contexts = frozenset(parameter.name for parameter in parameters if is_context(parameter.annotation))
     return Layout(injected=_injected(signature), contexts=contexts)
 
 
 def _compiled(function: Callable[..., Any] | None, signature: Signature | None, name: str) -> Invoke:
-    """The way from valid arguments and injected values to the call of the function."""
+    """Return a function that calls the tool's function with valid arguments and injected values."""
     if function is None or signature is None:
 
         def call_nothing(_arguments: Any, _inject: Mapping[str, Any]) -> Any:
@@ -197,7 +216,9 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
 
         return call_nothing
     injected = _injected(signature)
-    by_position = [(one.name, one.default) for one in signature.parameters if one.kind is POSITIONAL_ONLY]
+    by_position = [
+        (parameter.name, parameter.default) for parameter in signature.parameters if parameter.kind is POSITIONAL_ONLY
+    ]
     called = function
 
     def call(arguments: Any, inject: Mapping[str, Any]) -> Any:

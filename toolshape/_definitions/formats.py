@@ -1,4 +1,4 @@
-"""Reads a definition in any provider's format: which format it is, and the parts of the canonical record."""
+"""Reads a tool definition in any provider's format: detects the format and extracts the parts of the record."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from toolshape._wire.bodies import plain
 
 
 class ForeignError(Exception):
-    """A definition cannot be read; ``problems`` holds why."""
+    """A definition cannot be read; ``problems`` holds the reasons."""
 
     def __init__(self, name: str, *problems: Problem) -> None:
         self.name = name
@@ -23,8 +23,8 @@ class ForeignError(Exception):
 class Foreign(NamedTuple):
     """A definition as it was read.
 
-    ``form`` is the provider whose entries have its format, ``entry`` the whole definition as written, ``entry_name``
-    and ``schema`` are the name and parameters in it, ``keys`` the further keys that only this provider understands.
+    ``form`` is the provider that uses its format, ``entry`` the whole definition as written. ``entry_name`` and
+    ``schema`` are the name and parameters in it. ``keys`` holds the further keys, which only this provider understands.
     """
 
     form: str
@@ -45,17 +45,17 @@ class Foreign(NamedTuple):
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _WRAPPERS = ("config", "toolConfig")
-"""The keywords of a request at Gemini and Bedrock that hold its tools."""
+"""The keys of a Gemini or Bedrock request that hold its tools."""
 _INNER = ("function", "toolSpec")
 """The keys of an entry that hold the definition itself."""
 
 
 def entries(given: Any) -> Iterator[Any]:
-    """Every single definition in a list, a request, a list of tools, or a definition."""
+    """Yield every single definition in a list, a request, a list of tools, or a definition."""
     given = _as_json(given)
     if isinstance(given, list):
-        for one in given:
-            yield from entries(one)
+        for item in given:
+            yield from entries(item)
         return
     if not isinstance(given, dict):
         message = f"{type(given).__name__} is not a definition"
@@ -72,17 +72,23 @@ def entries(given: Any) -> Iterator[Any]:
 
 
 def names_in(request: Any) -> list[str]:
-    """The names of the tools in a request, in their order; empty for an entry without one, and none where it is no request."""
+    """Return the names of the tools in a request, in order; a tool without a name has an empty one.
+
+    Anything that is not a request has no names.
+    """
     if not isinstance(request, dict):
         return []
-    held = next((found for place in (request, *map(request.get, _WRAPPERS)) if (found := _list_in(place))), [])
-    each = [entry for one in held if isinstance(one, dict) for entry in _list_in(one) or [one]]
-    inner = [next((one[key] for key in _INNER if one.get(key)), one) if isinstance(one, dict) else one for one in each]
-    return [str(one.get("name", "")) if isinstance(one, dict) else "" for one in inner]
+    tools = next((listed for holder in (request, *map(request.get, _WRAPPERS)) if (listed := _list_in(holder))), [])
+    listed_entries = [entry for tool in tools if isinstance(tool, dict) for entry in _list_in(tool) or [tool]]
+    inner = [
+        next((entry[key] for key in _INNER if entry.get(key)), entry) if isinstance(entry, dict) else entry
+        for entry in listed_entries
+    ]
+    return [str(definition.get("name", "")) if isinstance(definition, dict) else "" for definition in inner]
 
 
 def _list_in(holder: Any) -> list[Any]:
-    """The list of definitions that a request, or one of its tools, holds."""
+    """Return the list of definitions in a request, or in one of its tools."""
     given = holder if isinstance(holder, dict) else {}
     return next((given[key] for key in _LISTS if isinstance(given.get(key), list)), [])
 
@@ -98,7 +104,7 @@ def _as_json(given: Any) -> Any:
 
 
 class _DefinitionForm(NamedTuple):
-    """One way to write an entry: what it looks like, and where its parts are."""
+    """One format of an entry: the keys that hold its parts."""
 
     provider: str
     inner: str | None
@@ -106,7 +112,7 @@ class _DefinitionForm(NamedTuple):
     output: str | None = None
 
 
-# In the order in which they are tried. The last are those of test sets and registries.
+# The formats in the order in which they are tried. The last ones are those of test sets and registries.
 _FORMS = (
     _DefinitionForm("openai", "function", "parameters", "return"),
     _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
@@ -126,16 +132,18 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 
     Args:
         given: A dict, an SDK object, or JSON text.
-        name: Its name, where it holds none: a bare JSON Schema.
+        name: The tool's name, if the definition has none: a bare JSON Schema.
 
     Raises:
-        ForeignError: Its format is unknown, or its schema cannot be read; it holds every problem.
+        ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
     """
     entry = _one(given, name)
     form, inner = _form_of(entry, name)
     called = str(name or inner.get("name") or inner.get("title") or "")
     if not called:
-        raise ForeignError("a definition", Problem(path="name", rule="name", message="there is no name: pass name="))
+        raise ForeignError(
+            "a definition", Problem(path="name", rule="name", message="the definition has no name: pass name=")
+        )
     written = inner if form.schema == "" else inner.get(form.schema)
     schema = _unwrapped(written)
     reader = SchemaReader()
@@ -165,11 +173,11 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 
 
 def _one(given: Any, name: str | None) -> JsonObject:
-    found = list(entries(given))
-    if len(found) != 1:
-        message = f"expected one definition, got {len(found)}: use Registry.add_definitions"
+    definitions = list(entries(given))
+    if len(definitions) != 1:
+        message = f"expected one definition, got {len(definitions)}: use Registry.add_definitions"
         raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
-    only: JsonObject = found[0]
+    only: JsonObject = definitions[0]
     return only
 
 
@@ -179,11 +187,9 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
             return form, inner
     kind = entry.get("type")
-    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:
-        return _DefinitionForm(
-            "anthropic" if kind == "custom" else "json-schema", None, "parameters"
-        ), entry  # it takes nothing
-    if not entry and name:  # a schema that says nothing: it takes nothing
+    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:  # it has no parameters
+        return _DefinitionForm("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry
+    if not entry and name:  # an empty schema: the tool has no parameters
         return _DefinitionForm("json-schema", None, ""), entry
     if (
         any(word in entry for word in SCHEMA_WORDS)
@@ -193,7 +199,7 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         return _DefinitionForm("json-schema", None, ""), entry
     message = f"not a known definition format: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
     if isinstance(kind, str):
-        message += f"; a tool of type {kind!r} is the provider's own: send it beside these"
+        message += f"; a tool of type {kind!r} is the provider's own: send it separately"
     raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
 
 
@@ -209,7 +215,7 @@ def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
 
 
 def _unwrapped(written: Any) -> Any:
-    """The schema itself: out of Bedrock's ``json`` key, or read from JSON text, as xAI has it."""
+    """Return the schema itself, from Bedrock's ``json`` key or from JSON text (xAI)."""
     if isinstance(written, str):
         try:
             written = json.loads(written)
@@ -229,28 +235,28 @@ _EFFECTS: Mapping[str, tuple[Effect, Effect | None]] = {
 
 
 def _effects(annotations: Any) -> frozenset[Effect]:
-    """MCP's hints, those that are said."""
+    """Return the effects that MCP's hints declare; a hint that is not given declares nothing."""
     hints = annotations if isinstance(annotations, dict) else {}
-    found: set[Effect | None] = {
+    declared: set[Effect | None] = {
         effects[0] if hints[hint] else effects[1] for hint, effects in _EFFECTS.items() if hint in hints
     }
-    if "read" in found:  # the hints about writing mean nothing then
-        found -= {"destructive", "write"}
-    return frozenset(effect for effect in found if effect is not None)
+    if "read" in declared:  # then the hints about writing are meaningless
+        declared -= {"destructive", "write"}
+    return frozenset(effect for effect in declared if effect is not None)
 
 
 def _title(inner: JsonObject) -> str | None:
-    """The name for people; until 2025-06-18 MCP had it among the hints."""
+    """Return the display name; before 2025-06-18, MCP had it among the hints."""
     hints = inner.get("annotations")
-    found = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
-    return found if isinstance(found, str) else None
+    title = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
+    return title if isinstance(title, str) else None
 
 
 _READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})
 
 
 def _keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
-    """The remaining keys of the entry, which only its own provider understands."""
+    """Return the remaining keys of the entry, which only its own provider understands."""
     if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
         return {}
     return {key: copied(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}

@@ -1,4 +1,4 @@
-"""The slow path's checker of arguments against a JSON Schema, for tools from definitions. Needs jsonschema."""
+"""Validates arguments against a JSON Schema, for tools from definitions. Needs jsonschema."""
 
 import functools
 import itertools
@@ -37,7 +37,7 @@ _SLOWNESS = 40
 
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
-    """Where a schema violates the metaschema of 2020-12."""
+    """Return a problem for each violation of the metaschema of draft 2020-12."""
     errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
     return [
         Problem(path="/".join(map(str, error.absolute_path)), rule="not_a_schema", message=error.message[:200])
@@ -46,20 +46,20 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 
 
 def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
-    """Findings for what is sent but not checked: patterns that Python cannot compile or match in bounded time."""
-    found: list[Finding] = []
+    """Return findings for patterns that are sent, but that Python cannot compile or match in bounded time."""
+    findings: list[Finding] = []
 
     def look(node: JsonSchema, at: Place) -> None:
         for pattern in (*_patterns(node), *node.get("patternProperties", ())):
             if not _is_pattern(pattern):
                 message = f"Python cannot compile the pattern {pattern!r}: it is sent, but not checked"
-                found.append(Finding(path=at.path, rule="unchecked", message=message))
+                findings.append(Finding(path=at.path, rule="unchecked", message=message))
         if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
-            message = "unevaluatedProperties is sent, not checked: matching a pattern beside it may take too long"
-            found.append(Finding(path=at.path, rule="unchecked", message=message))
+            message = "unevaluatedProperties is sent, but not checked: matching a pattern beside it may take too long"
+            findings.append(Finding(path=at.path, rule="unchecked", message=message))
 
     everywhere(look, constraints=True)(schema)
-    return tuple(found)
+    return tuple(findings)
 
 
 def _patterns(node: JsonSchema) -> list[str]:
@@ -67,7 +67,7 @@ def _patterns(node: JsonSchema) -> list[str]:
 
 
 def _is_unbounded(pattern: str) -> bool:
-    """Whether Python, which looks for it beside ``unevaluatedProperties``, may take whatever time."""
+    """Whether Python may take unbounded time for a pattern; jsonschema uses it beside ``unevaluatedProperties``."""
     return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
 
 
@@ -110,14 +110,14 @@ def compile_validation(
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
 ) -> Validate:
-    """Compile the function that validates what a model sent; ``compile_model_validation`` does so for pydantic models.
+    """Compile the function that validates a model's arguments; pydantic models have ``compile_model_validation``.
 
     Args:
         schema: The canonical schema of the arguments.
-        known: The names that the function takes; ``None``: any.
+        known: The names that the function accepts; ``None``: any name.
         never: The names that no model may set.
-        switched: By name, the rules that the function's parameters switch.
-        settings: How they are validated.
+        switched: The coercion rules that the function's parameters switch on or off, by name.
+        settings: How the arguments are validated.
     """
     checked = checkable(schema)
     validator = Validator(checked)
@@ -147,7 +147,7 @@ def compile_validation(
 
 
 def checkable(schema: JsonSchema) -> JsonSchema:
-    """A schema without what Python cannot check, or not in bounded time."""
+    """Return the schema without the parts that Python cannot check in bounded time."""
     sure = everywhere(_surely, constraints=True)(schema).schema
     return everywhere(_checkable, constraints=True)(sure).schema
 
@@ -157,11 +157,11 @@ def _repeats(text: str | bytes, value: Any) -> bool:
 
 
 _INVERTING = ("not", "if", "oneOf", "contains", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems")
-"""Keywords by which a value that breaks a part of a schema may be valid, and the other way round."""
+"""The keywords that can make a value valid because it violates a subschema, or invalid because it matches one."""
 
 
 class _Standard(NamedTuple):
-    """The validator to which ``3.0`` is an integer, and whether it may refuse what the strict reading admits."""
+    """The validator that accepts ``3.0`` as an integer, and whether it may reject values that the strict one admits."""
 
     validator: Any
     may_refuse: bool
@@ -170,11 +170,15 @@ class _Standard(NamedTuple):
 def _checked(
     validator: Any, standard: _Standard | None, known: frozenset[str] | None, never: frozenset[str], value: Any
 ) -> Any:
-    """Validate a value.
+    """Validate a value, and return it.
 
-    ``validator`` reads ``3.0`` as no integer, so that it is coerced and recorded. Only the standard can say whether a
-    value with such numbers is valid at all: a ``not`` turns what the strict reading refuses into what it admits, and a
-    ``contains`` refuses a value without a place that could be coerced.
+    ``validator`` is strict: it does not accept ``3.0`` as an integer, so that the number is coerced and recorded. Only
+    the standard reading decides whether a value with such numbers is valid at all: ``not`` inverts a strict rejection,
+    and ``contains`` rejects a value as a whole, without a place to coerce.
+
+    Raises:
+        InvalidError: The value is invalid, or it is valid only by the standard reading.
+        TooMuchWrongError: There are too many errors.
     """
     errors, by_strict_reading = _errors(validator, value), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
@@ -203,10 +207,10 @@ def _checked(
 
 
 def _errors(validator: Any, value: Any) -> list[Any]:
-    """What a validator has against a value.
+    """Return a validator's errors about a value.
 
     Raises:
-        TooMuchWrongError: It has too much against it.
+        TooMuchWrongError: There are too many errors.
     """
     with references_checked_once():
         errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
@@ -216,7 +220,7 @@ def _errors(validator: Any, value: Any) -> list[Any]:
 
 
 def _leaves(error: Any) -> Iterator[Any]:
-    """The errors that an error consists of: for a union, those of its branches."""
+    """Yield the innermost errors of an error: for a union, those of its branches."""
     if error.context:
         for inner in error.context:
             yield from _leaves(inner)
@@ -242,12 +246,12 @@ def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
 
 
 def _told(error: Any) -> Iterator[Fault]:
-    """The faults to report to the model: for a union, those of the branch that was meant."""
+    """Yield the faults to report to the model: for a union, those of the branch that the model most likely meant."""
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
-        for one in error.context:
-            branches.setdefault(one.relative_schema_path[0], []).extend(_told(one))
+        for inner in error.context:
+            branches.setdefault(inner.relative_schema_path[0], []).extend(_told(inner))
         explained = meant(branches.values(), location)
         yield from _faults(error) if explained is None else explained
     else:
@@ -255,7 +259,7 @@ def _told(error: Any) -> Iterator[Fault]:
 
 
 def _faults(error: Any) -> Iterator[Fault]:
-    """The places that an error is about; what is wrong inside a union is the union's."""
+    """Yield the faults of an error; an error inside a union is a fault of the whole union."""
     location = tuple(error.absolute_path)
     keyword, asked = str(error.validator), error.validator_value
     if keyword == "required":
@@ -269,7 +273,7 @@ def _faults(error: Any) -> Iterator[Fault]:
         yield Fault(location, location, error.instance, keyword, node=error.schema)
 
 
-# --- what is expected at a place -------------------------------------------------------------------------------------------
+# --- expected values ----------------------------------------------------------------------------------------------
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"string"}),
@@ -283,12 +287,12 @@ _KINDS: Mapping[str, frozenset[str]] = {
 
 
 class Places:
-    """Looks up what a schema expects at a place, as the coercion rules need it.
+    """Looks up what a schema expects at a place, for the coercion rules.
 
     Args:
         schema: The schema.
-        validator: What validates against it; its branches are validated by parts of it.
-        switched: By name of a parameter, the rules that it switches.
+        validator: The validator of the schema; the branches of unions get validators derived from it.
+        switched: The coercion rules that each parameter switches on or off, by the parameter's name.
     """
 
     def __init__(self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]) -> None:
@@ -299,7 +303,7 @@ class Places:
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
     def __call__(self, location: Location) -> Expected | None:
-        """What is expected at a place; ``None`` where the schema does not decide."""
+        """Return what the schema expects at a place, or ``None`` if the schema does not decide that."""
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
             node, is_nullable = _without_null(node, self.resolve)
@@ -313,19 +317,19 @@ class Places:
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
     def of_node(self, node: Any, location: Location) -> Expected:
-        """What a part of the schema asks for, wherever it stands: in ``allOf``, ``then`` or a pattern's fields."""
+        """Return what a subschema expects, anywhere in the schema: in ``allOf``, ``then`` or ``patternProperties``."""
         inner, is_nullable = _without_null(self.resolve(node), self.resolve)
         return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
 
     def asked(self, node: JsonSchema, location: Location, is_optional: bool, is_nullable: bool) -> Expected:
-        """What a node asks for at its place."""
-        found = _expectation_of(node)
-        branches = self.branches(node, found)
+        """Return what a node expects at its place."""
+        expectation = _expectation_of(node)
+        branches = self.branches(node, expectation)
         return Expected(
             location=location,
-            kinds=frozenset({"union"}) if branches else found.kinds,
-            choices=found.choices,
-            nullable=is_nullable or found.nullable,
+            kinds=frozenset({"union"}) if branches else expectation.kinds,
+            choices=expectation.choices,
+            nullable=is_nullable or expectation.nullable,
             has_default=is_optional,
             switched=self.switched.get(str(location[0]), {}) if location else {},
             fields=lambda: list(node.get("properties", ())),
@@ -335,17 +339,19 @@ class Places:
         )
 
     def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:
-        """What validates the branches of a union, but for that of null."""
-        parts = [one for one in _branches(node) if not _is_null(one, self.resolve)] or found.choices_of_types
+        """Return checkers for the branches of a union, except for a null branch."""
+        parts = [branch for branch in _branches(node) if not _is_null(branch, self.resolve)] or found.choices_of_types
         if not parts:
             return ()
-        key = id(node["type"] if found.choices_of_types else parts[0])  # of the schema itself, which stays
+        key = id(
+            node["type"] if found.choices_of_types else parts[0]
+        )  # an object in ``self.schema``, which stays alive
         if key not in self.compiled:
             self.compiled[key] = tuple(map(self.branch, parts))
         return self.compiled[key]
 
     def branch(self, node: JsonSchema) -> Checker:
-        """What validates one."""
+        """Return the checker for one branch."""
         definitions = self.validator.schema.get("$defs", {})
         part = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
         whole = {**node, "$defs": self.schema.get("$defs", {})}
@@ -355,7 +361,7 @@ class Places:
 
 
 class _NodeExpectation(NamedTuple):
-    """What one node asks for by ``type``, ``enum`` and ``const``."""
+    """What a node expects by its ``type``, ``enum`` and ``const``."""
 
     kinds: frozenset[str]
     choices: tuple[Any, ...]
@@ -369,7 +375,7 @@ def _expectation_of(node: JsonSchema) -> _NodeExpectation:
     others = [name for name in names if name != "null"]
     if "enum" in node or "const" in node:
         options = node.get("enum", [node.get("const")])
-        choices = tuple(one for one in options if one is not None)
+        choices = tuple(option for option in options if option is not None)
         return _NodeExpectation(frozenset({"choice"}), choices, "null" in names or None in options, [])
     several = [{**node, "type": name} for name in others] if len(others) > 1 else []
     kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
@@ -382,10 +388,10 @@ def _branches(node: JsonSchema) -> list[Any]:
 
 
 def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
-    """A node without the branch of null, and whether it had one; the only other branch stands for it."""
+    """Return a node without its null branch, and whether it had one; a single remaining branch replaces the node."""
     is_nullable = False
     while isinstance(node, dict) and (branches := _branches(node)):
-        others = [one for one in branches if not _is_null(one, resolve)]
+        others = [branch for branch in branches if not _is_null(branch, resolve)]
         is_nullable = is_nullable or len(others) < len(branches)
         if len(others) != 1:
             return node, is_nullable

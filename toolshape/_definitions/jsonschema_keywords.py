@@ -1,4 +1,4 @@
-"""JSON Schema keywords, checked as strictly as for a decorated tool, and in bounded time.
+"""Validates JSON Schema keywords as strictly as for a decorated tool, and in bounded time.
 
 Needs the extra ``schema``.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 try:
-    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - others take it from here
+    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - imported from here
     from jsonschema import ValidationError as SchemaError
     from jsonschema.validators import extend
 except ImportError as error:
@@ -23,11 +23,11 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.values import is_same_text
 from toolshape._validation.apply_coercions import TooMuchWrongError
 
-_MOST_REFUSED = 2_000  # parts of a value
+_MOST_REFUSED = 2_000  # rejected parts of a value
 
 
 class _CheckedReferences:
-    """The checks of references so far: errors by reference and part of the value, and how many parts failed."""
+    """The results of the references checked so far: errors by reference and part, and the number of rejected parts."""
 
     __slots__ = ("errors", "refused")
 
@@ -55,13 +55,13 @@ def references_checked_once() -> Generator[None]:
 def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
     checked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
     if key not in checked.errors:
-        checked.errors[key] = []  # for a definition that refers to itself: no second check
-        found = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
-        checked.errors[key] = found
-        checked.refused += bool(found)
+        checked.errors[key] = []  # a definition that refers to itself must not check this part again
+        errors = list(Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema))
+        checked.errors[key] = errors
+        checked.refused += bool(errors)
         if checked.refused > _MOST_REFUSED:
             raise TooMuchWrongError
-        yield from found
+        yield from errors
     elif checked.errors[key]:
         first = checked.errors[key][0]
         again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
@@ -69,13 +69,13 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """``3.0`` is no integer here, so that it is coerced and recorded, as for a decorated tool."""
+    """Whether a value is an integer; ``3.0`` is not, so that it is coerced and recorded, as for a decorated tool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _enum(_validator: Any, options: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not any(is_same_text(instance, one) for one in options):
-        yield SchemaError(f"{instance!r} is none of the options")
+    if not any(is_same_text(instance, option) for option in options):
+        yield SchemaError(f"{instance!r} is not one of the options")
 
 
 def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterator[Any]:
@@ -105,20 +105,23 @@ def _additional_properties(validator: Any, asked: Any, instance: Any, schema: An
 
 
 def additional(schema: Any, instance: Any) -> list[str]:
-    """The keys of an object that a schema neither names nor has a pattern for."""
-    known, searches = schema.get("properties", {}), [_search(one) for one in schema.get("patternProperties", ())]
+    """Return the keys of an object that a schema does not name and that match none of its patterns."""
+    known, searches = (
+        schema.get("properties", {}),
+        [_search(pattern) for pattern in schema.get("patternProperties", ())],
+    )
     return [key for key in instance if key not in known and not any(search(key) for search in searches)]
 
 
 @functools.lru_cache(maxsize=256)
 def _search(pattern: str) -> Callable[[str], bool]:
-    """Compile a search for a pattern, with Rust's engine, which takes linear time, or else with Python's.
+    """Compile a search for a pattern with Rust's engine, which takes linear time, or otherwise with Python's.
 
-    Where Python's would take too long, the pattern is not checked and counts as found.
+    If Python's engine may take too long for a text, the pattern is not checked and counts as matched.
     """
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
-    except Exception:  # look-around and back-references, which take Python's engine
+    except Exception:  # look-around and back-references need Python's engine
         compiled = re.compile(pattern)
         return lambda text: not is_bounded(pattern, text) or compiled.search(text) is not None
     return lambda text: _is_valid(validator, text)
@@ -132,9 +135,9 @@ def _is_valid(validator: SchemaValidator, text: str) -> bool:
 
 
 def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """As the standard has it, in one go over the items."""
+    """Check ``uniqueItems`` by the standard's equality, in linear time."""
     if unique and isinstance(instance, list) and len({_key(item) for item in instance}) < len(instance):
-        yield SchemaError("items that are not unique")
+        yield SchemaError("the items are not unique")
 
 
 def _key(value: Any) -> Any:
@@ -158,4 +161,4 @@ Validator: Any = extend(  # type: ignore[no-untyped-call]
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
 StandardValidator: Any = extend(Draft202012Validator, _KEYWORDS)  # type: ignore[no-untyped-call]
-"""The same, but that ``3.0`` is an integer and equal to ``3``, as the standard has it."""
+"""The same validator, but ``3.0`` is an integer and equals ``3``, as in the standard."""

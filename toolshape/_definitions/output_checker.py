@@ -1,4 +1,4 @@
-"""A tool's output schema in; what refuses a result that it does not admit out. Needs jsonschema."""
+"""Compiles the check of a tool's results against its output schema. Needs jsonschema."""
 
 import itertools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _MOST_NAMED = 5
 
 
 class WrongResultError(ValueError):
-    """A tool returned what its output schema does not admit: the message names each place."""
+    """A tool's result violates its output schema; the message names each violation."""
 
 
 def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool], None]:
@@ -24,11 +24,11 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
 
     Args:
         tool: The tool's name, for the error.
-        schema: The schema of its results, 2020-12.
+        schema: The schema of its results, in draft 2020-12.
 
     Returns:
-        A function of the text that is sent, and of whether it is the value itself rather than JSON. It raises
-        ``WrongResultError``.
+        A function of the text that is sent, and of whether that text is the value itself rather than JSON. The function
+        raises ``WrongResultError``.
     """
     validator, quick = Validator(checkable(schema)), compile_quick_check(schema)
 
@@ -37,7 +37,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         try:
             if quick is not None and quick(value):
                 return
-        except RecursionError:  # it says so, too, in its own words
+        except RecursionError:  # the validator decides
             pass
         with references_checked_once():
             errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))
@@ -45,6 +45,8 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
             places = [
                 f"{path_of(tuple(error.absolute_path)) or 'the result'}: {error.message[:200]}" for error in errors
             ]
-            raise WrongResultError(f"{tool} returned what its output schema does not admit: {'; '.join(places)}")
+            raise WrongResultError(
+                f"{tool} returned a value that its output schema does not admit: {'; '.join(places)}"
+            )
 
     return check

@@ -1,6 +1,6 @@
-"""A JSON Schema in; a function that says of most values that it admits, and of no others, that they are admitted, out.
+"""Compiles a fast, conservative validator: it returns true only for valid values, but not for all of them.
 
-A full validator takes fifty times as long. Whatever this does not know, in a schema or in a value, is left to that.
+A full validator takes fifty times as long. It decides where this check does not know a keyword or a value.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from toolshape._calls import JsonSchema
 
 Admits: TypeAlias = Callable[[Any], bool]
-"""``True``: the schema admits the value. ``False``: nothing is known."""
+"""``True``: the schema admits the value. ``False``: the check cannot tell."""
 _SAYS_NOTHING = frozenset({"$comment", "$schema", "default", "deprecated", "description", "examples", "title"})
 _LOOKED_AT = frozenset(
     {"$defs", "$ref", "additionalProperties", "anyOf", "enum", "items", "properties", "required", "type"}
@@ -27,7 +27,7 @@ _TYPES: Mapping[str, Admits] = {
 
 
 def compile_quick_check(schema: JsonSchema) -> Admits | None:
-    """Compile the check; ``None`` where the schema has a keyword that it does not know."""
+    """Compile the check, or return ``None`` if it does not support a keyword of the schema."""
     try:
         return _compiled(schema, schema.get("$defs", {}), {})
     except (_UnknownError, RecursionError):
@@ -35,7 +35,7 @@ def compile_quick_check(schema: JsonSchema) -> Admits | None:
 
 
 class _UnknownError(Exception):
-    """The schema says something that is not looked at."""
+    """The check does not support a part of the schema."""
 
 
 def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
@@ -47,10 +47,10 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
     if "$ref" in node:
         checks.append(_reference(str(node["$ref"]), definitions, known))
     if "anyOf" in node:
-        branches = [_compiled(one, definitions, known) for one in node["anyOf"]]
+        branches = [_compiled(branch, definitions, known) for branch in node["anyOf"]]
         checks.append(lambda value: any(branch(value) for branch in branches))
     if "enum" in node:
-        if not all(type(one) is str for one in node["enum"]):  # 1 and True are equal to Python
+        if not all(type(choice) is str for choice in node["enum"]):  # in Python, 1 == True
             raise _UnknownError
         words = frozenset(node["enum"])
         checks.append(lambda value: type(value) is str and value in words)
@@ -64,22 +64,25 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
 
 
 def _reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    """The check of a definition, which may be inside of itself."""
+    """Return the check of a definition, which may be recursive.
+
+    The check is looked up when it runs: for a recursive reference it does not exist yet, but its list does.
+    """
     name = ref.removeprefix("#/$defs/")
     if ref == name or name not in definitions or "/" in name or "~" in name or "%" in name:
         raise _UnknownError
     if name not in known:
         known[name] = []
         known[name].append(_compiled(definitions[name], definitions, known))
-    found = known[name]
-    return lambda value: found[0](value)  # noqa: PLW0108 - it may not be there yet
+    compiled = known[name]
+    return lambda value: compiled[0](value)  # noqa: PLW0108 - the list may still be empty
 
 
 def _of_type(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
     kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     if any(kind not in _TYPES for kind in kinds):
         raise _UnknownError
-    made = {
+    by_kind = {
         kind: _object(node, definitions, known)
         if kind == "object"
         else _array(node, definitions, known)
@@ -87,8 +90,8 @@ def _of_type(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, 
         else _TYPES[kind]
         for kind in kinds
     }
-    found = list(made.values())
-    return found[0] if len(found) == 1 else lambda value: any(check(value) for check in found)
+    checks = list(by_kind.values())
+    return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
 
 
 def _array(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
@@ -97,7 +100,7 @@ def _array(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, li
 
 
 def _object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    inner = {name: _compiled(one, definitions, known) for name, one in node.get("properties", {}).items()}
+    inner = {name: _compiled(schema, definitions, known) for name, schema in node.get("properties", {}).items()}
     required = frozenset(node.get("required", ()))
     others = node.get("additionalProperties", True)
     other = None if others is False else _compiled(others, definitions, known)
@@ -105,9 +108,9 @@ def _object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, l
     def admits(value: Any) -> bool:
         if type(value) is not dict or not required <= value.keys():
             return False
-        for name, one in value.items():
+        for name, item in value.items():
             check = inner.get(name, other)
-            if check is None or not check(one):
+            if check is None or not check(item):
                 return False
         return True
 
@@ -115,7 +118,7 @@ def _object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, l
 
 
 def _is_json(value: Any) -> bool:
-    """Whether a value without a schema is JSON that can be sent: every number of it is finite."""
+    """Whether a value without a schema can be sent as JSON: every number in it is finite."""
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is dict:

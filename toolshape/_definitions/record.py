@@ -1,4 +1,4 @@
-"""``SchemaDefinition``: what is known of a tool that somebody else defined. ``definitions.build`` makes it."""
+"""The record of a tool that was defined elsewhere; ``_definitions.build`` creates it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -9,15 +9,15 @@ from toolshape._function.output import Output
 from toolshape._function.signature import Kind
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
-"""Gives the function that answers a tool's calls, for the name in its definition."""
+"""Returns the function that answers a tool's calls, for the name in its definition; ``None`` if there is none."""
 
 
 class SchemaDefinition(NamedTuple):
-    """A tool that somebody else described, and the function that answers it, if there is one.
+    """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
 
-    It has what ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known`` are the names
-    that the function takes (``None``: any), ``never`` those that no model may set, ``switched`` the coercion rules that
-    its parameters switch.
+    It has the attributes that ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known``
+    holds the names that the function accepts (``None``: any name), ``never`` the names that no model may set.
+    ``switched`` holds the coercion rules that the function's parameters switch on or off.
     """
 
     name: str

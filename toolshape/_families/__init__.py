@@ -1,4 +1,4 @@
-"""Finds a provider by name or by response. Each file holds providers of one wire family; some families have several."""
+"""Finds a provider by name, or by a response. Each module holds the providers of one wire family."""
 
 import copyreg
 import functools
@@ -11,52 +11,52 @@ from toolshape._errors import ExportError, Problem, ResponseError, nearest
 from toolshape._wire.provider import AnyProvider, Provider
 
 ENTRY_POINTS = "toolshape.providers"
-_MOST_SPOKEN = "openai"  # a bare message may fit several families: it is this one's unless a bound provider fits
+_MOST_SPOKEN = "openai"  # a bare message may fit several families: this family comes first, after bound providers
 _VENDORS = "openai.vendors"
-_MOST_NAMES = 256  # that are remembered: a name that comes from outside may be any
+_MOST_NAMES = 256  # limits the caches: a name from outside may be any text
 
 
 def get(provider: AnyProvider) -> Provider:
     """Find a provider by name.
 
     Raises:
-        ExportError: There is none of this name.
+        ExportError: No provider has this name.
     """
     if isinstance(provider, Provider):
         return provider
-    if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance] - whoever has no type checker
+    if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance] - for users without a type checker
         raise _no_such_provider(provider)
-    found = _find(provider)
-    if found is None:
+    built_in = _find(provider)
+    if built_in is None:
         for entry in _entry_points():
             if entry.name != provider:
                 continue
             return _loaded(entry)
         raise _no_such_provider(provider)
-    return found
+    return built_in
 
 
 def _loaded(entry: Any) -> Provider:
-    """The provider of an installed package.
+    """Load the provider of an installed package.
 
     Raises:
-        ExportError: The package cannot be loaded, or gives something else.
+        ExportError: The package cannot be loaded, or provides something else.
     """
     try:
         loaded = entry.load()
-    except Exception as error:  # a package may raise anything where it is imported
+    except Exception as error:  # importing a package may raise anything
         message = f"the provider {entry.name!r} of {entry.value} cannot be loaded: {type(error).__name__}: {error}"
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem]) from error
     if not isinstance(loaded, Provider):
-        message = f"the provider {entry.name!r} is {entry.value}, of type {type(loaded).__name__}, and no Provider"
+        message = f"the provider {entry.name!r} is {entry.value}, of type {type(loaded).__name__}, not a Provider"
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem])
     return loaded
 
 
 def _no_such_provider(name: Any) -> ExportError:
-    """The error for a name that no provider has: what was probably meant, else the names without their options."""
+    """Return the error for an unknown name: suggest the likely name, or list the names without options."""
     if not isinstance(name, str):
         message = f"a provider is a name or a Provider, not {type(name).__name__}"
     elif meant := _OTHER_NAMES.get(name.lower()):
@@ -64,7 +64,9 @@ def _no_such_provider(name: Any) -> ExportError:
     elif meant := nearest(name, available()):
         message = f"there is no provider {name!r}: did you mean {meant!r}?"
     else:
-        message = f"there is no provider {name!r}; there are {', '.join(one for one in available() if ':' not in one)}"
+        message = (
+            f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
+        )
     return ExportError(provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)])
 
 
@@ -86,29 +88,29 @@ _OTHER_NAMES: Mapping[str, str] = {
     "llamacpp": '"llama-cpp"',
     "kimi": '"moonshot"',
 }
-"""Names that people write for a provider: the error says ours, they are not taken for it."""
+"""Names that people write for a provider. The error suggests our name; these names are not accepted."""
 
 
 def available() -> tuple[str, ...]:
-    """The names of all providers: those in this package, and those of installed packages' entry points."""
-    return tuple(sorted({*(one.name for one in _built_in()), *(entry.name for entry in _entry_points())}))
+    """Return the names of all providers: those of this package, and those of installed packages' entry points."""
+    return tuple(sorted({*(provider.name for provider in _built_in()), *(entry.name for entry in _entry_points())}))
 
 
 def _entry_points() -> Iterable[Any]:
-    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing us, for what few ask
+    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing the package, and few programs need it
 
     return importlib.metadata.entry_points(group=ENTRY_POINTS)
 
 
 def _built_in() -> Iterator[Provider]:
-    """The providers of this package in the order in which they are asked whose response it is; modules load one by one."""
+    """Yield the providers of this package in the order in which they examine a response; load modules one by one."""
     for module in _modules():
         yield from _providers_of(module).values()
 
 
 @functools.cache
 def _modules() -> tuple[str, ...]:
-    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing us
+    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing the package
 
     others = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
     return (_MOST_SPOKEN, *others, _VENDORS)
@@ -116,20 +118,20 @@ def _modules() -> tuple[str, ...]:
 
 @functools.lru_cache(_MOST_NAMES)
 def _providers_of(module: str) -> Mapping[str, Provider]:
-    """The providers of one wire family, by name; empty where there is no such module."""
+    """Return the providers of one wire family, by name, or nothing if there is no such module."""
     name = f"{__name__}.{module}"
     try:
-        found = importlib.import_module(name)
+        family = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         return {}
-    return {provider.name: provider for provider in found.PROVIDERS}
+    return {provider.name: provider for provider in family.PROVIDERS}
 
 
 @functools.lru_cache(_MOST_NAMES)
 def _find(name: str) -> Provider | None:
-    """A provider of this package: most are in the module of their name, which alone is imported then."""
+    """Find a provider of this package. Most are in the module of the same name, so try to import only that module."""
     family = name.partition(":")[0].replace("-", "_")
     is_family = family.isidentifier() and not family.startswith("_")
     own = _providers_of(family).get(name) if is_family else None
@@ -137,32 +139,33 @@ def _find(name: str) -> Provider | None:
 
 
 def families() -> tuple[Provider, ...]:
-    """The default provider of each wire family of this package."""
-    return tuple(one for one in _built_in() if one.family == one.name)
+    """Return the default provider of each wire family of this package."""
+    return tuple(provider for provider in _built_in() if provider.family == provider.name)
 
 
 def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
-    """Find whose response this is, by its form.
+    """Find the family of a response by its form.
 
     Args:
         response: A dict, list or SDK object.
-        bound: Providers to ask besides those of this package.
+        bound: Providers to try before those of this package.
 
     Returns:
-        The default provider of the family, or the one that recognised it where that does not.
+        The default provider of the family, or the provider that recognised the response if the default does not.
 
     Raises:
-        ResponseError: It has the form of no family.
+        ResponseError: No provider recognises the response.
     """
     for provider in itertools.chain(bound, _built_in()):
         if recognised(provider, response):
+            # Providers of one family recognise the same form: prefer the default, unless it does not recognise this.
             default = _find(provider.family) or provider
             return default if default is provider or recognised(default, response) else provider
     raise ResponseError(_not_a_response(response), body=response)
 
 
 def _not_a_response(response: Any) -> str:
-    """What is wrong with something that has the form of no family's response, and what to do."""
+    """Return the message for an object that no provider recognises: what is wrong, and what to do."""
     kind = type(response).__name__
     if isinstance(response, Awaitable):
         return f"not a response, but {kind}: did you forget to await the call of the client?"
@@ -178,15 +181,15 @@ def _not_a_response(response: Any) -> str:
 
 
 def recognised(provider: Provider, response: Any) -> bool:
-    """Whether a response has the provider's form; one that raises an error when examined does not."""
+    """Return whether a response has the provider's form; ``False`` if examining it raises."""
     try:
         return provider.response.recognises(response)
-    except Exception:  # anything may be anywhere in it, and an object may raise whatever it likes
+    except Exception:  # a response may hold anything, and an SDK object may raise anything
         return False
 
 
 def _pickled(provider: Provider) -> tuple[Any, ...]:
-    """A provider as its name, where that finds it again."""
+    """Pickle a provider as its name, if the name finds the provider again."""
     try:
         is_found = get(provider.name) is provider
     except ExportError:

@@ -1,4 +1,7 @@
-"""Hugging Face chat templates. Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20."""
+"""Defines the provider for Hugging Face chat templates.
+
+Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +25,7 @@ from toolshape._wire.server_json import KEY
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """As ``get_json_schema`` writes it, the result's schema too."""
+    """Write an entry as ``get_json_schema`` does, with the schema of the result."""
     tool = openai_schema.envelope(spec, strict=False)
     if spec.output is not None:
         tool["function"]["return"] = spec.output
@@ -30,7 +33,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """What ``apply_chat_template`` takes: a template can be given tools or none."""
+    """Return the arguments for ``apply_chat_template``: a template gets tools or none."""
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
     if choice.mode == "required" or choice.names:
@@ -39,29 +42,32 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    """A response of the hosted router, or the message that a tokenizer has parsed."""
+    """Return whether a body is a response of the hosted router, or a message that a tokenizer has parsed."""
     return openai_bodies.recognises(body)
 
 
 def read(body: Any) -> Read | None:
-    """The router gets its message back as it came; a template, which fails on text, with arguments as objects."""
+    """Read the calls: from the router, or from a template.
+
+    The router gets its message back unchanged. A template fails on text, so its message gets arguments as objects.
+    """
     reading = openai_bodies.read(body)
     response = openai_bodies.whole(body)
     if reading is None:
         return None
-    if response is body:  # of the router, which links results by their ids
+    if response is body:  # from the router, which matches results by id
         [sent], calls, finish, cut, ends_in_call = reading
-        again_sent = member(sent, "tool_calls") or ()
-        again = [openai_messages.read_call(one) for one in again_sent] if len(again_sent) == len(calls) else calls
-        return [sent], again, finish, cut, ends_in_call
+        sent_calls = member(sent, "tool_calls") or ()
+        own_calls = [openai_messages.read_call(call) for call in sent_calls] if len(sent_calls) == len(calls) else calls
+        return [sent], own_calls, finish, cut, ends_in_call
     message = _with_objects(openai_bodies.with_content(plain(response["choices"][0]["message"])))
-    given = [openai_messages.read_call(one) for one in member(response["choices"][0]["message"], "tool_calls") or ()]
-    own = [one for one in given if not openai_bodies.is_stray(one)]
+    given = [openai_messages.read_call(call) for call in member(response["choices"][0]["message"], "tool_calls") or ()]
+    own = [call for call in given if not openai_bodies.is_stray(call)]
     if len(own) < len(given):
         message = openai_bodies.without_strays(message, given)
     if own:
         message["tool_calls"], own = with_call_ids(
-            message["tool_calls"], own, lambda _: True, lambda one, call_id: {**one, "id": call_id}, leaves_out=True
+            message["tool_calls"], own, lambda _: True, lambda call, call_id: {**call, "id": call_id}, leaves_out=True
         )
     _, _, finish, cut, ends_in_call = reading
     return [message], own, finish, cut, ends_in_call
@@ -77,15 +83,15 @@ def _with_objects(message: WireMessage) -> WireMessage:
 
 
 FORM = openai_messages.VendorForm(name_key="name", sends_made_up_ids=False, arguments="object")
-"""Templates pair by name or by order; some take an id."""
+"""Templates match results by name or by order; some accept an id."""
 encode = partial(openai_messages.encode_as, FORM)
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:
-    """Arguments are an object; templates put no id anywhere."""
+    """Write calls with arguments as objects; templates print no id."""
     tool_calls = [
-        {"type": "function", "id": one.id, "function": {"name": one.wire_name, "arguments": one.arguments}}
-        for one in calls
+        {"type": "function", "id": call.id, "function": {"name": call.wire_name, "arguments": call.arguments}}
+        for call in calls
     ]
     return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 

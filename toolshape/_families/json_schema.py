@@ -1,4 +1,4 @@
-"""No vendor: the canonical record of a tool, and calls as ``{"id"?, "name", "arguments"}``, one or a list of them."""
+"""Defines the vendor-neutral provider: canonical records of tools, and calls as ``{"id"?, "name", "arguments"}``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def read(body: Any) -> Reading | None:
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [{"id": one.id, "name": one.wire_name, "arguments": one.arguments} for one in calls]
+    return [{"id": call.id, "name": call.wire_name, "arguments": call.arguments} for call in calls]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:

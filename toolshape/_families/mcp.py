@@ -1,4 +1,4 @@
-"""MCP tools, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
+"""Defines the MCP providers, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,21 +30,21 @@ from toolshape._wire.provider import (
     unsupported,
 )
 
-# References are legal, and clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040): only recursion
-# keeps one.
+# References are legal, but clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040), so all references
+# that are not recursive are inlined.
 INLINED = (inlined_but_recursion,)
 _RESULT = "result"
-"""Holds a value that is no object, in the output schema and in structured content."""
+"""The key of a value that is not an object, in the output schema and in structured content."""
 _NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
 _NULL = {"type": "null"}
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """An entry that clients of every revision read.
+    """Write an entry that clients of every revision accept.
 
-    Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly, and a client refuses the
-    whole list where one does not (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22): a value that is no
-    object stands in ``result``.
+    Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly. If a root does not, a client
+    refuses the whole list (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22). So a value that is no object
+    goes into ``result``.
     """
     tool = envelope_of_any_output(spec, strict)
     if "outputSchema" in tool:
@@ -53,7 +53,8 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
-    """A schema whose root is an object: the same for values that are, a field ``result`` for those that are not."""
+    """Return a schema whose root is an object: objects stay as they are, other values go into the field ``result``."""
+    # Every value is an object, no value is one, or a value may be either: then the root admits both forms.
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
@@ -70,9 +71,10 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
 
 
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
-    """2026-07-28: an output schema may be any schema; but a value that may be null stands in ``result``, null or not.
+    """Write an entry for 2026-07-28: the output schema may be any schema.
 
-    The official SDK 2.3.0 leaves structured content that is null out, and refuses a result without it (2026-11-23).
+    A value that may be null goes into ``result``, even if it is not null: the official SDK 2.3.0 omits structured
+    content that is null, and refuses a result without it (2026-11-23).
     """
     tool = envelope_of_any_output(spec, strict)
     schema = tool.get("outputSchema")
@@ -85,7 +87,7 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """The output schema as it is."""
+    """Write an entry with the output schema as it is."""
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
         tool["title"] = spec.title
@@ -99,7 +101,7 @@ def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG
 
 
 def _annotations(effects: frozenset[Effect]) -> JsonObject:
-    """Hints for clients (ToolAnnotations, all revisions since 2025-03-26); of what is not said, the default holds."""
+    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint has its default."""
     hints: JsonObject = {}
     if effects & {"read", "write", "destructive"}:
         hints["readOnlyHint"] = not effects & {"write", "destructive"}
@@ -119,7 +121,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    """A request, or the parameters of one as the SDK gives them to a handler."""
+    """Return whether a body is a request, or the parameters of a request as the SDK passes them to a handler."""
     return _is_params(body) or (member(body, "method") == "tools/call" and member(body, "params") is not None)
 
 
@@ -128,19 +130,22 @@ def _is_params(body: Any) -> bool:
 
 
 def _is_plain_params(body: Any) -> bool:
-    """The parameters of a request as a dict: other families have calls of this form, so only who asks us takes it."""
+    """Return whether a body is the parameters of a request as a dict.
+
+    Other families have calls of this form, so ``read`` accepts it, but ``recognises`` does not.
+    """
     return isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
 
 
 _PARAMS = frozenset(
     {"name", "arguments", "_meta", "meta", "task", "input_responses", "request_state", "inputResponses", "requestState"}
 )
-"""CallToolRequestParams of the official SDK 2.3.0 and of the specification until 2026-07-28."""
+"""The fields of CallToolRequestParams in the official SDK 2.3.0 and in the specification until 2026-07-28."""
 
 
 def read(body: Any) -> Reading | None:
     params = body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
-    if type(params) is dict:  # as a server makes it for each call
+    if type(params) is dict:  # the dict that a server makes for each call
         return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
     is_plain = params is None and _is_plain_params(body)
     if params is None and not (is_plain or recognises(body)):
@@ -154,49 +159,52 @@ def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:
-    """A request for each."""
+    """Write a request for each call."""
     return [
         {
             "jsonrpc": "2.0",
-            "id": one.id,
+            "id": call.id,
             "method": "tools/call",
-            "params": {"name": one.wire_name, "arguments": one.arguments},
+            "params": {"name": call.wire_name, "arguments": call.arguments},
         }
-        for one in calls
+        for call in calls
     ]
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """A CallToolResult for each, as clients of every revision read it.
+    """Write a CallToolResult for each result, as clients of every revision read it.
 
-    ``resultType`` is required from 2026-07-28 on, and a result may hold more fields in all revisions before.
+    ``resultType`` is required from 2026-07-28 on, and all revisions before allow more fields in a result.
     """
     return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
 
 
 def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
-    """Structured content is an object, and ``resultType`` is not known."""
+    """Write results for revisions until 2025-11-25: structured content is an object, and there is no ``resultType``."""
     return [_result(result, is_wrapped=True) for result in results]
 
 
 def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
-    """2026-07-28: structured content is any value but null; one that may be null stands in ``result``, null or not."""
+    """Write results for 2026-07-28: structured content is any value but null.
+
+    A value that may be null goes into ``result``, even if it is not null.
+    """
     return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
 
 
 def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
-    """The text, and the value itself as structured content, which a client checks against the output schema.
+    """Write the text, and the value as structured content, which a client validates against the output schema.
 
     Errors are results, too (SEP-1303).
     """
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
-        message["content"] = [_piece(one) for one in result.parts]
+        message["content"] = [_piece(part) for part in result.parts]
         if isinstance(result.parts, Structured) and result.error is None and _may_be(result.value, is_wrapped):
             message["structuredContent"] = result.value
         return message
-    is_told = result.is_text is not None or isinstance(result.value, str)  # not cut, and not marked
-    if result.error is None and is_told:
+    is_complete = result.is_text is not None or isinstance(result.value, str)  # the text was neither cut nor marked
+    if result.error is None and is_complete:
         value = result_json(result)
         is_bare = isinstance(value, dict) if is_wrapped else not _may_be_null(result, value)
         message["structuredContent"] = value if is_bare else {_RESULT: value}
@@ -209,7 +217,7 @@ def _may_be_null(result: Result, value: Any) -> bool:
 
 
 def _may_be(structured: Any, is_wrapped: bool) -> bool:
-    """Whether a client takes this as structured content: until 2026-07-28 an object alone."""
+    """Return whether a client accepts this as structured content: until 2026-07-28, only an object."""
     return not is_wrapped or isinstance(structured, dict)
 
 
@@ -238,7 +246,7 @@ MCP = Provider(
     ),
     schema=SchemaRules(
         refuses=cited("schema of every revision", rules.root_is_object),
-        lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root says properties and required alone
+        lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root has properties and required only
         strict=None,
     ),
     request=RequestForm(

@@ -1,1 +1,1 @@
-"""JSON Schema and JSON values: rewrites that carry their inverse on arguments. The standard library only."""
+"""JSON Schema and JSON values: schema rewrites that can be inverted on arguments. Uses only the standard library."""

@@ -1,4 +1,4 @@
-"""Functions from JSON value to JSON value, lifted to the members of objects and the items of arrays."""
+"""Combines functions on JSON values: chains them, and applies them to object members or array items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -6,12 +6,13 @@ from typing import Any, TypeAlias
 from toolshape._schema.values import UnreadableError
 
 Arrow: TypeAlias = Callable[[Any], Any]
+"""A function that maps a JSON value to another JSON value."""
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
-"""For an arrow that only drops null fields: of each object, the names of all fields, and of those dropped."""
+"""For an arrow that only drops null fields: per object, the names of all fields and of the dropped fields."""
 
 
 def chained(arrows: Sequence[Arrow]) -> Arrow | None:
-    """One after the other; ``None`` if there is none."""
+    """Return one arrow that applies all of them in order, or ``None`` if there are none."""
     if not arrows:
         return None
     if len(arrows) == 1:
@@ -26,7 +27,7 @@ def chained(arrows: Sequence[Arrow]) -> Arrow | None:
 
 
 def _at(step: int | str, arrow: Arrow, item: Any) -> Any:
-    """What an arrow makes of a member; where it cannot read it, the error says where that stands."""
+    """Apply an arrow to a member; if it raises ``UnreadableError``, prepend ``step`` to the error's location."""
     try:
         return arrow(item)
     except UnreadableError as error:
@@ -35,7 +36,7 @@ def _at(step: int | str, arrow: Arrow, item: Any) -> Any:
 
 
 def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
-    """On the named fields of an object."""
+    """Return an arrow that applies each arrow to the object field of its name."""
     active = {name: arrow for name, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -49,7 +50,7 @@ def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
 
 
 def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
-    """On the other fields of an object."""
+    """Return an arrow that applies ``arrow`` to every object field that is not in ``known``."""
     if arrow is None:
         return None
 
@@ -62,7 +63,7 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
 
 
 def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]) -> Arrow | None:
-    """On the fields of an object whose names match a pattern."""
+    """Return an arrow that applies each arrow to the object fields whose names match its pattern."""
     active = {pattern: arrow for pattern, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -70,18 +71,18 @@ def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str]
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        found = dict(value)
+        result = dict(value)
         for pattern, arrow in active.items():
             for key in value:
                 if matches(pattern, key):
-                    found[key] = _at(key, arrow, found[key])
-        return found
+                    result[key] = _at(key, arrow, result[key])
+        return result
 
     return lifted
 
 
 def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None:
-    """On the items of an array, by their place."""
+    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the others."""
     if rest is None and not any(prefix):
         return None
 

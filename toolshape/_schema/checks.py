@@ -1,4 +1,4 @@
-"""What providers refuse in a schema, as checks on one node each, with the evidence and its date."""
+"""Checks for the schema features that providers reject. Each check looks at one node and cites dated evidence."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,9 +15,10 @@ Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
 
 class Cited(NamedTuple):
-    """A check, and where the provider's rule is written down or was seen, with its date.
+    """A check, and its evidence: where the provider documents the rule or where it was observed, with the date.
 
-    ``is_refused``: the server says so; else it drops in silence what breaks the rule, and we do not send it.
+    ``is_refused``: the server rejects a violation. Otherwise the server silently drops the violating part, so
+    toolshape does not send it.
     """
 
     check: Check
@@ -26,22 +27,22 @@ class Cited(NamedTuple):
 
 
 def cited(evidence: str, *checks: Check, is_refused: bool = True) -> tuple[Cited, ...]:
-    """Checks that rest on one piece of evidence."""
+    """Pair several checks with the same evidence."""
     return tuple(Cited(check, evidence, is_refused) for check in checks)
 
 
 def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
-    """Every place where a schema breaks one of the checks."""
+    """Return a problem for every node of a schema that fails one of the checks."""
     rules = tuple(checks)
     problems: list[Problem] = []
     if not isinstance(schema, dict):
         return [Problem(path="", rule="schema", message="the schema must be an object")] if rules else []
 
     def look(node: JsonSchema, at: Place) -> Change | None:
-        found = ((check.__name__, check(node, at), evidence) for check, evidence, _ in rules)
+        results = ((check.__name__, check(node, at), evidence) for check, evidence, _ in rules)
         problems.extend(
             Problem(path=at.path, rule=name, message=message, evidence=evidence)
-            for name, message, evidence in found
+            for name, message, evidence in results
             if message
         )
         return None
@@ -51,68 +52,68 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
 
 
 def types_of(node: JsonSchema) -> list[str]:
-    """The types that a node names, in lower case."""
+    """Return the types that a node declares, in lower case."""
     named = node.get("type", [])
     return [str(name).lower() for name in (named if isinstance(named, list) else [named])]
 
 
 def root_is_object(node: JsonSchema, at: Place) -> str | None:
-    """The arguments are an object."""
+    """Check that the root has type object."""
     return "the root must have type object" if at.is_root and types_of(node) != ["object"] else None
 
 
 def root_without(*keywords: str) -> Check:
-    """None of these beside the root's type."""
+    """Return a check that the root has none of these keywords."""
 
     def root_without_combinators(node: JsonSchema, at: Place) -> str | None:
-        found = [key for key in keywords if key in node]
-        return f"the root must not have {found[0]}" if at.is_root and found else None
+        present = [key for key in keywords if key in node]
+        return f"the root must not have {present[0]}" if at.is_root and present else None
 
     return root_without_combinators
 
 
 def objects_have_properties(node: JsonSchema, at: Place) -> str | None:
-    """An object below the root names a field."""
+    """Check that every object below the root has properties."""
     if at.is_root or "object" not in types_of(node) or node.get("properties"):
         return None
     return "an object must have properties"
 
 
 def root_has_properties(node: JsonSchema, at: Place) -> str | None:
-    """An object without properties is refused at the root."""
+    """Check that the root has the keyword ``properties``."""
     return "the root must have properties" if at.is_root and "properties" not in node else None
 
 
 def closed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
-    """Every object says additionalProperties: false."""
+    """Check that every object sets ``additionalProperties`` to false."""
     if "object" in types_of(node) and node.get("additionalProperties") is not False:
         return "additionalProperties must be false"
     return None
 
 
 def all_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Every property is required."""
+    """Check that every property is required."""
     required = frozenset(node.get("required", ()))
     missing = [name for name in node.get("properties", ()) if name not in required]
     return f"required must name every property: {missing[0]!r} is missing" if missing else None
 
 
 def required_is_defined(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """What is required is a property."""
+    """Check that every required name is a property."""
     if "properties" not in node and "required" not in node:
         return None
-    lost = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
-    return f"required names {lost[0]!r}, which is no property" if lost else None
+    missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
+    return f"required names {missing[0]!r}, which is not a property" if missing else None
 
 
 def arrays_have_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """An array says what it holds."""
+    """Check that every array has ``items`` or ``prefixItems``."""
     has_items = "items" in node or "prefixItems" in node
     return "an array must have items" if "array" in types_of(node) and not has_items else None
 
 
 def typed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Every node has a type, or is a choice, and none is just true."""
+    """Check that every node has a type, a union, an enum or a reference, and that no property is a boolean schema."""
     for name, inner in node.get("properties", {}).items():
         if not isinstance(inner, dict):
             return f"the schema of {name!r} must be an object"
@@ -122,66 +123,66 @@ def typed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 
 def no_recursion(node: JsonSchema, at: Place) -> str | None:
-    """No definition contains itself."""
+    """Check that no definition is recursive."""
     if not at.is_root or "$defs" not in node:
         return None
     groups = recursive_groups(node["$defs"])
-    return f"definitions must not contain themselves: {min(groups)!r} does" if groups else None
+    return f"definitions must not be recursive: {min(groups)!r} contains itself" if groups else None
 
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
-    """A $ref leads to a definition."""
-    given = {str(one["$ref"]) for one in referring(node)} if at.is_root else set[str]()
-    lost = [reference for reference in given if at_pointer(node, reference) is None]
-    return f"{min(lost)} leads nowhere" if lost else None
+    """Check that every ``$ref`` resolves."""
+    given = {str(inner["$ref"]) for inner in referring(node)} if at.is_root else set[str]()
+    unresolved = [reference for reference in given if at_pointer(node, reference) is None]
+    return f"{min(unresolved)} does not resolve" if unresolved else None
 
 
 def no_references(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Nothing is said by reference."""
+    """Check that no node has a ``$ref``."""
     return "$ref is not permitted" if "$ref" in node else None
 
 
 def references_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Beside a $ref there is at most a description and a default."""
-    beside = node.keys() - {"$ref", "description", "default"}
-    return f"beside $ref there must be no {min(beside)}" if "$ref" in node and beside else None
+    """Check that a ``$ref`` has no siblings but ``description`` and ``default``."""
+    siblings = node.keys() - {"$ref", "description", "default"}
+    return f"{min(siblings)} is not permitted beside $ref" if "$ref" in node and siblings else None
 
 
 def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """An enum is a non-empty list of strings."""
+    """Check that every enum is a non-empty list of strings."""
     if "enum" not in node:
         return None
     if types_of(node) != ["string"] or not all(isinstance(choice, str) for choice in node["enum"]):
-        return "enum is only for strings"
+        return "enum is permitted only for strings"
     return None if node["enum"] else "enum must not be empty"
 
 
 def one_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """An object that has fields requires one of them."""
+    """Check that every object with fields requires at least one of them."""
     is_bare = node.get("properties") and not node.get("required")
-    return "an object must have a required field: give one no default" if is_bare else None
+    return "an object must have a required field: remove the default of one field" if is_bare else None
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """``anyOf`` has nothing beside it."""
-    return "beside anyOf there must be nothing" if "anyOf" in node and len(node) > 1 else None
+    """Check that ``anyOf`` has no siblings."""
+    return "anyOf must not have other keywords beside it" if "anyOf" in node and len(node) > 1 else None
 
 
 def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """A type is one word, of those there are."""
+    """Check that ``type`` is a single name of a JSON Schema type."""
     known = {"string", "number", "integer", "boolean", "array", "object", "null"}
     named = node.get("type", "string")
-    return None if isinstance(named, str) and named.lower() in known else "type must be one of JSON's"
+    return None if isinstance(named, str) and named.lower() in known else "type must be one of JSON Schema's type names"
 
 
 def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Bounds are numbers, not the flags of JSON Schema's draft 4."""
+    """Check that exclusive bounds are numbers, not the booleans of JSON Schema draft 4."""
     flags = [key for key in ("exclusiveMinimum", "exclusiveMaximum") if isinstance(node.get(key), bool)]
     return f"{flags[0]} must be a number" if flags else None
 
 
 def known_keywords(*known: str) -> Check:
-    """Only keywords on the provider's list."""
+    """Return a check that a node has only keywords on the provider's list."""
 
     def keywords(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         unknown = [key for key in node if key not in known]
@@ -191,7 +192,7 @@ def known_keywords(*known: str) -> Check:
 
 
 def known_formats(*known: str) -> Check:
-    """Only formats on the provider's list."""
+    """Return a check that ``format`` is on the provider's list."""
 
     def formats(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         given = node.get("format")
@@ -201,11 +202,11 @@ def known_formats(*known: str) -> Check:
 
 
 def keys(pattern: str, *, only_root: bool = False) -> Check:
-    """Property names are of a form."""
+    """Return a check that property names match a pattern."""
     allowed = re.compile(pattern)
 
     def property_keys(node: JsonSchema, at: Place) -> str | None:
         bad = [name for name in node.get("properties", ()) if not allowed.fullmatch(name)]
-        return f"{bad[0]!r} is not a name for a property" if bad and (at.is_root or not only_root) else None
+        return f"{bad[0]!r} is not a valid property name" if bad and (at.is_root or not only_root) else None
 
     return property_keys

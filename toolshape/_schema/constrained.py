@@ -1,6 +1,6 @@
-"""The rules that only hand-written schemas need, to reach the form that constrained decoding takes.
+"""Rewrites hand-written schemas to the form that constrained decoding accepts.
 
-A decorated function never has most of these forms; a definition from elsewhere may.
+Schemas of decorated functions rarely need these rules; definitions from elsewhere may.
 """
 
 import json
@@ -32,7 +32,7 @@ from toolshape._schema.walk import everywhere
 
 
 def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
-    """Several types, or an object or array that may be null, as branches: what is said of each stays with it."""
+    """Split several types, or a nullable object or array, into branches; each branch keeps its type's keywords."""
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
@@ -58,21 +58,21 @@ _BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
 
 
 def _is_of_the_whole(branch: JsonSchema) -> bool:
-    """Whether a branch only constrains the object that it stands in, and names no fields of its own."""
+    """Whether a branch only constrains the object around it, and declares no fields of its own."""
     others = set(branch) - MARKS - _OF_THE_WHOLE
-    return others <= _BRANCHES and all(_is_of_the_whole(_node(one)) for key in others for one in branch[key])
+    return others <= _BRANCHES and all(_is_of_the_whole(_node(inner)) for key in others for inner in branch[key])
 
 
 def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
-    """Branches that only say which fields must be there, said in the description and checked by us."""
-    found = [
+    """Move branches that only constrain which fields are present to the description; toolshape still checks them."""
+    keywords = [
         keyword
         for keyword in ("anyOf", "oneOf", "allOf")
         if node.get(keyword) and all(map(_is_of_the_whole, map(_node, node[keyword])))
     ]
-    if not found or "type" not in node:
+    if not keywords or "type" not in node:
         return None
-    return say_instead(*found)(node, at)
+    return say_instead(*keywords)(node, at)
 
 
 def _node(schema: Any) -> JsonSchema:
@@ -104,7 +104,7 @@ def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
 
 
 def never_left_out(node: JsonSchema, at: Place) -> Change | None:
-    """Leave out optional fields that admit no value: a model that sends one is refused by us."""
+    """Remove optional fields that admit no value; toolshape rejects a call that sends one."""
     never = [
         name
         for name, inner in node.get("properties", {}).items()
@@ -114,7 +114,7 @@ def never_left_out(node: JsonSchema, at: Place) -> Change | None:
         return None
     properties = {name: inner for name, inner in node["properties"].items() if name not in never}
     base = f"{at.path}." if at.path else ""
-    note = "a field that is never valid: it is not sent, and refused by us"
+    note = "a field that is never valid is not sent; toolshape rejects it"
     losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in never)
     return Change(node={**node, "properties": properties}, losses=losses)
 
@@ -122,21 +122,21 @@ def never_left_out(node: JsonSchema, at: Place) -> Change | None:
 def patterns_as_maps(schema: JsonSchema) -> Lens:
     """Apply ``_pattern_as_map`` until no pattern is left.
 
-    A walk does not enter ``patternProperties``, since no arrow can be lifted from there. What a pattern held is reached
-    by the next walk, as the values of a map, and may hold patterns of its own.
+    A walk does not enter ``patternProperties``, because it cannot lift arrows from there. The next walk reaches the
+    schemas of the patterns, now as the values of a map; they may contain patterns themselves.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):
         lens = everywhere(_pattern_as_map)(schema)
         losses.extend(lens.losses)
-        if lens.schema == schema:  # what is left is a field or a value of this name
+        if lens.schema == schema:  # the remaining mentions are fields or values of this name
             break
         schema = lens.schema
     return Lens(schema=schema, losses=tuple(losses))
 
 
 def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
-    """Fields whose names follow patterns, as fields of any name."""
+    """Replace ``patternProperties`` by ``additionalProperties``: fields with any name."""
     patterns = node.get("patternProperties")
     if not patterns:
         return None
@@ -147,12 +147,12 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     if others is not True:
         kinds += [others] if isinstance(others, dict) and others not in kinds else []
         rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-    else:  # said, since fields that follow a pattern are none that are ignored
+    else:  # explicit, because ``extras_as_pairs`` forbids unknown fields if the keyword is absent
         rewritten["additionalProperties"] = True
     if others is False and len(patterns) == 1 and not node.get("properties"):
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)
-    note = "which names have which values is checked by us"
+    note = "toolshape checks which names have which values"
     return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
 
 
@@ -168,37 +168,42 @@ def possible_enum(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
-    """Require no field that is no property: for providers that refuse the whole schema for one."""
-    lost = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
-    if not lost:
+    """Drop required names that are not properties, for providers that reject the whole schema because of one."""
+    missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
+    if not missing:
         return None
-    kept = [name for name in node["required"] if name not in lost]
+    kept = [name for name in node["required"] if name not in missing]
     rest = {key: value for key, value in node.items() if key != "required"}
-    note = f"requires {lost[0]!r}, which is no property: a call without it is refused by us"
+    note = f"requires {missing[0]!r}, which is not a property; toolshape rejects a call without it"
     loss = Loss(path=at.path, keyword="required", kind="widened", note=note)
     return Change(node={**rest, "required": kept} if kept else rest, losses=(loss,))
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Required fields without a schema: given one, or no longer required if the object is closed."""
+    """Give required fields without a schema one; if the object is closed, do not require them."""
     properties = node.get("properties", {})
-    lost = [name for name in node.get("required", ()) if name not in properties]
-    if node.get("type") != "object" or not lost:
+    missing = [name for name in node.get("required", ()) if name not in properties]
+    if node.get("type") != "object" or not missing:
         return None
     others = node.get("additionalProperties", True)
     if others is False:
         loss = Loss(
-            path=at.path, keyword="required", kind="widened", note=f"requires {lost[0]!r} and admits no such field"
+            path=at.path,
+            keyword="required",
+            kind="widened",
+            note=f"requires {missing[0]!r} but admits no such field",
         )
-        return Change(node={**node, "required": [n for n in node["required"] if n in properties]}, losses=(loss,))
-    completed = {**properties, **{name: {} if others is True else others for name in lost}}
+        return Change(
+            node={**node, "required": [name for name in node["required"] if name in properties]}, losses=(loss,)
+        )
+    completed = {**properties, **{name: {} if others is True else others for name in missing}}
     return Change(node={**node, "properties": completed})
 
 
 def wrapped_root_with_items(schema: JsonSchema) -> Lens:
-    """``wrapped_root``, for providers that refuse an array that does not say what it holds.
+    """Apply ``wrapped_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
 
-    Only a definition with ``unevaluatedItems`` has such arrays: ``items`` would leave nothing unevaluated.
+    Only definitions with ``unevaluatedItems`` have such arrays: with ``items``, no item would be unevaluated.
     """
     lens = wrapped_root(schema)
     if not mentions(schema, "unevaluatedItems"):
@@ -211,7 +216,7 @@ def _items_said(node: JsonSchema, at: Place) -> Change | None:
     kinds = node.get("type", ())
     if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
         return None
-    note = "which items are unevaluated is checked by us"
+    note = "toolshape checks which items are unevaluated"
     loss = Loss(path=at.path, keyword="unevaluatedItems", kind="widened", note=note)
     return Change(node={**node, "items": {}}, losses=(loss,))
 
@@ -220,7 +225,7 @@ FIELD = "arguments"
 
 
 def wrapped_root(schema: JsonSchema) -> Lens:
-    """Arguments that are one of several objects, as the one field of an object: a root takes no ``anyOf``."""
+    """Wrap arguments that are a union of objects in an object with one field, since a root must not have ``anyOf``."""
     if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)
@@ -245,12 +250,12 @@ def wrapped_root(schema: JsonSchema) -> Lens:
         if not isinstance(value[name], dict):
             raise misread(f"expected object, got {kind_of(value[name])}", "", name)
         beside = next(key for key in value if key != name)
-        raise misread(f"unknown field: it belongs into {name!r}", "", beside)
+        raise misread(f"unknown field: put it inside {name!r}", "", beside)
 
     def out(value: Any) -> Any:
         return {name: value}
 
-    note = f"a choice of objects, sent as the field {name!r}"
+    note = f"a union of objects, sent in the field {name!r}"
     loss = Loss(path="", keyword="anyOf", kind="reshaped", note=note, ambiguous=fits({name: {}}, schema, resolve))
     return Lens(schema=rewritten, back=back, out=out, losses=(*losses, loss))
 
@@ -269,7 +274,7 @@ STRUCTURE: tuple[Pass, ...] = (
         (
             each(type_list_apart, never_left_out, describe_constraints, possible_enum, require_what_is_there),
             all_of_merged_or_described,
-            require_what_is_there,  # what was merged may require more than it names
+            require_what_is_there,  # again: a merged schema may require fields that it does not declare
             branches_whole,
             one_of_as_any_of,
             free_object_as_json_text,
@@ -283,4 +288,5 @@ STRUCTURE: tuple[Pass, ...] = (
         ),
     ),
 )
-"""What every constrained decoder needs, in this order: objects that name their fields, nothing without a type."""
+"""The passes that every constrained decoder needs, in this order. Afterwards objects declare their fields, and every
+node has a type."""

@@ -1,4 +1,4 @@
-"""A JSON Schema and a seeded random in; a value that it admits out. What cannot be said in a few lines is not tried for."""
+"""Generates values that a JSON Schema admits, from a seeded random. It ignores keywords that are hard to satisfy."""
 
 import json
 import math
@@ -14,19 +14,19 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
-_MOST_MADE, _LONGEST = 6_000, 200_000  # values inside of a value, and characters of a text
-_MOST_LOOKED_AT = 2_000  # schemas, for how deep a value must be
+_MOST_MADE, _LONGEST = 6_000, 200_000  # nested values of one value, and characters of a text
+_MOST_LOOKED_AT = 2_000  # schemas visited to find the minimum depth of a value
 _TYPES = ("string", "integer", "number", "boolean")
 
 
 def generated(schema: Any, chance: random.Random) -> Any:
-    """Make a value; one in some hundreds may not be admitted, where keywords depend on each other.
+    """Generate a value. If keywords depend on each other, one value in some hundreds may not be valid.
 
-    A schema that asks for more than anybody could send gets a value that is too small.
+    If a schema requires a huge value, the generated value is smaller than required.
 
     Args:
-        schema: The schema, whose references point into itself.
-        chance: What decides.
+        schema: The schema; its references point into itself.
+        chance: The random source.
     """
     return _Generator(schema, chance).value(schema, 0)
 
@@ -38,7 +38,7 @@ class _Generator:
         self.left = _MOST_MADE
         self.looked_at = 0
 
-    def value(self, schema: Any, depth: int) -> Any:  # noqa: PLR0911 - one for each type
+    def value(self, schema: Any, depth: int) -> Any:  # noqa: PLR0911 - one return for each type
         self.left -= 1
         if self.left < 0:
             return None
@@ -46,8 +46,8 @@ class _Generator:
         if "const" in node:
             return node["const"]
         if node.get("enum"):
-            kinds = [one for one in node["enum"] if _is_of(one, node.get("type"))]
-            return self.chance.choice(kinds or node["enum"])
+            choices = [choice for choice in node["enum"] if _is_of(choice, node.get("type"))]
+            return self.chance.choice(choices or node["enum"])
         kind = self.kind(node, depth)
         match kind:
             case "object":
@@ -64,7 +64,7 @@ class _Generator:
                 return None
 
     def resolved(self, schema: Any, depth: int) -> JsonObject:
-        """A node without references and choices: one of these is chosen, and what stands beside them is kept."""
+        """Resolve references and choose a branch of each union; siblings of these keywords are merged in."""
         node: JsonObject = schema if isinstance(schema, dict) else {}
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
@@ -77,22 +77,22 @@ class _Generator:
                 return self.resolved(_both(beside, branch if isinstance(branch, dict) else {}), depth)
         if node.get("allOf"):
             merged = {key: value for key, value in node.items() if key != "allOf"}
-            for one in node["allOf"]:
-                merged = _both(merged, self.resolved(one, depth))
+            for part in node["allOf"]:
+                merged = _both(merged, self.resolved(part, depth))
             return merged
         return node
 
     def branch(self, branches: list[Any], depth: int) -> Any:
-        """One of some branches; where it is deep, one that comes to its end soonest."""
+        """Choose a branch; at the maximum depth, choose among the branches with the smallest minimum depth."""
         if depth < _DEEPEST:
             return self.chance.choice(branches)
-        heights = [self.height(one) for one in branches]
+        heights = [self.height(branch) for branch in branches]
         return self.chance.choice(
-            [one for one, height in zip(branches, heights, strict=True) if height == min(heights)]
+            [branch for branch, height in zip(branches, heights, strict=True) if height == min(heights)]
         )
 
     def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
-        """How deep what a schema requires is at least; infinite for what contains itself."""
+        """Return the minimum depth of a value of a schema; infinite if the schema requires itself."""
         if not isinstance(schema, dict):
             return 0
         self.looked_at += 1
@@ -103,15 +103,15 @@ class _Generator:
             return 1 + self.height(at_pointer(self.root, reference), seen | {reference})
         for keyword in ("anyOf", "oneOf"):
             if schema.get(keyword):
-                return min(self.height(one, seen) for one in schema[keyword])
+                return min(self.height(branch, seen) for branch in schema[keyword])
         needed = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
         needed += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
         needed += [schema.get("items")] if schema.get("minItems") else []
-        return max((1 + self.height(one, seen) for one in needed), default=0)
+        return max((1 + self.height(inner, seen) for inner in needed), default=0)
 
     def kind(self, node: JsonObject, depth: int) -> str:
         given = node.get("type")
-        kinds = [str(one).lower() for one in (given if isinstance(given, list) else [given] if given else [])]
+        kinds = [str(name).lower() for name in (given if isinstance(given, list) else [given] if given else [])]
         if node.get("nullable") is True:
             kinds.append("null")
         if not kinds:
@@ -122,8 +122,8 @@ class _Generator:
                 "prefixItems": "array",
             }
             kinds = [kind for key, kind in implied.items() if key in node][:1] or [self.chance.choice(_TYPES)]
-        others = [one for one in kinds if one != "null"]
-        is_null = "null" in kinds and (not others or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004 - seldom
+        others = [kind for kind in kinds if kind != "null"]
+        is_null = "null" in kinds and (not others or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004
         return "null" if is_null else self.chance.choice(others)
 
     def object(self, node: JsonObject, depth: int) -> JsonObject:
@@ -138,7 +138,7 @@ class _Generator:
         return found
 
     def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
-        """Add fields until there are as many as there must be, and some where any name is free."""
+        """Add fields up to ``minProperties``, and up to two more if the object admits further names."""
         least, most = node.get("minProperties", 0), node.get("maxProperties", math.inf)
         for name in others:
             if len(found) < least and name not in found:
@@ -158,7 +158,7 @@ class _Generator:
                 found[name] = self.value(inner, depth + 1)
 
     def array(self, node: JsonObject, depth: int) -> list[Any]:
-        first = [self.value(one, depth + 1) for one in node.get("prefixItems") or ()]
+        first = [self.value(inner, depth + 1) for inner in node.get("prefixItems") or ()]
         items = node.get("items", {})
         least = max(node.get("minItems", 0), len(first))
         most = min(node.get("maxItems", math.inf), max(least, 0 if depth >= _DEEPEST else least + 2))
@@ -170,10 +170,10 @@ class _Generator:
         for _ in range(_TRIES + size):
             if len(found) >= size or self.left < 0:
                 break
-            one = self.value(items, depth + 1)
-            if not node.get("uniqueItems") or _key(one) not in keys:
-                found.append(one)
-                keys.add(_key(one))
+            item = self.value(items, depth + 1)
+            if not node.get("uniqueItems") or _key(item) not in keys:
+                found.append(item)
+                keys.add(_key(item))
         return found
 
     def string(self, node: JsonObject, depth: int) -> str:
@@ -182,7 +182,7 @@ class _Generator:
         least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what Python says of others' patterns is not our user's affair
+                warnings.simplefilter("ignore")  # about patterns that our user did not write
                 for _ in range(32):
                     text = matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
@@ -211,8 +211,8 @@ class _Generator:
             last -= last * step == node.get("exclusiveMaximum")
             times = self.chance.randint(first, max(first, last))
             return int(times * step) if is_integer else times * step
-        found = round(self.chance.uniform(low, high), 3)
-        return found if low < found < high else (low + high) / 2 if low < high else low
+        number = round(self.chance.uniform(low, high), 3)
+        return number if low < number < high else (low + high) / 2 if low < high else low
 
 
 def _bound(node: JsonObject, keyword: str, default: float) -> float:
@@ -227,21 +227,21 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 
 
 def _is_of(value: Any, kinds: Any) -> bool:
-    """Whether a value is of one of the types that a node names, if it names any."""
-    names = [str(one).lower() for one in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])]
+    """Whether a value has one of the declared types; true if no type is declared."""
+    names = [str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])]
     is_flag = isinstance(value, bool)
     return not names or any(
-        isinstance(value, _CLASSES.get(one, object)) and is_flag == (one == "boolean") for one in names
+        isinstance(value, _CLASSES.get(name, object)) and is_flag == (name == "boolean") for name in names
     )
 
 
 def _key(value: Any) -> Any:
-    """What two equal values share, and no others; 1 is not true."""
+    """Return a key for comparing values: equal values, and no others, have equal keys; ``1`` is not ``true``."""
     return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
 
 
 def _both(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Two nodes that hold together: the fields of both, and of anything else what the second says."""
+    """Merge two nodes: unite their properties and required names; any other keyword of the second node wins."""
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         merged["properties"] = {**one["properties"], **other["properties"]}

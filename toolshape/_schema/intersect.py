@@ -1,4 +1,4 @@
-"""Two schemas in; the one that admits what both admit out, where JSON Schema can say it without ``allOf``."""
+"""Intersects two schemas: returns one schema, without ``allOf``, that admits the values that both admit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEEPEST = 20  # levels of schemas that differ: one that contains itself would never end
+_DEEPEST = 20  # levels of differing schemas: without a limit, a recursive schema would never end
 _LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
@@ -19,15 +19,15 @@ def intersected(
     """Intersect two schemas, keyword by keyword.
 
     Args:
-        one: A schema.
-        other: Another; its annotations win.
+        one: The first schema.
+        other: The second schema; its annotations win.
         resolve: Follows references.
         annotations: The keywords that constrain nothing.
-        path: Where the schemas stand, for the error.
-        depth: How many levels of schemas are being intersected around these.
+        path: The path of the schemas, for the error.
+        depth: The number of enclosing schemas that are being intersected.
 
     Raises:
-        UnsupportedError: It takes an ``allOf`` to say both, or nothing is valid by both.
+        UnsupportedError: The intersection needs an ``allOf``, or it admits nothing.
     """
     if depth > _DEEPEST:
         raise UnsupportedError("allOf whose parts contain themselves: merge them by hand", path=path, rule="allOf")
@@ -48,7 +48,7 @@ def intersected(
 
 
 def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
-    """Refuse keywords whose meaning depends on what stands beside them, where the parts say different things with them."""
+    """Raise ``UnsupportedError`` if the parts differ in keywords whose meaning depends on their siblings."""
     for group in _TOGETHER:
         ours, theirs = ({key: part[key] for key in group & part.keys()} for part in (one, other))
         if ours and theirs and not is_equal_json(ours, theirs) and {*ours, *theirs} != {"items"}:
@@ -71,10 +71,10 @@ _TOGETHER = (
 _FIELDS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 
-def _keyword(  # noqa: PLR0911 - a line a keyword
+def _keyword(  # noqa: PLR0911 - one branch for each keyword
     key: str, ours: Any, theirs: Any, both: Callable[[Any, Any], Any], path: str
 ) -> Any:
-    """What two parts say with one keyword."""
+    """Intersect the values of one keyword."""
     if key in _LARGER:
         return max(ours, theirs)
     if key in _SMALLER:
@@ -85,7 +85,9 @@ def _keyword(  # noqa: PLR0911 - a line a keyword
         return True
     if key == "type" and (kinds := _common_types(ours, theirs)):
         return kinds if len(kinds) > 1 else kinds[0]
-    if key == "enum" and (choices := [choice for choice in ours if any(is_equal_json(choice, one) for one in theirs)]):
+    if key == "enum" and (
+        choices := [choice for choice in ours if any(is_equal_json(choice, other) for other in theirs)]
+    ):
         return choices
     if key == "not":
         return {"anyOf": [ours, theirs]}
@@ -110,7 +112,7 @@ def _schemas(ours: Any, theirs: Any, resolve: Resolve, annotations: frozenset[st
 def _closed(
     merged: JsonSchema, one: JsonSchema, other: JsonSchema, both: Callable[[Any, Any], Any], path: str
 ) -> JsonSchema:
-    """What one part says of fields that only the other names: they are the first part's further ones."""
+    """Apply each part's ``additionalProperties`` to the properties that only the other part names."""
     properties = dict(merged.get("properties", {}))
     for ours, theirs in ((one, other), (other, one)):
         further = ours.get("additionalProperties", True)
@@ -120,13 +122,13 @@ def _closed(
             properties[name] = both(further, properties[name])
     impossible = [name for name, inner in properties.items() if inner is False]
     if set(impossible) & set(merged.get("required", ())):
-        raise UnsupportedError(f"allOf that requires {impossible[0]!r} and admits none", path=path, rule="allOf")
+        raise UnsupportedError(f"allOf that requires {impossible[0]!r} but forbids it", path=path, rule="allOf")
     kept = {name: inner for name, inner in properties.items() if inner is not False}
     return {**merged, "properties": kept} if "properties" in merged else merged
 
 
 def _common_types(ours: Any, theirs: Any) -> list[str]:
-    """The types of both; an integer is a number."""
-    one, other = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
-    narrow = [kind for kind in one if kind in other or (kind == "integer" and "number" in other)]
-    return list(dict.fromkeys([*narrow, *(kind for kind in other if kind == "integer" and "number" in one)]))
+    """Return the types that both lists admit; an integer is also a number."""
+    first, second = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
+    narrow = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
+    return list(dict.fromkeys([*narrow, *(kind for kind in second if kind == "integer" and "number" in first)]))

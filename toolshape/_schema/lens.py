@@ -1,7 +1,7 @@
-"""The types of a rewrite: a rule for one node, the change it makes, and a rewritten schema that maps values both ways.
+"""The types of a schema rewrite: a rule for one node, its change, and the lens that maps values in both directions.
 
-A rule is local: it sees one node whose children are rewritten already, and answers with a ``Change``, or with ``None``.
-``walk.everywhere`` lifts a rule to a whole schema; ``walk.compose`` puts such passes one after the other.
+A rule is local: it sees one node whose children are already rewritten, and returns a ``Change`` or ``None``.
+``walk.everywhere`` applies a rule to a whole schema; ``walk.compose`` runs several passes in order.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from toolshape._schema.references import Resolve
 
 
 class UnsupportedError(Exception):
-    """A schema that cannot be rewritten: ``path`` and ``rule`` say what is unsupported, the message what to do."""
+    """A schema cannot be rewritten: ``path`` and ``rule`` name the unsupported part, the message says what to do."""
 
     def __init__(self, message: str, *, path: str, rule: str) -> None:
         self.path = path
@@ -22,11 +22,12 @@ class UnsupportedError(Exception):
 
 
 class Change(NamedTuple):
-    """What a rule makes of a node.
+    """The result of a rule for one node.
 
-    ``node`` is what the provider sees. ``back`` maps values from wire form to canonical form, ``out`` the other way;
-    ``None`` where values do not change. ``back`` must return a value that is not in wire form unchanged. ``drops`` is
-    set if ``back`` only drops null fields: it holds the names of all fields of the object, and of those dropped.
+    ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, ``out`` the
+    other way; ``None`` means that values do not change. If a value is not in wire form, ``back`` must return it
+    unchanged. If ``back`` only drops null fields, ``drops`` holds the names of the object's fields and of the dropped
+    fields.
     """
 
     node: JsonSchema
@@ -37,10 +38,10 @@ class Change(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a node stands: ``path`` in the user's names, the ``keyword`` that leads to it (``""`` at the root).
+    """The position of a node: its ``path`` in the user's names, and the ``keyword`` that holds it (``""`` at the root).
 
-    ``resolve`` follows a ``$ref`` to its definition as far as there is one; ``depth`` is how many objects and arrays
-    lead to it, from the root or from the definition that it stands in.
+    ``resolve`` follows a ``$ref`` to its definition as far as it resolves. ``depth`` counts the objects and arrays
+    around the node, from the root or from the definition that contains it.
     """
 
     path: str
@@ -55,9 +56,9 @@ class Place(NamedTuple):
 
 
 class Lens(NamedTuple):
-    """A whole schema rewritten, and the arrows on whole values; ``None`` where no value changes.
+    """A rewritten schema, and the arrows for whole values; an arrow is ``None`` if no value changes.
 
-    ``drops``: all that ``back`` does is to drop fields that are null, of these objects; ``None`` if it does more.
+    If ``back`` only drops null fields, ``drops`` lists them by object; it is ``None`` if ``back`` does more.
     """
 
     schema: JsonSchema
@@ -72,13 +73,13 @@ Pass: TypeAlias = Callable[[JsonSchema], Lens]
 
 
 def each(*rules: Rule) -> Rule:
-    """Rules that change no value, one after the other at each node: one walk for all of them."""
+    """Combine rules that change no values into one rule, so that one walk applies them all to each node in order."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         losses: list[Loss] = []
         before = node
-        for one in rules:
-            change = one(node, at)
+        for inner in rules:
+            change = inner(node, at)
             if change is not None:
                 node = change.node
                 losses.extend(change.losses)
@@ -88,9 +89,9 @@ def each(*rules: Rule) -> Rule:
 
 
 PATH = "x-toolshape-path"
-"""The keyword that holds a node's canonical path through all passes, so that every loss is reported there."""
+"""The keyword that carries a node's canonical path through all passes, so that every loss is reported at that path."""
 
 
 NAMES = "x-toolshape-names"
-"""The keyword that maps the canonical names of renamed fields to their wire names, for calls in canonical form."""
+"""The keyword that maps the canonical names of renamed fields to wire names, for calls that use canonical names."""
 MARKS = frozenset({PATH, NAMES})

@@ -1,4 +1,4 @@
-"""The size of a schema as providers count it, and the checks of their limits."""
+"""Measures the size of a schema as providers count it, and checks their limits."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from toolshape._schema.walk import everywhere
 
 
 class GrammarSize(NamedTuple):
-    """What a schema costs where it is compiled: its properties, those of them that are optional, and its unions."""
+    """The size of a schema for constrained decoding: its properties, its optional properties and its unions."""
 
     properties: int
     optional: int
@@ -20,7 +20,7 @@ class GrammarSize(NamedTuple):
 
 
 def grammar_size(schema: JsonSchema) -> GrammarSize:
-    """Count what a provider's budget for constrained decoding counts."""
+    """Count the properties, optional properties and unions of a schema."""
     counts = [0, 0, 0]
 
     def count(node: JsonSchema, _: Place) -> Change | None:
@@ -35,47 +35,47 @@ def grammar_size(schema: JsonSchema) -> GrammarSize:
 
 
 def at_most(optional: int, unions: int) -> Check:
-    """Not more optional properties and unions than one schema may hold."""
+    """Return a check that a schema has at most this many optional properties and unions."""
 
     def grammar(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
             return None
-        found = grammar_size(node)
-        if found.optional > optional:
-            return f"{found.optional} optional properties, at most {optional} are taken"
-        return f"{found.unions} unions, at most {unions} are taken" if found.unions > unions else None
+        size = grammar_size(node)
+        if size.optional > optional:
+            return f"{size.optional} optional properties, at most {optional} are allowed"
+        return f"{size.unions} unions, at most {unions} are allowed" if size.unions > unions else None
 
     return grammar
 
 
 def sizes(properties: int, levels: int, characters: int = 120_000, choices: int = 1000) -> Check:
-    """Not more properties, levels of objects, characters in names and choices, and choices than a schema may hold."""
+    """Return a check of a schema's total properties, nesting levels, characters in names and choices, and choices."""
 
     def too_large(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
             return None
-        found = {"properties": 0, "characters": 0, "choices": 0}
+        totals = {"properties": 0, "characters": 0, "choices": 0}
 
         def count(inner: JsonSchema, _: Place) -> Change | None:
             texts = [*inner.get("properties", ()), *inner.get("$defs", ())]
             options = [*inner.get("enum", ()), *([inner["const"]] if "const" in inner else [])]
-            found["properties"] += len(inner.get("properties", ()))
-            found["choices"] += len(inner.get("enum", ()))
-            found["characters"] += sum(len(str(text)) for text in (*texts, *options))
+            totals["properties"] += len(inner.get("properties", ()))
+            totals["choices"] += len(inner.get("enum", ()))
+            totals["characters"] += sum(len(str(text)) for text in (*texts, *options))
             return None
 
         everywhere(count)(node)
-        counts = [*found.items(), ("levels of nesting", _levels(node))]
+        counts = [*totals.items(), ("levels of nesting", _levels(node))]
         limits = zip(counts, (properties, characters, choices, levels), strict=True)
         return next(
-            (f"{number} {what}, at most {most} are taken" for (what, number), most in limits if number > most), None
+            (f"{number} {what}, at most {most} are allowed" for (what, number), most in limits if number > most), None
         )
 
     return too_large
 
 
 def _levels(schema: JsonSchema) -> int:
-    """How deep the objects and arrays of a schema stand in each other, definitions in their places."""
+    """Return the nesting depth of the objects and arrays of a schema, with definitions counted where they are used."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -90,18 +90,21 @@ def _levels(schema: JsonSchema) -> int:
 
         everywhere(look)(inner if isinstance(inner, dict) else {})
 
+    # ``own`` is the depth of each definition without its references, ``references`` the depth at which it refers to
+    # others. Without recursion, the depth of a definition is the longest path through these. A recursive definition has
+    # no longest path, so each member of its group counts once, at the depth where it is first reached.
     groups = recursive_groups(definitions)
     known: dict[str, int] = {}
 
     def deepest(name: str) -> int:
-        """The depth below a definition; each of a mutually recursive group counts where it is first reached."""
+        """Return the depth below a definition; each member of a recursive group counts where it is first reached."""
         if name not in known:
             known[name] = max(
-                [depth + own.get(one, 0) for one, depth in _members(name, groups, references).items()]
+                [depth + own.get(member, 0) for member, depth in _members(name, groups, references).items()]
                 + [
                     depth + further + deepest(target)
-                    for one, depth in _members(name, groups, references).items()
-                    for target, further in references.get(one, ())
+                    for member, depth in _members(name, groups, references).items()
+                    for target, further in references.get(member, ())
                     if groups.get(target, target) != groups.get(name, name)
                 ]
             )
@@ -113,24 +116,24 @@ def _levels(schema: JsonSchema) -> int:
 def _members(
     name: str, groups: Mapping[str, int], references: Mapping[str, Sequence[tuple[str, int]]]
 ) -> dict[str, int]:
-    """The definitions that contain each other with this one, and how deep each is first met from there; itself at least."""
-    found, queue = {name: 0}, [name]
-    for one in queue:
-        for target, further in sorted(references.get(one, ()), key=lambda pair: pair[1]):
-            if groups.get(target) == groups.get(name, -1) and target not in found:
-                found[target] = found[one] + further
+    """Return the members of a definition's recursive group, itself included, with the depth of their first use."""
+    depths, queue = {name: 0}, [name]
+    for member in queue:
+        for target, further in sorted(references.get(member, ()), key=lambda pair: pair[1]):
+            if groups.get(target) == groups.get(name, -1) and target not in depths:
+                depths[target] = depths[member] + further
                 queue.append(target)
-    return found
+    return depths
 
 
 def long_enums(choices: int, characters: int) -> Check:
-    """Not more text in an enum of many choices than is taken."""
+    """Return a check that an enum of more than ``choices`` choices has at most ``characters`` characters."""
 
     def long_enum(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
         options = node.get("enum", ())
         text = sum(len(option) for option in options if isinstance(option, str))
         if len(options) <= choices or text <= characters:
             return None
-        return f"{text} characters in {len(options)} choices, at most {characters} are taken above {choices} choices"
+        return f"{text} characters in {len(options)} choices, at most {characters} are allowed above {choices} choices"
 
     return long_enum

@@ -1,7 +1,7 @@
-"""Normalise a JSON Schema of any draft to draft 2020-12, with all references to its own ``$defs``.
+"""Normalises a JSON Schema of any draft to draft 2020-12, with all references pointing into its own ``$defs``.
 
 Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
-``required`` on the field itself. Each deviation is accepted if it can mean only one thing.
+``required`` on the field itself. A deviation is accepted if it can mean only one thing.
 """
 
 import re
@@ -28,12 +28,12 @@ _TYPES: Mapping[str, str] = {
     **dict.fromkeys(("integer", "int", "long", "short", "byte", "bigint"), "integer"),
     **dict.fromkeys(("boolean", "bool"), "boolean"),
     "null": "null",
-    # google.ai.generativelanguage.v1beta.Type, as its gRPC form has it
+    # the numbers of the enum google.ai.generativelanguage.v1beta.Type, which its gRPC form uses
     **dict(zip("1234567", ("string", "number", "integer", "boolean", "array", "object", "null"), strict=True)),
 }
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
 _OLD_DRAFT = re.compile(r"draft-0?[1-7]\b|/draft[1-7]\b")
-# What makes a reference one keyword among others; an annotation beside it changes no meaning.
+# The siblings that constrain a value in addition to a reference; annotations beside it do not change its meaning.
 _CONSTRAINTS = frozenset(
     {
         "type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "format", "pattern",
@@ -52,7 +52,7 @@ _EVALUATES_FIELDS = frozenset(
 )
 _DEFINITIONS = ("$defs", "definitions")
 _DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
-# What a keyword can hold; anything else is no schema.
+# The Python types that a keyword's value may have; with any other type, it is not a schema.
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("patternProperties", "dependentSchemas", "dependentRequired", "dependencies"), dict),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems", "enum"), list),
@@ -65,7 +65,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 class SchemaReader:
-    """Reads schemas, and collects what is wrong with them (``problems``) and what was reinterpreted (``findings``)."""
+    """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``)."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -78,7 +78,7 @@ class SchemaReader:
         self.completes_arrays = True
 
     def arguments(self, schema: Any) -> JsonSchema:
-        """The schema of arguments: an object, whatever the form of what was written."""
+        """Return the canonical schema of a tool's arguments, an object; accepts a list or a map of parameters too."""
         if isinstance(schema, list) and _are_parameters(schema):
             schema = _of_a_list(schema)
         elif isinstance(schema, dict) and _is_map_of_parameters(schema):
@@ -88,56 +88,60 @@ class SchemaReader:
         if not isinstance(schema, dict):
             self.problems.append(Problem(path="", rule="type", message="the parameters must be a JSON Schema"))
             return {}
-        found = self.canonical(schema)
-        if "$ref" in found:  # the root itself is a reference
-            target = resolver(found)(found)
+        canonical = self.canonical(schema)
+        if "$ref" in canonical:  # the root itself is a reference
+            target = resolver(canonical)(canonical)
             if not isinstance(target, dict) or target.get("not") == {}:
-                self.problems.append(Problem(path="", rule="$ref", message=f"{found['$ref']} admits nothing"))
+                self.problems.append(Problem(path="", rule="$ref", message=f"{canonical['$ref']} admits nothing"))
                 return {}
-            found = {**target, **({"$defs": found["$defs"]} if "$defs" in found else {})}
-        kinds = found.get("type", "object")
+            canonical = {**target, **({"$defs": canonical["$defs"]} if "$defs" in canonical else {})}
+        kinds = canonical.get("type", "object")
         if isinstance(kinds, list) and "object" in kinds:
             self.findings.append(
-                Finding(path="", rule="dialect", message=f"arguments are an object: {kinds} is read as object")
+                Finding(path="", rule="dialect", message=f"arguments must be an object: {kinds} is read as object")
             )
             kinds = "object"
         if kinds != "object":
-            message = f"arguments are an object, not {found['type']!r}"
+            message = f"arguments must be an object, not {canonical['type']!r}"
             self.problems.append(Problem(path="", rule="type", message=message))
-        found = {**found, "type": "object"}
-        return found if found.keys() & {"properties", "anyOf", "oneOf", "allOf"} else {**found, "properties": {}}
+        canonical = {**canonical, "type": "object"}
+        return (
+            canonical
+            if canonical.keys() & {"properties", "anyOf", "oneOf", "allOf"}
+            else {**canonical, "properties": {}}
+        )
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
-        """The schema in the words of 2020-12."""
+        """Return the schema in draft 2020-12."""
         self.root = copied(schema)
         self.references_stand_alone = _OLD_DRAFT.search(str(schema.get("$schema", ""))) is not None
-        # An array that says it holds anything leaves nothing for ``unevaluatedItems``, wherever that is written.
+        # ``items: {}`` evaluates every item, so adding it would disable an ``unevaluatedItems`` anywhere in the schema.
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
-        found = self.typed(self.inner(self.root, ""))
-        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):  # may refer to any
+        canonical = self.typed(self.inner(self.root, ""))
+        # These keywords may refer to any definition, and there an implied type would change which values are valid.
+        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):
             self.definitions = {name: self.typed(node, name) for name, node in self.definitions.items()}
-        return without_secret_defaults({**found, "$defs": self.definitions} if self.definitions else found)
+        return without_secret_defaults({**canonical, "$defs": self.definitions} if self.definitions else canonical)
 
     def inner(self, schema: Any, base: str) -> Any:
-        """A schema inside, rewritten; definitions are read when something refers to them."""
+        """Normalise a subschema; a definition is normalised when the first reference to it is read."""
         if not isinstance(schema, dict):
             return schema
         before, self.base = self.base, base
         own = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
         if self.references_stand_alone:
             own = everywhere(_lone_reference, constraints=True)(own).schema
-        done = everywhere(self.rule, constraints=True)(own).schema
+        rewritten = everywhere(self.rule, constraints=True)(own).schema
         self.base = before
-        return done
+        return rewritten
 
     def rule(self, node: JsonSchema, at: Place) -> Change:
-        """One node in the words of 2020-12."""
+        """Rewrite one node to draft 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        if (
-            "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS
-        ):  # the same where no part names fields
+        # Without a keyword that evaluates further fields, both keywords mean the same.
+        if "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS:
             node["additionalProperties"] = node.pop("unevaluatedProperties")
         steps = (
             self.kinds,
@@ -155,30 +159,33 @@ class SchemaReader:
         return Change(node=node)
 
     def kinds(self, node: JsonSchema, at: Place) -> None:
-        """What a keyword holds is of the kind that it can hold."""
+        """Check the Python types of keyword values; drop keywords whose value is null."""
         for keyword in [
             key
             for key, value in node.items()
             if value is None and key not in ("default", "const", "example", "properties", "type")
         ]:
             del node[keyword]
-            self.note(at, f"{keyword} is null, which is ignored")
+            self.note(at, f"{keyword} is null and is ignored")
         for keyword, kinds in _KINDS.items():
             if keyword in node and not isinstance(node[keyword], kinds):
                 self.problem(at, "not_a_schema", f"{keyword} cannot be of type {type(node[keyword]).__name__}")
                 del node[keyword]
         if isinstance(node.get("required"), list) and not all(isinstance(name, str) for name in node["required"]):
-            self.problem(at, "not_a_schema", "required is a list of names")
+            self.problem(at, "not_a_schema", "required must be a list of names")
             del node["required"]
         if isinstance(node.get("properties"), list):
             if _are_parameters(node["properties"]):
                 node.update(self.inner(_of_a_list(node["properties"]), self.path(at)))
             else:
-                self.problem(at, "not_a_schema", "properties are schemas by their names")
+                self.problem(at, "not_a_schema", "properties must be an object that maps names to schemas")
                 del node["properties"]
 
     def reference(self, node: JsonSchema, at: Place) -> None:
-        """A reference to a definition of our own, whatever it led to."""
+        """Rewrite a reference so that it points into ``$defs``, and normalise its target there.
+
+        The name is registered before the target is normalised, so that a recursive reference finds it.
+        """
         for keyword in ("$dynamicRef", "$recursiveRef"):
             if keyword in node:
                 node.setdefault("$ref", node.pop(keyword))
@@ -186,9 +193,9 @@ class SchemaReader:
         if not isinstance(reference, str):
             return
         if reference not in self.names:
-            found = self.at_pointer(reference)
-            if not isinstance(found, (dict, bool)):
-                self.problem(at, "$ref", f"{reference} leads nowhere")
+            target = self.at_pointer(reference)
+            if not isinstance(target, (dict, bool)):
+                self.problem(at, "$ref", f"{reference} does not resolve")
                 return
             stem = re.sub(r"[^A-Za-z0-9_.-]", "_", unquote(reference).rpartition("/")[2]).lstrip("#_") or "definition"
             name, number = stem, 2
@@ -196,39 +203,39 @@ class SchemaReader:
                 name, number = f"{stem}_{number}", number + 1
             self.names[reference] = f"#/$defs/{name}"
             self.definitions[name] = {}
-            self.definitions[name] = self.inner(_as_object(found), name)
+            self.definitions[name] = self.inner(_as_object(target), name)
         node["$ref"] = self.names[reference]
         self.apart(node)
 
     def apart(self, node: JsonSchema) -> None:
-        """Move a reference that does not stand alone into ``allOf``, which means the same.
+        """Move a reference with constraining siblings into ``allOf``, which means the same.
 
-        Since 2019-09 ``$ref`` is one keyword among others: a value must be valid for the definition and for what is
-        written beside the reference. The rewrites know ``allOf``; they need not know this second way to write it.
+        Since 2019-09, a value must be valid for the definition and for the siblings of the ``$ref``. The rewrites
+        support ``allOf``, so they need not support this second notation.
         """
         target = self.definitions.get(definition_name(node["$ref"]))
         if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
             del node["type"]
-        is_mark = isinstance(node.get("required"), (bool, str))  # of the field that stands here
+        is_mark = isinstance(node.get("required"), (bool, str))  # it marks this field itself as required
         if not (node.keys() - {"required"} if is_mark else node.keys()) & _CONSTRAINTS:
             return
         reference = {"$ref": node.pop("$ref")}
         node["allOf"] = [reference, *node.get("allOf", ())]
 
     def at_pointer(self, reference: str) -> Any:
-        """What a local reference leads to; ``None`` where there is nothing, or where it leads out."""
+        """Return the target of a local reference, or ``None`` if it does not resolve or points to another document."""
         if reference.startswith("#/") or reference == "#":
             return at_pointer(self.root, unquote(reference))
-        found: list[JsonSchema] = []
+        anchored: list[JsonSchema] = []
 
         def look(node: JsonSchema, at: Place) -> None:  # noqa: ARG001 - a rule
             if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
-                found.append(node)
+                anchored.append(node)
 
         inside = (self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict))
-        for schema in (self.root, *(one for definitions in inside for one in definitions.values())):
+        for schema in (self.root, *(definition for definitions in inside for definition in definitions.values())):
             everywhere(look, constraints=True)(schema if isinstance(schema, dict) else {})
-        return found[0] if found else None
+        return anchored[0] if anchored else None
 
     def texts(self, node: JsonSchema, at: Place) -> None:
         """Drop titles and descriptions that are not strings; read synonyms of description, enum and examples."""
@@ -250,7 +257,7 @@ class SchemaReader:
             self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """Read a list of items as ``prefixItems``; say of boolean items what they mean."""
+        """Read a list of items as ``prefixItems``; rewrite boolean items as the schema that they mean."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
             others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
@@ -266,7 +273,7 @@ class SchemaReader:
             node["items"], node["maxItems"] = {}, 0
 
     def branches(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
-        """Read boolean branches as objects; drop those of a union that admit nothing."""
+        """Rewrite boolean branches as objects; drop the branches of a union that admit nothing."""
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
@@ -278,7 +285,7 @@ class SchemaReader:
                         node["not"] = {}
 
     def types(self, node: JsonSchema, at: Place) -> None:
-        """Each type by its one name; an array says what it holds."""
+        """Rewrite each type to its JSON Schema name; add ``items`` to arrays."""
         if "type" in node:
             given = node["type"] if isinstance(node["type"], list) else [node["type"]]
             read = [self.type(name, at) for name in given]
@@ -290,24 +297,25 @@ class SchemaReader:
         if node.get("enum") and "type" in node:
             of_type = {"type": node["type"]}
             if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
-                self.note(at, f"none of the choices is of type {node['type']}: no value can be right")
+                self.note(at, f"none of the choices is of type {node['type']}: no value can be valid")
         kinds = node.get("type", ())
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
             node.setdefault("items", {})
 
     def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
-        """Read fields as an object's, and items as an array's, where no type is written.
+        """If no type is declared, infer object from fields and array from items.
 
-        The standard lets such a schema admit any text and number, too; nobody means that. The walk stays out of ``not``
-        and ``if``, where a type would admit more. A branch of ``oneOf`` excludes what the others admit: types that were
-        added inside of it are taken out again, once the walk, which begins at the leaves, has come to the ``oneOf``.
+        By the standard, such a schema also admits any string and number; no author means that. The walk does not enter
+        ``not`` and ``if``, where a type would admit more values. A branch of ``oneOf`` excludes values of the other
+        branches, so a type inside one would also admit more. The walk starts at the leaves: when it reaches a
+        ``oneOf``, it removes the types that it has added inside.
         """
         self.base = base
         marked = everywhere(self.implied_type)(schema).schema
         return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
 
     def implied_type(self, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG002 - a rule
-        """Add the type that fields or items imply, and a mark."""
+        """Add the type that fields or items imply, and a mark that the type was implied."""
         if "oneOf" in node:
             node = {**node, **everywhere(_without_implied_type)({"oneOf": node["oneOf"]}).schema}
         kind = _implied_by(node)
@@ -319,20 +327,20 @@ class SchemaReader:
         return Change(node=completed)
 
     def noted_type(self, node: JsonSchema, at: Place) -> Change | None:
-        """Take out the mark, and keep what was read."""
+        """Remove the mark, and record a finding."""
         if _IMPLIED not in node:
             return None
         if self.base or not at.is_root:
-            self.note(at, f"no type is written: it is read as {node['type']}")
+            self.note(at, f"no type is declared: read as {node['type']}")
         return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
     def type(self, name: Any, at: Place) -> str | None:
-        """The type that a name means; ``None``: any."""
+        """Return the JSON Schema type that a name means, or ``None`` for any type."""
         key = str(name).lower()
         if key in _ANY:
             return None
         if key not in _TYPES:
-            message = f"{name!r} is no type of JSON Schema: string, number, integer, boolean, array, object or null"
+            message = f"{name!r} is not a JSON Schema type: use string, number, integer, boolean, array, object or null"
             self.problem(at, "type", message)
             return None
         if key != _TYPES[key]:
@@ -340,7 +348,7 @@ class SchemaReader:
         return _TYPES[key]
 
     def older(self, node: JsonSchema, at: Place) -> None:
-        """The words of older drafts: an exclusive bound as a flag, ``divisibleBy``, ``dependencies``."""
+        """Rewrite keywords of older drafts: boolean exclusive bounds, ``divisibleBy``, ``dependencies``."""
         for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if isinstance(node.get(flag), bool) and node.pop(flag) and bound in node:
                 node[flag] = node.pop(bound)
@@ -353,7 +361,7 @@ class SchemaReader:
                 node.setdefault("dependentSchemas", {})[name] = self.inner(wanted, self.path(at))
 
     def fields(self, node: JsonSchema, at: Place) -> None:
-        """Collect ``required`` on the object where it is written on its fields; drop fields that are never valid."""
+        """Move ``required`` from the fields to their object; rewrite boolean fields as objects."""
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: _as_object(inner) for name, inner in properties.items()}
@@ -379,7 +387,7 @@ class SchemaReader:
                 del node["required"]
 
     def null(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
-        """OpenAPI's ``nullable`` is one more type, or one more branch."""
+        """Rewrite OpenAPI's ``nullable`` as one more type or one more branch."""
         if node.pop("nullable", False) is not True:
             return
         if node.keys() & {"$ref", "oneOf", "allOf", "const"}:
@@ -397,15 +405,15 @@ class SchemaReader:
             node["anyOf"] = [*node["anyOf"], {"type": "null"}]
 
     def note(self, at: Place, message: str) -> None:
-        """Keep what was read otherwise than it was written."""
+        """Record a deviation that was reinterpreted."""
         self.findings.append(Finding(path=self.path(at), rule="dialect", message=message))
 
     def problem(self, at: Place, rule: str, message: str) -> None:
-        """Keep what cannot be read."""
+        """Record an error in the schema."""
         self.problems.append(Problem(path=self.path(at), rule=rule, message=message))
 
     def path(self, at: Place) -> str:
-        """Where a node stands, from the root or the definition that it is in."""
+        """Return a node's path, prefixed with the definition that contains it."""
         return f"{self.base}.{at.path}".strip(".") if self.base else at.path
 
 
@@ -413,7 +421,7 @@ _IMPLIED = "x-toolshape-implied"
 
 
 def _implied_by(node: JsonSchema) -> str | None:
-    """The type that a node speaks of without saying so."""
+    """Return the type that a node's keywords imply, if it declares none."""
     if "type" in node or not _says_nothing_else(node):
         return None
     if node.keys() & {"properties", "patternProperties"}:
@@ -428,32 +436,33 @@ def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa
 
 
 def _as_object(schema: Any) -> Any:
-    """A schema that is true or false as an object that means the same."""
+    """Return a boolean schema as the equivalent object; return any other schema unchanged."""
     return {} if schema is True else {"not": {}} if schema is False else schema
 
 
 def _lone_reference(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Up to draft-07, what is written beside a reference is ignored; a description of it is kept."""
+    """Drop the constraints beside a reference, which drafts up to 07 ignore; annotations stay."""
     ignored = [key for key in node if key in _CONSTRAINTS] if isinstance(node.get("$ref"), str) else []
     return Change(node={key: value for key, value in node.items() if key not in ignored}) if ignored else None
 
 
 def _are_parameters(given: list[Any]) -> bool:
-    return all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in given)
+    return all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in given)
 
 
 def _of_a_list(parameters: list[JsonSchema]) -> JsonSchema:
-    """Parameters that each hold their name; where some are marked as optional, the others are not."""
-    optional = [one["name"] for one in parameters if str(one.get("optional", "")).lower() == "true"]
+    """Return the schema of a list of named parameters; if some are marked optional, all others are required."""
+    optional = [item["name"] for item in parameters if str(item.get("optional", "")).lower() == "true"]
     properties = {
-        one["name"]: {key: value for key, value in one.items() if key not in ("name", "optional")} for one in parameters
+        item["name"]: {key: value for key, value in item.items() if key not in ("name", "optional")}
+        for item in parameters
     }
     required = {"required": [name for name in properties if name not in optional]} if optional else {}
     return {"type": "object", "properties": properties, **required}
 
 
 def _is_map_of_parameters(schema: JsonSchema) -> bool:
-    """Whether these are parameters by their names, and no schema: one of them may be called ``type``."""
+    """Whether this maps parameter names to schemas and is not itself a schema; a parameter may be named ``type``."""
     words = SCHEMA_WORDS | {
         "required",
         "additionalProperties",
@@ -480,9 +489,9 @@ def _is_required(inner: JsonSchema) -> bool:
 
 
 def _says_nothing_else(node: JsonSchema) -> bool:
-    """Whether nothing beside the fields speaks of a type: no reference, and no branch of one."""
-    branches = [one for keyword in ("anyOf", "oneOf", "allOf") for one in node.get(keyword, ())]
+    """Whether neither the node nor its branches determine a type: no reference, type, union, enum or const."""
+    branches = [branch for keyword in ("anyOf", "oneOf", "allOf") for branch in node.get(keyword, ())]
     return "$ref" not in node and all(
-        isinstance(one, dict) and not one.keys() & {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
-        for one in branches
+        isinstance(branch, dict) and not branch.keys() & {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
+        for branch in branches
     )

@@ -1,4 +1,4 @@
-"""Decides whether Python matches a regular expression in bounded time."""
+"""Decides whether Python's regular expression engine matches a pattern in bounded time."""
 
 import functools
 import sys
@@ -10,18 +10,18 @@ else:
     import sre_parse as _re_parser
 
 re_parser: Any = _re_parser
-"""The parser of regular expressions, which has no public name."""
+"""Python's regular expression parser; the standard library exports it only under private names."""
 
 
 _FEW_TIMES = 10
-_MOST_MATCHING = 1_000_000  # steps of matching one text by a pattern
+_MOST_MATCHING = 1_000_000  # steps to match one text
 
 
 def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python finds out in bounded time if a text matches: no repetition stands in another, few beside each other.
+    """Whether Python can match a text in bounded time: no nested repetitions, and few of them in sequence.
 
     Raises:
-        re.error: It is no pattern that Python knows.
+        re.error: Python cannot parse the pattern.
     """
     repeated = _repetitions(pattern)
     return repeated is not None and (len(text) + 1) ** (repeated + 1) <= _MOST_MATCHING
@@ -29,12 +29,16 @@ def is_bounded(pattern: str, text: str) -> bool:
 
 @functools.lru_cache(256)
 def _repetitions(pattern: str) -> int | None:
-    """How many repetitions without an end a pattern has; ``None`` where one stands in another, or it refers back."""
+    """Count the open-ended repetitions of a pattern; ``None`` if they are nested, or if it has back-references."""
     return _repetitions_in(re_parser.parse(pattern), inside=False)
 
 
+# A backtracking engine retries the rest of a pattern for every length that an open-ended repetition can take. With n
+# such repetitions in sequence, a text of length L takes about (L + 1) ** (n + 1) steps: the bound in ``is_bounded``. A
+# repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: both give
+# ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
 def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
-    found = 0
+    count = 0
     for operator, argument in parsed:
         name = str(operator)
         is_repeat = name in _REPEATS
@@ -44,9 +48,9 @@ def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
         parts = [_repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)]
         if None in parts:
             return None
-        is_anew = name in _LOOKS_AROUND  # at every place
-        found += is_open + is_anew + sum(part for part in parts if part is not None)
-    return found
+        looks_around = name in _LOOKS_AROUND
+        count += is_open + looks_around + sum(part for part in parts if part is not None)
+    return count
 
 
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
@@ -55,7 +59,7 @@ _LOOKS_AROUND = frozenset({"ASSERT", "ASSERT_NOT"})
 
 
 def _parts_of(name: str, argument: Any) -> list[Any]:
-    """What stands inside of a part of a parsed pattern."""
+    """Return the subpatterns of one operator of a parsed pattern."""
     if name == "BRANCH":
         return list(argument[1])
     if name == "ATOMIC_GROUP":

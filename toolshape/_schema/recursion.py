@@ -1,4 +1,4 @@
-"""The definitions of a schema in; those that contain themselves or each other out."""
+"""Finds the recursive definitions of a schema, grouped by mutual recursion."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,13 +7,18 @@ from toolshape._schema.references import references
 
 
 def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
-    """The definitions that contain themselves, each with the number of its group: those that contain each other.
+    """Return the recursive definitions, each with the number of its group; definitions of a group contain each other.
 
-    Strongly connected components, by Tarjan's algorithm, without recursion of our own.
+    The groups are the strongly connected components, by Tarjan's algorithm.
     """
     targets = {
-        name: [one for one in sorted(references(node)) if one in definitions] for name, node in definitions.items()
+        name: [target for target in sorted(references(node)) if target in definitions]
+        for name, node in definitions.items()
     }
+    # Tarjan's algorithm with an explicit stack (``path``), so that a long chain of definitions cannot exhaust Python's
+    # recursion limit. ``numbers`` is the order of discovery. ``lowest`` is the lowest number that a definition reaches
+    # through definitions that are still waiting for their group. If a definition reaches nothing lower than itself,
+    # it and everything that waits after it form one group. A group of one is recursive only if it refers to itself.
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

@@ -1,4 +1,4 @@
-"""The one place that follows ``$ref``: resolves, lists and prunes the definitions of a schema."""
+"""Resolves ``$ref``, lists references, and prunes unused definitions. No other module follows references."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,36 +6,36 @@ from typing import Any, TypeAlias
 from toolshape._calls import JsonSchema
 
 Resolve: TypeAlias = Callable[[Any], Any]
-"""Follows a ``$ref`` to its definition, as far as there is one; any other node is itself."""
+"""Follows a ``$ref`` to its definition, as far as it resolves; returns any other node unchanged."""
 
 _VALUES = frozenset({"default", "enum", "const", "examples", "example"})
 _BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 
 
 def is_reference(node: Any) -> bool:
-    """Whether a schema is a reference, whatever stands beside it."""
+    """Whether a schema is a reference, with or without siblings."""
     return isinstance(node, dict) and isinstance(node.get("$ref"), str)
 
 
 def definition_name(reference: str) -> str:
-    """The name of the definition that a reference leads to."""
+    """Return the name of the definition that a reference points to."""
     return reference.rpartition("/")[2]
 
 
 def mentions(node: Any, keyword: str) -> bool:
-    """Whether a keyword stands anywhere in a schema; a field or a value of that name counts, too."""
+    """Whether a keyword occurs anywhere in a schema; a field or a value of that name counts as well."""
     if isinstance(node, list):
         return any(mentions(inner, keyword) for inner in node)
     return isinstance(node, dict) and (keyword in node or any(mentions(inner, keyword) for inner in node.values()))
 
 
 def references(node: Any) -> set[str]:
-    """The names of the definitions that a schema refers to; what stands in a default or a choice is a value."""
-    return {definition_name(one["$ref"]) for one in referring(node)}
+    """Return the names of the definitions that a schema refers to. Defaults, enums and examples are not searched."""
+    return {definition_name(inner["$ref"]) for inner in referring(node)}
 
 
 def referring(node: Any) -> list[JsonSchema]:
-    """The nodes of a schema that refer to a definition, in their order."""
+    """Return the nodes of a schema that have a ``$ref``, in order."""
     found: list[JsonSchema] = []
     _collect(node, found)
     return found
@@ -52,12 +52,12 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
     for keyword, value in node.items():
         if isinstance(value, (dict, list)) and keyword not in _VALUES:
             inner = value.values() if keyword in _BY_NAME and isinstance(value, dict) else (value,)
-            for one in inner:
-                _collect(one, found)
+            for child in inner:
+                _collect(child, found)
 
 
 def at_pointer(root: Any, reference: str) -> Any:
-    """What a local reference, a JSON pointer after ``#``, leads to; ``None`` where it leads nowhere."""
+    """Return the target of a local reference (``#`` and a JSON pointer), or ``None`` if it does not resolve."""
     start, *steps = reference.split("/")
     if start != "#":
         return None
@@ -73,12 +73,12 @@ def at_pointer(root: Any, reference: str) -> Any:
 
 
 def resolver(schema: JsonSchema) -> Resolve:
-    """What follows a ``$ref`` to its definition in a schema, as far as there is one."""
+    """Return a function that follows a ``$ref`` to its definition in a schema, as far as it resolves."""
     return lambda node: follow(node, lambda name: schema.get("$defs", {}).get(name), schema)
 
 
 def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
-    """Follow references; siblings of a ``$ref`` lie on top of what it leads to."""
+    """Follow references; the siblings of a ``$ref`` override the keywords of its target."""
     for _ in range(100):
         if not is_reference(node):
             return node
@@ -92,7 +92,7 @@ def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
 
 
 def pruned(schema: JsonSchema) -> JsonSchema:
-    """The schema without the definitions that nothing refers to."""
+    """Return the schema without the definitions that nothing refers to."""
     definitions = schema.get("$defs")
     if not definitions:
         return {key: value for key, value in schema.items() if key != "$defs"}

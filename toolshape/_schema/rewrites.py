@@ -1,6 +1,6 @@
-"""The rules that providers choose from: maps as lists of pairs, optional as nullable, enums as text, and so on.
+"""The rewrite rules that providers choose from: maps as lists of pairs, optional as nullable, enums as strings, etc.
 
-Rules are applied by ``walk.everywhere``, innermost node first; a factory that takes options returns a rule.
+``walk.everywhere`` applies a rule, innermost node first. A function that takes options returns a rule.
 """
 
 import json
@@ -24,27 +24,33 @@ ANNOTATIONS = frozenset(
 )
 """The keywords that constrain nothing."""
 WIRE_FORM = "wire_form"
-"""The rule of the error for a value that is not in the form that was sent, so that no inverse applies."""
+"""The rule name of the error for a value that is not in the form of the sent schema, so that no inverse applies."""
 
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
-    """The node with sentences added to its description."""
+    """Return the node with sentences added to its description."""
     description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
     return {**node, "description": description} if description else node
 
 
 def misread(message: str, path: str, *location: int | str) -> UnreadableError:
-    """The error of an inverse that cannot be applied: ``path`` is that of the rewrite, ``location`` a place in the value."""
+    """Return the error for an inverse that cannot be applied.
+
+    Args:
+        message: What is wrong.
+        path: The path of the rewrite in the canonical schema.
+        location: The place in the value as it was sent.
+    """
     return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
 
 
 def annotations_of(node: JsonSchema) -> JsonSchema:
-    """The keywords that constrain nothing."""
+    """Return a node's keywords that constrain nothing."""
     return {key: value for key, value in node.items() if key in ANNOTATIONS}
 
 
 def is_open(node: JsonSchema) -> bool:
-    """Whether an object admits fields it does not name."""
+    """Whether a node is an object that admits unnamed fields."""
     return node.get("type") == "object" and node.get("additionalProperties", True) is not False
 
 
@@ -52,13 +58,13 @@ def is_open(node: JsonSchema) -> bool:
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
-    """Show a node as a string that holds JSON; ``back`` raises ``UnreadableError`` where a key comes twice in it.
+    """Send a node as a string that holds JSON; ``back`` raises ``UnreadableError`` if a key is repeated in it.
 
     Args:
         node: The node.
-        at: Where it stands.
+        at: The node's place.
         of: What the JSON is, for the description.
-        text_is_meant: Whether the value may itself be a string, so that one in canonical form may be misread.
+        text_is_meant: Whether the value itself may be a string, so that a string in canonical form may be misread.
     """
     rewritten = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
@@ -69,12 +75,14 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
 
     losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="sent as JSON text", ambiguous=text_is_meant)]
     if not text_is_meant or set(node) - ANNOTATIONS:
-        losses.append(Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted, checked by us"))
+        losses.append(
+            Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted; toolshape checks it")
+        )
     return Change(node=rewritten, back=back, out=_to_json_text, losses=tuple(losses))
 
 
 def _admits_text(node: Any, at: Place) -> bool:
-    """Whether a value there may be a text."""
+    """Whether a node may admit a string."""
     return not are_disjoint(node, {"type": "string"}, at.resolve)
 
 
@@ -83,11 +91,11 @@ def _to_json_text(value: Any) -> str:
 
 
 _TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
-"""The keywords of which one says what a value may be."""
+"""The keywords that each determine which values are possible; a node with none of them has no type."""
 
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """``Any``, and a schema without a type, as JSON text: constrained decoding does not support it."""
+    """Send ``Any`` and schemas without a type as JSON text: constrained decoding does not support them."""
     constraints = set(node) - ANNOTATIONS
     if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
@@ -95,7 +103,7 @@ def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """An object of which nothing is known."""
+    """Send an object with no named fields and no schema for its values as JSON text."""
     if at.is_root or node.get("type") != "object" or node.get("properties"):
         return None
     if node.get("additionalProperties", True) not in (True, {}):
@@ -104,30 +112,30 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def empty_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """An object that names no field, where every object must name one."""
+    """Send an object without named fields as JSON text, for providers that require fields in every object."""
     if at.is_root or node.get("type") != "object" or node.get("properties"):
         return None
     return json_text(node, at, of="A JSON object without fields, {}", text_is_meant=False)
 
 
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
-    """A definition inside itself, or a union of such, where references are inlined."""
+    """Send a recursive reference, or a union of them, as JSON text where references are inlined."""
     parts = node.get("anyOf", [node])
     names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
     target = at.resolve(node) if len(names) == 1 else node
-    some = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return json_text(target, at, of=f"One more {some}, of the form above", text_is_meant=text_is_meant)
+    listed = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return json_text(target, at, of=f"One more {listed}, of the form above", text_is_meant=text_is_meant)
 
 
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """A choice of several forms, where a provider takes none."""
+    """Send a union as JSON text, for providers that accept no unions."""
     is_choice = "anyOf" in node or isinstance(node.get("type"), list)
     return None if at.is_root or not is_choice else of_a_form(node, at)
 
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
-    """A node as JSON text; its schema stands in the description."""
+    """Send a node as JSON text, with its schema in the description."""
     plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
     return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
 
@@ -136,7 +144,7 @@ def of_a_form(node: JsonSchema, at: Place) -> Change:
 
 
 def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """A map as a list of ``{key, value}``, for objects that must name their fields."""
+    """Send a map as a list of ``{key, value}`` pairs, for providers whose objects must name their fields."""
     values = node.get("additionalProperties")
     if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
         return None
@@ -156,7 +164,7 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
     losses = (
         Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, sent as a list of pairs"),
-        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may come twice, refused by us"),
+        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may be repeated; toolshape rejects it"),
     )
 
     def back(value: Any) -> Any:
@@ -171,17 +179,17 @@ def _pair(key: JsonSchema, value: Any) -> JsonSchema:
 
 
 def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
-    """Return the map that a list of pairs stands for; a value that is no list is returned unchanged.
+    """Convert a list of pairs to a map; return a value that is not a list unchanged.
 
     Raises:
-        UnreadableError: An item is no pair, a key is no text, or two pairs have the same key.
+        UnreadableError: An item is not a pair, a key is not a string, or two pairs have the same key.
     """
     if not isinstance(value, list):
         return value
-    found: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for index, pair in enumerate(value):
         if not isinstance(pair, dict) or pair.keys() != {"key", "value"}:
-            message = 'expected an object with "key" and "value" alone'
+            message = 'expected an object with only "key" and "value"'
             raise misread(message, path, index)
         key = pair["key"]
         if admits_integers and type(key) is int:
@@ -189,10 +197,10 @@ def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
         if not isinstance(key, str):
             message = f"expected {'integer' if admits_integers else 'string'}, got {kind_of(key)}"
             raise misread(message, path, index, "key")
-        if key in found:
-            raise misread("the key comes twice", path, index, "key")
-        found[key] = pair["value"]
-    return found
+        if key in converted:
+            raise misread("duplicate key", path, index, "key")
+        converted[key] = pair["value"]
+    return converted
 
 
 def _integer(key: str) -> Any:
@@ -203,13 +211,13 @@ EXTRAS = "additional_properties"
 
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """The unnamed fields of an object that names some, as one more field that holds a list of pairs."""
+    """Send the unnamed fields of an object as one more field that holds a list of pairs."""
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if values is None:  # a model that ignores unknown fields, or a definition that does not mention them
+    if values is None:  # the schema of a pydantic model that ignores unknown fields, or a definition silent about them
         loss = Loss(
-            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields, which are ignored"
+            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields are not admitted"
         )
         return Change(node={**node, "additionalProperties": False}, losses=(loss,))
     properties = node.get("properties", {})
@@ -239,7 +247,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
     losses = (
         Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, sent in {name!r}"),
-        Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may come twice, refused by us"),
+        Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may be repeated; toolshape rejects it"),
     )
     return Change(node=rewritten, back=back, out=out, losses=losses)
 
@@ -248,7 +256,7 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
     """Return the unnamed fields of an object, which are sent as pairs in the field ``name``.
 
     Raises:
-        UnreadableError: There is no list of pairs, a field comes twice, or it is a named one.
+        UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is one of the named ones.
     """
     if not isinstance(pairs, list):
         message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
@@ -260,7 +268,7 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
         raise
     for index, key in enumerate(fields):
         if key in named:
-            raise misread("this is a field of its own: it must not come here", path, name, index, "key")
+            raise misread("this is a named field: send it as a field of the object, not here", path, name, index, "key")
     return fields
 
 
@@ -268,7 +276,10 @@ _ABSENT = object()
 
 
 def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
-    """Return the arrow from an object with one field per place to a tuple; an omitted place takes its default."""
+    """Return the arrow from an object with one field per item to a tuple; an omitted item takes its default.
+
+    If a later item is present, an earlier one may only be omitted if it has a default.
+    """
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -281,9 +292,9 @@ def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset
             raise misread(f"expected array, got {kind_of(rest)}", path, "rest")
         last = len(names) - 1 if rest else max((index for index, name in enumerate(names) if name in value), default=-1)
         given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
-        if _ABSENT in given:  # nothing says what stands in between
+        if _ABSENT in given:  # it has no default, and a later item is present
             missing = names[given.index(_ABSENT)]
-            raise misread("required before what follows it, but missing", path, missing)
+            raise misread("missing, but a later item is present", path, missing)
         return given + rest
 
     return back
@@ -293,7 +304,7 @@ _OF_TUPLES = frozenset({"type", "prefixItems", "items", "minItems", "maxItems"})
 
 
 def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
-    """A tuple as an object with a field for each place, so that each keeps its type."""
+    """Send a tuple as an object with a field for each item, so that each item keeps its type."""
     prefix = node.get("prefixItems")
     if not prefix:
         return None
@@ -324,18 +335,18 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
     if node.get("type") != "array":
         losses.append(
-            Loss(path=at.path, keyword="type", kind="narrowed", note="no type is written: an array is asked for")
+            Loss(path=at.path, keyword="type", kind="narrowed", note="no type is declared: only an array is admitted")
         )
     if any(name not in defaults for name in names[least:]):
         losses.append(
-            Loss(path=at.path, keyword="prefixItems", kind="widened", note="a place in between may be left out")
+            Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item before others may be omitted")
         )
     back = _from_places(names, defaults, frozenset(properties), at.path)
     return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved.losses))
 
 
 def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
-    """The schema of the items after those that have a place of their own."""
+    """Return the schema of the items after those that have their own field."""
     rest: JsonSchema = {"type": "array", "items": {} if others is True else others}
     for keyword in ("minItems", "maxItems"):
         if node.get(keyword, 0) > places:
@@ -348,7 +359,7 @@ def _as_dict(node: Any) -> JsonSchema:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Make every field required; an optional field admits null, which means that it was omitted."""
+    """Make every field required; an optional field then admits null, which means that the model omits it."""
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -377,7 +388,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         whole = {**{name: defaults.get(name) for name in optional}, **value}
         return {name: whole[name] for name in names if name in whole} | value
 
-    reshaped = [_of_null(at, name, "reshaped", "null means: left out") for name in optional if name in left_out]
+    reshaped = [_of_null(at, name, "reshaped", "null means omitted") for name in optional if name in left_out]
     kept = [name for name in optional if name in admits and name not in defaults]
     return Change(
         node={**node, "properties": nullable, "required": list(properties)},
@@ -385,7 +396,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         out=out if optional else None,
         losses=(
             *reshaped,
-            *(_of_null(at, name, "narrowed", "null is a value: it cannot be left out") for name in kept),
+            *(_of_null(at, name, "narrowed", "cannot be omitted, because null is a value") for name in kept),
         ),
         drops=(names, left_out),
     )
@@ -412,7 +423,7 @@ def _nullable(node: Any) -> JsonSchema:
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Remove null from optional fields whose default it is, for providers without null; they are omitted instead."""
+    """Remove null from optional fields whose default is null, for providers without null; omission replaces null."""
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
@@ -432,10 +443,11 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def one_required(node: JsonSchema, at: Place) -> Change | None:
-    """Make one field required, for providers that refuse an object without a required field.
+    """Make one field required, for providers that reject an object without a required field.
 
-    A field with a default is chosen: the model sends it explicitly. Without one, an object is sent as JSON text; at the
-    root, a single field is, and null (or an empty text) means that it was omitted.
+    If a field has a default other than null, that field is required, and the model sends its value explicitly.
+    Otherwise the object is sent as JSON text. At the root, one field is sent as JSON text instead; null, or an empty
+    string, then means that it is omitted.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):
@@ -449,7 +461,7 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
         return {name: default, **value} if isinstance(value, dict) else value
 
     loss = Loss(
-        path=_inner(at, name), keyword="required", kind="narrowed", note="it cannot be left out, its default said"
+        path=_inner(at, name), keyword="required", kind="narrowed", note="cannot be omitted: the default must be sent"
     )
     return Change(node={**node, "required": [name]}, out=out, losses=(loss,))
 
@@ -460,18 +472,18 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
     name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
     place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
-    # Where null is a value of its own, it cannot say that the field was left out.
+    # If null is a value with its own meaning, it cannot mean that the field is omitted: an empty string does then.
     is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
-    said, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
-    rewritten = described(change.node, said)
+    sentence, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
+    rewritten = described(change.node, sentence)
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
-        found = change.back(value[name]) if change.back else value[name]
-        if found == "" if is_value else found is None:
+        inner = change.back(value[name]) if change.back else value[name]
+        if inner == "" if is_value else inner is None:
             return {key: item for key, item in value.items() if key != name}
-        return {**value, name: found}
+        return {**value, name: inner}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -490,22 +502,27 @@ def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def open_objects(node: JsonSchema, at: Place) -> Change | None:
-    """Remove ``additionalProperties: false`` where it is unsupported; toolshape refuses the extra fields."""
+    """Remove ``additionalProperties: false`` where it is unsupported; toolshape rejects extra fields itself."""
     if node.get("type") != "object" or node.get("additionalProperties") is not False:
         return None
-    loss = Loss(path=at.path, keyword="additionalProperties", kind="widened", note="other fields, refused by us")
+    loss = Loss(
+        path=at.path,
+        keyword="additionalProperties",
+        kind="widened",
+        note="other fields are admitted; toolshape rejects them",
+    )
     return Change(node={key: value for key, value in node.items() if key != "additionalProperties"}, losses=(loss,))
 
 
 def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """An object without fields names none."""
+    """Add empty ``properties`` to closed objects without any."""
     if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
         return None
     return Change(node={**node, "properties": {}})
 
 
 def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
-    """Field names that a provider does not take, renamed injectively: no two fields ever share a name."""
+    """Return a rule that renames fields whose names a provider rejects; no two fields get the same name."""
     allowed = re.compile(pattern)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
@@ -528,7 +545,7 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
             if old != new
         )
         if is_open(node):
-            note = "a field may come under both of its names, refused by us"
+            note = "a field may be sent under both of its names; toolshape rejects it"
             losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
         return Change(
             node=renamed, back=_renaming(originals, at.path), out=_renaming(new_names, at.path), losses=losses
@@ -552,7 +569,7 @@ def _renaming(names: Mapping[str, str], path: str) -> Arrow:
         renamed = {names.get(key, key): item for key, item in value.items()}
         if len(renamed) < len(value):
             twice = next(key for key in value if names.get(key, key) != key and names[key] in value)
-            raise misread(f"the field comes twice, as {names[twice]!r} too", path, twice)
+            raise misread(f"duplicate field: also sent as {names[twice]!r}", path, twice)
         return renamed
 
     return rename
@@ -562,7 +579,7 @@ def _renaming(names: Mapping[str, str], path: str) -> Arrow:
 
 
 def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """A single value as a choice of one."""
+    """Rewrite ``const`` as an enum of one choice."""
     if "const" not in node:
         return None
     outside = {key: value for key, value in node.items() if key != "const"}
@@ -570,12 +587,12 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Choices that are not all text, as text: ``1`` is sent as ``"1"`` and read back as ``1``."""
+    """Send choices that are not all strings as strings: ``1`` is sent as ``"1"`` and read back as ``1``."""
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
     fitting = [choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)]
-    choices = fitting or choices  # a choice of another type is none
+    choices = fitting or choices  # a choice that violates the declared type can never be valid
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -591,15 +608,15 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     def back(value: Any) -> Any:
         return words.get(value, value) if isinstance(value, str) else value
 
-    losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are no text, sent as text")]
+    losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are not strings, sent as strings")]
     if not fitting:
-        note = "no choice is of the declared type: each is refused by us"
+        note = "no choice is of the declared type; toolshape rejects each"
         losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
     return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Split null off an enum into a branch of its own, so that later rewrites of the enum leave it unchanged."""
+    """Split null off an enum into its own branch, so that later rewrites of the enum do not change null."""
     choices = node.get("enum", ())
     others = [choice for choice in choices if choice is not None]
     if len(others) == len(choices) or not others:
@@ -613,18 +630,18 @@ def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: AR
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """The same, for choices of several types only."""
+    """Apply ``enum_as_strings`` if the choices have several types, or are null, objects or arrays."""
     kinds = {type(choice) for choice in node.get("enum", ())}
     return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
 
 
 def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """The same, for choices of true and false, which a provider that takes strings and numbers does not list."""
+    """Apply ``enum_as_strings`` to enums with booleans, for providers that accept only strings and numbers."""
     return enum_as_strings(node, at) if any(isinstance(choice, bool) for choice in node.get("enum", ())) else None
 
 
 def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Choices of one type say which it is."""
+    """Add the type to an enum whose choices all have the same type."""
     if "enum" not in node or "type" in node:
         return None
     kinds = {type(choice) for choice in node["enum"]}
@@ -633,25 +650,29 @@ def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
 
 
 def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
-    """``oneOf`` as ``anyOf``: the same where the branches exclude each other."""
+    """Rewrite ``oneOf`` as ``anyOf``; if the branches exclude each other, nothing is lost."""
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
     outside = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
-    pairs = [(one, other) for index, one in enumerate(branches) for other in branches[:index]]
+    pairs = [(branch, earlier) for index, branch in enumerate(branches) for earlier in branches[:index]]
     losses: tuple[Loss, ...] = ()
-    if not all(are_disjoint(one, other, at.resolve) for one, other in pairs):
+    if not all(are_disjoint(branch, earlier, at.resolve) for branch, earlier in pairs):
         losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
     return Change(node={**outside, "anyOf": branches}, losses=losses)
 
 
 def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
-    """Whether a part and what stands beside it can be one node: they share no keyword, and the part is no reference."""
+    """Whether a part of ``allOf`` and its siblings can be one node: they share no keyword, and it is no reference."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
 
 def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
-    """``allOf`` as one schema: what its parts say of the same is intersected."""
+    """Merge ``allOf`` and its siblings into one schema by intersecting them.
+
+    Raises:
+        UnsupportedError: JSON Schema cannot express the intersection without ``allOf``, or it admits nothing.
+    """
     parts = node.get("allOf")
     if not parts:
         return None
@@ -668,7 +689,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
 
 
 def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
-    """``allOf`` as one schema; what cannot be one is described beside named fields, else sent as JSON text."""
+    """Merge ``allOf``; if that fails, move it to the description (with named fields) or send the node as JSON text."""
     try:
         return merge_all_of(node, at)
     except UnsupportedError:
@@ -689,7 +710,7 @@ _TYPES_OF: Mapping[str, str] = {
     **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
 }
-"""Keywords that speak of one type only."""
+"""Keywords that apply to one type only."""
 
 
 def _speaks_of(keyword: str, name: str) -> bool:
@@ -699,7 +720,7 @@ def _speaks_of(keyword: str, name: str) -> bool:
 
 
 def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """``type: [a, b]`` as branches."""
+    """Rewrite ``type: [a, b]`` as branches."""
     if not isinstance(node.get("type"), list):
         return None
     outside = annotations_of(node)
@@ -712,13 +733,13 @@ def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: 
 
 
 def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """A branch of null as OpenAPI 3.0 says it: ``nullable``."""
+    """Rewrite a null branch as ``nullable``, as in OpenAPI 3.0."""
     branches = node.get("anyOf")
     others = [branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"]
     if not branches or len(others) == len(branches):
         return None
     outside = {key: value for key, value in node.items() if key != "anyOf"}
-    if "type" not in outside or "null" in outside["type"]:  # else what stands beside the branches refuses null
+    if "type" not in outside or "null" in outside["type"]:  # otherwise the type beside the branches excludes null
         outside["nullable"] = True
     if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
         return Change(node={**others[0], **outside})
@@ -726,7 +747,7 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """A branch of null beside one other as one more type."""
+    """Rewrite a null branch beside one other branch as one more type."""
     branches = node.get("anyOf", ())
     others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
     if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
@@ -742,7 +763,7 @@ def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
-    """Move unsupported constraints to the description, in one fixed phrase; toolshape still validates them."""
+    """Return a rule that moves unsupported constraints to the description; toolshape still validates them."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         moved = {
@@ -751,31 +772,31 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
         if not moved:
             return None
         kept = {key: value for key, value in node.items() if key not in moved}
-        said = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
-        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="said in the description") for key in moved)
-        return Change(node=described(kept, f"({said})"), losses=losses)
+        listed = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
+        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="stated in the description") for key in moved)
+        return Change(node=described(kept, f"({listed})"), losses=losses)
 
     return rule
 
 
 def _plain(keyword: str, value: Any) -> Any:
-    """A keyword's value, its schemas without our marks."""
+    """Return a keyword's value, with our marks removed from the schemas in it."""
     if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
         return value
     if isinstance(value, list):
-        return [unmarked(one) if isinstance(one, dict) else one for one in value]
+        return [unmarked(item) if isinstance(item, dict) else item for item in value]
     if keyword in ("patternProperties", "dependentSchemas"):
-        return {name: unmarked(one) if isinstance(one, dict) else one for name, one in value.items()}
+        return {name: unmarked(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
     return unmarked(value) if isinstance(value, dict) else value
 
 
 def say_formats_but(*formats: str) -> Rule:
-    """Formats that a provider does not know, said in the description."""
+    """Return a rule that moves formats to the description, except for the given ones that a provider knows."""
     return say_instead("format", unless=lambda _, value: value in formats)
 
 
 def drop(*keywords: str) -> Rule:
-    """Keywords that a provider does not take and that constrain nothing."""
+    """Return a rule that drops keywords that a provider rejects and that constrain nothing."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         dropped = [key for key in keywords if key in node]
@@ -788,19 +809,19 @@ def drop(*keywords: str) -> Rule:
 
 
 def say_default(node: JsonSchema, at: Place) -> Change | None:
-    """A default, said in the description."""
+    """Move a default to the description; drop a default of null."""
     if "default" not in node:
         return None
     kept = {key: value for key, value in node.items() if key != "default"}
     if node["default"] is None:
-        loss = Loss(path=at.path, keyword="default", kind="moved", note="null, which leaving it out means")
+        loss = Loss(path=at.path, keyword="default", kind="moved", note="null: the same as omitting the field")
         return Change(node=kept, losses=(loss,))
-    loss = Loss(path=at.path, keyword="default", kind="moved", note="said in the description")
+    loss = Loss(path=at.path, keyword="default", kind="moved", note="stated in the description")
     return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
 
 
 def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Exclusive bounds of integers as inclusive ones."""
+    """Rewrite exclusive bounds of integers as inclusive bounds."""
     if node.get("type") != "integer" or not node.keys() & {"exclusiveMinimum", "exclusiveMaximum"}:
         return None
     rewritten = dict(node)
@@ -814,7 +835,7 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """A ``$ref`` with nothing beside it, for providers that refuse siblings."""
+    """Move a ``$ref`` with siblings into an ``anyOf`` of one branch, for providers that reject siblings."""
     outside = {key: value for key, value in node.items() if key != "$ref"}
     if "$ref" not in node or not set(outside) - MARKS:
         return None
@@ -822,7 +843,7 @@ def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG0
 
 
 def only_keywords(*allowed: str) -> Rule:
-    """Whatever is not on a provider's list: constraints are said in the description, the rest is dropped."""
+    """Return a rule for keywords off a provider's list: it moves constraints to the description, and drops the rest."""
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
@@ -832,7 +853,7 @@ def only_keywords(*allowed: str) -> Rule:
         annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]
         constraints = [key for key in unknown if key not in annotations]
         change = drop(*annotations)(node, at) or Change(node=node)
-        said = say_instead(*constraints)(change.node, at) or change
-        return Change(node=said.node, losses=change.losses + (said.losses if said is not change else ()))
+        moved = say_instead(*constraints)(change.node, at) or change
+        return Change(node=moved.node, losses=change.losses + (moved.losses if moved is not change else ()))
 
     return rule

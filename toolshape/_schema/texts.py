@@ -1,4 +1,4 @@
-"""Texts of a format, and texts that a regular expression matches, made by chance."""
+"""Generates random strings of a format, and random strings that match a regular expression."""
 
 import random
 import re
@@ -16,12 +16,12 @@ _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
 def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
-    """A text that a pattern finds; an empty one where the pattern says what this does not know, as lookaround.
+    """Return a text that a pattern matches, or an empty text if the pattern has unsupported parts (lookaround).
 
     Args:
         pattern: A regular expression.
-        chance: What decides.
-        least: How long the text is to become, where a repetition leaves it open.
+        chance: The random source.
+        least: The minimum length to aim for, if a repetition allows it.
     """
     try:
         parsed = re_parser.parse(pattern)
@@ -35,17 +35,17 @@ def _named(parsed: Any) -> list[tuple[str, Any]]:
 
 
 class _Matching:
-    """Makes one text, of a bounded number of pieces."""
+    """Generates one text from a bounded number of pieces."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
         self._left = _MOST_PIECES
 
     def all(self, parsed: Any, least: int) -> str:
-        """The text of a sequence of pieces."""
+        """Return the text of a sequence of pieces."""
         return "".join(self._piece(name, given, least) for name, given in _named(parsed))
 
-    def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one for each kind
+    def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
         self._left -= 1
         if self._left < 0:
             raise ValueError("the text would be too long")
@@ -53,7 +53,7 @@ class _Matching:
             case "LITERAL":
                 return chr(given)
             case "NOT_LITERAL":
-                return self._chance.choice([one for one in _LETTERS if ord(one) != given])
+                return self._chance.choice([letter for letter in _LETTERS if ord(letter) != given])
             case "ANY":
                 return self._chance.choice(_LETTERS)
             case "AT":
@@ -76,25 +76,29 @@ class _Matching:
 
 
 def _class(members: Any) -> list[str]:
-    """The characters of a class, of a wide one those that are printable."""
-    found: list[str] = []
+    """Return the characters of a class; for a negated class, only printable characters and a few others."""
+    characters: list[str] = []
     is_negated = False
     for name, given in _named(members):
         match name:
             case "NEGATE":
                 is_negated = True
             case "LITERAL":
-                found.append(chr(given))
+                characters.append(chr(given))
             case "RANGE":
                 low, high = given
-                found += [chr(code) for code in range(low, min(high, low + 300) + 1)]
+                characters += [chr(code) for code in range(low, min(high, low + 300) + 1)]
             case "CATEGORY":
                 word = str(given)
                 positive = _CLASSES.get(word)
-                found += positive or [one for one in _LETTERS if one not in _CLASSES[word.replace("NOT_", "")]] or ["-"]
+                characters += (
+                    positive
+                    or [letter for letter in _LETTERS if letter not in _CLASSES[word.replace("NOT_", "")]]
+                    or ["-"]
+                )
             case _:
                 raise KeyError(name)
-    return [one for one in (*_PRINTABLE, *_OTHERS) if one not in found] if is_negated else found
+    return [char for char in (*_PRINTABLE, *_OTHERS) if char not in characters] if is_negated else characters
 
 
 def _day(chance: random.Random) -> str:
@@ -139,4 +143,4 @@ FORMATS: Mapping[str, Callable[[random.Random], str]] = {
     **dict.fromkeys(("byte", "base64", "binary"), lambda _: "AAEC"),
     "json-string": lambda chance: f'{{"n": {chance.randint(1, 9)}}}',
 }
-"""Texts of the formats of JSON Schema and of pydantic."""
+"""Generators of valid strings, for the formats of JSON Schema and of pydantic."""

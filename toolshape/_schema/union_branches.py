@@ -1,4 +1,4 @@
-"""Decides which branch of a union a value belongs to, and whether its branches can be distinguished at all."""
+"""Finds the branch of a union that a value matches, and decides whether branches can be distinguished at all."""
 
 import json
 import math
@@ -10,34 +10,34 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEPTH = 64  # of a schema that refers to itself without consuming any of the value
+_DEPTH = 64  # nested branches and references that consume no part of the value; a schema may refer to itself
 _ALL = 1_000_000
 _SEVERAL = 2
-_MOST_COMPARED = 10_000  # nodes that are compared of two schemas
+_MOST_COMPARED = 10_000  # pairs of nodes in one comparison of two schemas
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
-    """The index of the first branch that a value fits; nested values are compared only to break a tie."""
-    outside = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
-    if len(outside) < _SEVERAL:
-        return outside[0] if outside else None
-    return next((index for index in outside if fits(value, branches[index], resolve)), None)
+    """Return the index of the first branch that a value fits; nested values are compared only to break a tie."""
+    candidates = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
+    if len(candidates) < _SEVERAL:
+        return candidates[0] if candidates else None
+    return next((index for index in candidates if fits(value, branches[index], resolve)), None)
 
 
 def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bool:
-    """Whether a JSON value is of the form a schema asks for; formats are not looked at.
+    """Whether a JSON value matches a schema; ``format`` is ignored.
 
     Args:
         value: The value.
         schema: The schema.
         resolve: Follows its references.
-        levels: How many levels of the value are looked at; by default it is all the way down.
+        levels: The number of levels of the value to check; by default all of them.
     """
     return _Fit(resolve).fits(value, schema, levels, _DEPTH)
 
 
 class _Fit:
-    """Matches one value against one schema; the result for a reference and a part of the value is cached."""
+    """Matches one value against one schema; caches the result for each reference and part of the value."""
 
     __slots__ = ("known", "resolve")
 
@@ -52,12 +52,12 @@ class _Fit:
             return self.known[key]
         target = self.resolve(schema)
         is_open = not isinstance(target, dict) or "$ref" in target
-        found = is_open or self.fits(value, target, levels, depth - 1)
+        result = is_open or self.fits(value, target, levels, depth - 1)
         if is_bare:
-            self.known[key] = found
-        return found
+            self.known[key] = result
+        return result
 
-    def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - a line a keyword
+    def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - one per keyword
         if not isinstance(schema, dict):
             return schema is not False
         if not depth:
@@ -109,7 +109,7 @@ class _Fit:
         )
 
     def of_member(self, item: Any, schema: Any, levels: int, depth: int) -> bool:
-        """Match a member against its schema; below the last level, objects and arrays are accepted unseen."""
+        """Match a member against its schema; below the last level, objects and arrays are accepted unchecked."""
         if levels < 0 or (levels == 0 and isinstance(item, (dict, list))):
             return True
         return self.fits(item, schema, levels, depth)
@@ -144,7 +144,7 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def matches(pattern: Any, value: str) -> bool:
-    """Whether a text matches; where nobody knows how long that takes, or it is another dialect, it may."""
+    """Whether a text may match a pattern; true if matching may take too long, or if Python cannot compile it."""
     try:
         return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None
     except (re.error, RecursionError, OverflowError):
@@ -152,34 +152,40 @@ def matches(pattern: Any, value: str) -> bool:
 
 
 def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
-    """Whether it is certain that no value fits both schemas; what would take too long to decide is not certain."""
+    """Whether it is certain that no value fits both schemas; false if a decision would take too long."""
     return _BranchPair(resolve).are_disjoint(one, other, depth)
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
-    """Whether the branches differ in the constants of one field that all of them require, or of the value itself."""
+    """Whether the branches differ in the constants of one field that all of them require, or of the value itself.
+
+    At most one branch may be null, if no other branch admits null as a constant.
+    """
     resolved = [resolve(branch) for branch in branches]
-    others = [one for one in resolved if not (isinstance(one, dict) and one.get("type") == "null")]
-    each = [_values_by_name(one) for one in others]
+    others = [branch for branch in resolved if not (isinstance(branch, dict) and branch.get("type") == "null")]
+    constants = [_values_by_name(branch) for branch in others]
     if len(others) + 1 < len(resolved) or (
-        len(others) < len(resolved) and any("null" in one.get("", ()) for one in each)
+        len(others) < len(resolved) and any("null" in by_name.get("", ()) for by_name in constants)
     ):
         return False
-    names = set(each[0]).intersection(*each[1:]) if each else set[str]()
+    names = set(constants[0]).intersection(*constants[1:]) if constants else set[str]()
+    # The sets of constants are disjoint if their union is as large as all of them together.
     return any(
-        len(set[str]().union(*(one[name] for one in each))) == sum(len(one[name]) for one in each) for name in names
+        len(set[str]().union(*(by_name[name] for by_name in constants)))
+        == sum(len(by_name[name]) for by_name in constants)
+        for name in names
     )
 
 
 def _values_by_name(schema: Any) -> dict[str, set[str]]:
-    """The few values that a value, or a field of it that is required, can have; by the field's name."""
+    """Return the constants, as JSON texts, of a value (key ``""``) and of its required fields (key ``.name``)."""
     if not isinstance(schema, dict):
         return {}
-    found: dict[str, Any] = {"": schema}
+    schemas: dict[str, Any] = {"": schema}
     required = schema.get("required", ()) if _asked_only(schema, "object") else ()
-    found |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
-    listed = {name: _values(inner) or [] for name, inner in found.items()}
-    return {name: {json.dumps(one, sort_keys=True) for one in values} for name, values in listed.items() if values}
+    schemas |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
+    listed = {name: _values(inner) or [] for name, inner in schemas.items()}
+    return {name: {json.dumps(value, sort_keys=True) for value in values} for name, values in listed.items() if values}
 
 
 def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
@@ -187,7 +193,7 @@ def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
 
 
 class _BranchPair:
-    """One comparison of two schemas."""
+    """Compares two schemas, within a budget of node pairs."""
 
     __slots__ = ("left", "resolve")
 
@@ -195,7 +201,7 @@ class _BranchPair:
         self.resolve = resolve
         self.left = _MOST_COMPARED
 
-    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - a line a form
+    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - one per form
         self.left -= 1
         one, other = self.resolve(one), self.resolve(other)
         if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:

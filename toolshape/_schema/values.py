@@ -1,4 +1,4 @@
-"""Reads and writes JSON without losing repeated keys or digits; equality, copies and other basics of JSON values."""
+"""Reads and writes JSON without losing repeated keys or digits; compares and copies JSON values."""
 
 import itertools
 import json
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
-"""What the keys of an object match where they are integers: JSON has only text for them."""
+"""The pattern of object keys that are integers: JSON keys are always strings."""
 
 
 class UnreadableError(ValueError):
-    """A text is not unambiguous JSON, or a value cannot be mapped back: ``rule`` and ``location`` say why and where.
+    """A text is not unambiguous JSON, or a value cannot be mapped back; ``rule`` and ``location`` say why and where.
 
-    ``location`` is a place in the value as it was sent, ``schema_path`` the place in the canonical schema, as losses
-    name it.
+    ``location`` is the place in the value as it was sent. ``schema_path`` is the path in the canonical schema, in the
+    same form as in losses.
     """
 
     def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = (), schema_path: str = "") -> None:
@@ -32,13 +32,13 @@ class UnreadableError(ValueError):
 
 
 class WrittenFloat(float):
-    """A number and its text: a float cannot hold every decimal."""
+    """A float that keeps its JSON text, because a float cannot represent every decimal."""
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, text: str) -> "Self":
-        """Read the number and keep its text."""
+        """Parse the number and keep its text."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -47,17 +47,17 @@ class WrittenFloat(float):
         return WrittenFloat, (self.text,)
 
     def is_whole(self) -> bool:
-        """Whether the float holds all the digits that were written."""
+        """Whether the float represents all digits of the text."""
         try:
             return Decimal(self.text) == Decimal(repr(float(self)))
-        except ArithmeticError:  # an exponent that no Decimal has
+        except ArithmeticError:  # the exponent is too large for a Decimal
             return False
 
 
 class WrittenObject(dict[str, Any]):
-    """An object whose text says more than a dict holds: somewhere in it a key comes twice, or a number has more digits.
+    """A JSON object whose text a dict cannot represent: somewhere in it, a key is repeated or a float loses digits.
 
-    ``pairs`` are its members as they were written.
+    ``pairs`` holds its members as written.
     """
 
     __slots__ = ("pairs",)
@@ -77,7 +77,7 @@ class WrittenObject(dict[str, Any]):
 
 
 class WrittenSet(list[Any]):
-    """The items of a set as JSON, which has lists alone: their order says nothing. A copy or a pickle is a plain list."""
+    """The items of a set as a JSON list, whose order means nothing. A copy or a pickle is a plain list."""
 
     __slots__ = ()
 
@@ -86,13 +86,16 @@ class WrittenSet(list[Any]):
 
 
 class WrittenText(str):
-    """The text of a ``value`` that JSON has no form for, and that value: a Decimal, say. A copy or a pickle is plain text."""
+    """The text of a ``value`` that JSON cannot represent (a Decimal, for example), with that value.
+
+    A copy or a pickle is a plain string.
+    """
 
     __slots__ = ("value",)
     value: Any
 
     def __new__(cls, text: str, value: Any) -> "Self":
-        """Keep a value beside its text."""
+        """Create the text and attach the value."""
         written = super().__new__(cls, text)
         written.value = value
         return written
@@ -106,11 +109,11 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
     Args:
         text: The text.
-        keeps_keys: Whether keys that come twice are kept; the last counts otherwise.
+        keeps_keys: Whether to keep repeated keys; otherwise the last value wins.
 
     Raises:
-        ValueError: It is no JSON.
-        RecursionError: It is nested deeper than Python reads.
+        ValueError: The text is not JSON.
+        RecursionError: The text is nested too deeply for Python's parser.
     """
     hook = _object if keeps_keys else None
     text = text.removeprefix("\ufeff") if isinstance(text, str) else text
@@ -123,7 +126,7 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
 
 def as_json(text: str) -> Any:
-    """The value that a text says; a text that is no JSON, or says NaN or an infinity, is itself."""
+    """Parse a JSON text; return the text itself if it is not JSON, or if it contains NaN or an infinity."""
     for decoder in (_FINITE_JSON, _FINITE_JSON_WITH_LONG_INTEGERS):
         try:
             return decoder.decode(text)
@@ -135,19 +138,22 @@ def as_json(text: str) -> Any:
 
 
 def as_plain_json(text: str) -> Any:
-    """The same in plain values alone, which say no more than they hold; it is several times as fast."""
+    """Parse a JSON text like ``as_json``, but without ``WrittenObject`` and ``WrittenFloat`` if plain parsing succeeds.
+
+    Plain parsing is several times as fast; everything else falls back to ``as_json``.
+    """
     if _MAY_BE_INFINITE.search(text) is None:
         try:
-            value, end = _SCAN_PLAIN(text, 0)  # what ``decode`` does, where there is no white space around
+            value, end = _SCAN_PLAIN(text, 0)  # ``JSONDecoder.decode`` without its handling of surrounding white space
             if end == len(text):
                 return value
-        except (RecursionError, StopIteration, ValueError):  # for the other to look at
+        except (RecursionError, StopIteration, ValueError):  # ``as_json`` decides
             pass
     return as_json(text)
 
 
 def write_json(value: Any) -> str:
-    """The text of a JSON value, with all that ``read_json`` kept."""
+    """Serialise a JSON value, with the repeated keys and digits that ``read_json`` kept."""
     if isinstance(value, WrittenFloat):
         return value.text
     if isinstance(value, dict):
@@ -159,24 +165,24 @@ def write_json(value: Any) -> str:
 
 
 def parser_input(value: Any) -> Any:
-    """Arguments ready to be parsed: a ``WrittenObject`` as its JSON text, anything else unchanged."""
+    """Return arguments ready for parsing: a ``WrittenObject`` as its JSON text, anything else unchanged."""
     return write_json(value) if type(value) is WrittenObject else value
 
 
 def require_unique_keys(value: Any) -> Any:
-    """Return a value unchanged, provided that no key in it is repeated.
+    """Return a value unchanged if no key in it is repeated.
 
     Raises:
         UnreadableError: A key is repeated.
     """
     location = first_repeated_key(value)
     if location is not None:
-        raise UnreadableError("the key comes twice", rule="repeated_key", location=location)
+        raise UnreadableError("duplicate key", rule="repeated_key", location=location)
     return value
 
 
 def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
-    """Where the first key stands that came more than once; ``None`` where none did."""
+    """Return the location of the first repeated key, or ``None`` if there is none."""
     if isinstance(value, WrittenObject) and len(value) < len(value.pairs):
         seen: set[str] = set()
         for key, _ in value.pairs:
@@ -184,25 +190,25 @@ def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tupl
                 return (*location, key)
             seen.add(key)
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (first_repeated_key(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
-    return next((one for one in found if one is not None), None)
+    locations = (first_repeated_key(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
+    return next((repeated for repeated in locations if repeated is not None), None)
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value."""
+    """Return the name of a value's JSON type."""
     kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
 def copied(node: Any) -> Any:
-    """A deep copy of JSON, so that no caller can change what another is given."""
+    """Return a deep copy of a JSON value, so that callers cannot change each other's values."""
     if isinstance(node, dict):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
 
 
 def scalars(value: Any) -> Iterator[Any]:
-    """What stands in a JSON value and is neither object nor array."""
+    """Yield all values in a JSON value that are neither objects nor arrays."""
     if isinstance(value, (dict, list)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from scalars(item)
@@ -211,24 +217,24 @@ def scalars(value: Any) -> Iterator[Any]:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether JSON has a form for it: there is no NaN and no infinity anywhere in it."""
-    return all(math.isfinite(one) for one in scalars(value) if isinstance(one, float))
+    """Whether a value contains no NaN and no infinity, which JSON cannot represent."""
+    return all(math.isfinite(scalar) for scalar in scalars(value) if isinstance(scalar, float))
 
 
-# Equality. Each function answers another question, and no two of them agree everywhere:
+# Equality. Each function answers a different question, and no two of them agree on all values:
 #
-#                                      1 and 1.0  1 and True  NaN and NaN  -0.0 and 0.0  sets       asks it
-#   is_equal_json                      equal      not         not          equal         lists      JSON Schema: enum, const
-#   is_same_text                       not        not         not          equal         lists      enum and const of definitions
-#   is_same_value                      equal      not         equal        equal         unordered  evaluations, replay
-#   validation.pydantic_faults.is_same not        not         equal        equal         lists      which value was refused
-#   contract.inclusion.is_same_json    not        not         not          not           lists      the contract, of schemas
+#                                      1, 1.0  1, True  NaN, NaN  -0.0, 0.0  sets       used by
+#   is_equal_json                      equal   not      not       equal      lists      JSON Schema: enum, const
+#   is_same_text                       not     not      not       equal      lists      enum and const of definitions
+#   is_same_value                      equal   not      equal     equal      unordered  evaluations, replay
+#   validation.pydantic_faults.is_same not     not      equal     equal      lists      which value was rejected
+#   contract.inclusion.is_same_json    not     not      not       not        lists      the contract, of schemas
 #
-# The last two stay beside what they decide: they know WrittenFloat, or the text of a lock file.
+# The last two stay in their modules: the first knows WrittenFloat, the second the text of a lock file.
 
 
 def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]) -> bool:
-    """Whether two JSON values are equal, given when two of their scalars are."""
+    """Whether two JSON values are equal, with a given comparison for scalars."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
             is_equal(value, other[key], scalars_are_equal) for key, value in one.items()
@@ -240,22 +246,22 @@ def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]
 
 
 def is_equal_json(one: Any, other: Any) -> bool:
-    """Whether two values are equal as JSON Schema compares them: ``1`` is ``1.0``, and is not ``true``."""
+    """Whether two values are equal by the rules of JSON Schema: ``1`` equals ``1.0``, but not ``true``."""
     return is_equal(one, other, _is_equal_scalar)
 
 
 def is_same_text(one: Any, other: Any) -> bool:
-    """Whether two values are written alike: ``1`` is neither ``1.0`` nor ``true``."""
+    """Whether two values are equal and of the same types: ``1`` equals neither ``1.0`` nor ``true``."""
     return is_equal(one, other, lambda first, second: type(first) is type(second) and bool(first == second))
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """Whether a function that gets one of two values gets the other, too: ``==`` of what it gets.
+    """Whether two values are equal (``==``) for the function that receives them.
 
-    Sets have no order, Decimals and instants are equal by value, whatever their texts. Both values are JSON, in which
-    ``WrittenSet`` and ``WrittenText`` stand for what JSON has no form for; plain JSON, which an author wrote or a file
-    holds, is read as the other side is. JSON's types are kept apart: ``1`` is ``1.0``, and neither ``True`` nor
-    ``"1"``. ``NaN`` is itself.
+    Sets have no order; Decimals and instants are compared by value, not by text. Both values are JSON, with
+    ``WrittenSet`` and ``WrittenText`` for values that JSON cannot represent. If only one side has such a value, the
+    other side's plain JSON is read as the same type. JSON's types are distinct: ``1`` equals ``1.0``, but neither
+    ``True`` nor ``"1"``. ``NaN`` equals itself.
     """
     if _is_number(one) and _is_number(other):
         return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself
@@ -286,7 +292,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_same_leaf(one: str, other: str) -> bool:
-    """Whether two texts are equal, or write equal values; a plain text is read as a value of the other's type."""
+    """Whether two texts, or the values they represent, are equal; a plain text is parsed as the other value's type."""
     if isinstance(one, WrittenText) and isinstance(other, WrittenText):
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
@@ -297,12 +303,12 @@ def _is_same_leaf(one: str, other: str) -> bool:
 
 
 def _is_same_object(one: Any, other: Any) -> bool:
-    """``==``; objects of a class that does not say what equal means are compared by what they hold."""
+    """Compare two objects by ``==``, or by their attributes if their class does not define ``__eq__``."""
     try:
         if type(one) is type(other) and _has_no_equality(type(one)):
             return bool(_held(one) == _held(other))
         return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN of Decimal
-    except Exception:  # a user's class may raise anything
+    except Exception:  # a user's ``__eq__`` may raise anything
         return False
 
 
@@ -324,7 +330,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 _READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _datetime, time: _time}
-"""The types whose equal values have several texts, among those that are written as texts."""
+"""Parsers for the types that are written as text and whose equal values may have different texts."""
 
 
 def _read_with(read: Callable[[str], Any], text: str) -> Any:
@@ -335,10 +341,10 @@ def _read_with(read: Callable[[str], Any], text: str) -> Any:
 
 
 def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
-    """Whether two lists of one length hold the same in any order.
+    """Whether two lists of the same length have the same items in any order.
 
-    Items are looked for among those of one key, so that this takes time in proportion to the lists. The key is a guess:
-    where equal items have different ones, all that is left is looked through.
+    Items are grouped by a key, and each item is first compared with its own group, so that the time is usually linear.
+    The key is a heuristic: equal items may have different keys, so all remaining items are compared next.
     """
     left: dict[Any, list[Any]] = {}
     for item in other:
@@ -347,8 +353,8 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
-    """Take an equal item out of what is left; whether there is one."""
-    for items in itertools.chain([left.get(_key(item), [])], left.values()):  # its own first
+    """Remove an equal item from the remaining ones; return whether there was one."""
+    for items in itertools.chain([left.get(_key(item), [])], left.values()):  # the item's own group first
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
                 del items[number]
@@ -357,7 +363,7 @@ def _take(left: dict[Any, list[Any]], item: Any) -> bool:
 
 
 def _key(value: Any) -> str:
-    """A text that equal values share, as far as that is easily known: lists may be sets on the other side."""
+    """Return a text that equal values usually share; it ignores the order of lists, since either side may be a set."""
     if isinstance(value, dict):
         return f"{{{','.join(sorted(f'{_key(name)}:{_key(item)}' for name, item in value.items()))}}}"
     if isinstance(value, list):
@@ -367,10 +373,10 @@ def _key(value: Any) -> str:
     if not isinstance(value, str):
         return repr(value)
     for read in _READERS.values():
-        found = value.value if isinstance(value, WrittenText) else _read_with(read, value)
-        if type(found) in _READERS:
+        parsed = value.value if isinstance(value, WrittenText) else _read_with(read, value)
+        if type(parsed) in _READERS:
             try:
-                return f"={hash(found)}"
+                return f"={hash(parsed)}"
             except TypeError:  # a signalling NaN
                 break
     return json.dumps(str(value))
@@ -381,7 +387,7 @@ def _is_equal_scalar(one: Any, other: Any) -> bool:
 
 
 def is_whole(arguments: Any) -> bool:
-    """Whether streamed arguments are complete: an object, or the whole JSON text of one."""
+    """Whether streamed arguments are complete: an object, or the complete JSON text of one."""
     if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
         return isinstance(arguments, dict)
     try:
@@ -391,7 +397,7 @@ def is_whole(arguments: Any) -> bool:
 
 
 def append_text(holder: Any, key: Any, piece: Any) -> None:
-    """Append a piece to a string, in time that depends on the length of the piece alone; bytes are copied each time.
+    """Append a piece to the string ``holder[key]``, in time proportional to the piece; bytes are copied each time.
 
     CPython extends a string in place if nothing else refers to it, so ``holder`` drops its reference first.
     """
@@ -403,11 +409,11 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
-    says_more = len(value) < len(pairs)
-    for one in value.values():
-        if type(one) in _MAY_SAY_MORE:
-            says_more = says_more or _is_marked(one)
-    return WrittenObject(pairs) if says_more else value
+    loses_text = len(value) < len(pairs)
+    for item in value.values():
+        if type(item) in _MAY_SAY_MORE:
+            loses_text = loses_text or _is_marked(item)
+    return WrittenObject(pairs) if loses_text else value
 
 
 _MAY_SAY_MORE = frozenset({list, WrittenObject, WrittenFloat})
@@ -425,13 +431,13 @@ def _float(text: str) -> float:
 def _integer(text: str) -> int | float:
     try:
         return int(text)
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # more digits than ``int`` parses
         return WrittenFloat(text)
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    if repr(number) == text:  # never of an infinity
+    if repr(number) == text:  # never true for an infinity
         return number
     return WrittenFloat(text) if math.isfinite(number) else _no_json(text)
 
@@ -446,4 +452,4 @@ _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_no_json), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
-"""Made once: ``json.loads`` makes a decoder for each text, which takes as long as reading a short one."""
+"""These are built once: ``json.loads`` builds a decoder for each text, which takes as long as parsing a short text."""

@@ -1,6 +1,6 @@
-"""The only walker of JSON Schemas: lifts a rule for one node to a whole schema, with both mappings of values.
+"""Applies a rule for one node to a whole JSON Schema, and builds the functions that map values in both directions.
 
-It owns recursion, ``$ref`` and ``$defs``, unions and paths; no provider and no rewrite walks a schema by itself.
+This is the only module that walks schemas: it handles recursion, ``$ref`` and ``$defs``, unions and paths.
 """
 
 import collections
@@ -15,13 +15,13 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import definition_name, follow, is_reference, pruned, referring, resolver
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
 
-MOST_NODES = 50_000  # a definition from elsewhere may be hostile: references that double at every step
-_MOST_INLINED = 2_000  # where references may stay as well
+MOST_NODES = 50_000  # a definition from elsewhere may be hostile: inlined references can double the size at every step
+_MOST_INLINED = 2_000  # the limit if references may also stay
 _SEVERAL = 2
 
 
 def compose(passes: Iterable[Pass]) -> Pass:
-    """One pass after the other; definitions that nothing refers to any more are left out at the end."""
+    """Combine passes into one that runs them in order, and then removes unused definitions."""
     steps = tuple(passes)
     if len(steps) > 1:
         steps = (everywhere(_marked), *steps, everywhere(_unmarked, constraints=True))
@@ -52,12 +52,12 @@ def compose(passes: Iterable[Pass]) -> Pass:
 
 
 def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
-    """Lift a rule to a whole schema: it is applied to every node, innermost first.
+    """Return a pass that applies a rule to every node of a schema, innermost first.
 
     Args:
         rule: The rule.
-        constraints: Whether it is applied, too, where a schema only constrains what is described elsewhere (``not``,
-            ``if``, ``patternProperties``); arrows are lifted from ``patternProperties`` alone.
+        constraints: Whether to also visit subschemas that only constrain (``not``, ``if``, ``patternProperties``). Of
+            these, only ``patternProperties`` keeps its arrows.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -67,10 +67,10 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
 
 
 def inlined(at_recursion: Rule) -> Pass:
-    """Inline every ``$ref``; inside recursive definitions, rewrite the remaining references by a rule.
+    """Return a pass that inlines every ``$ref``, and rewrites the recursive references that remain by a rule.
 
-    Each definition of a mutually recursive group is inlined once, at its shallowest position; the rule rewrites every
-    other reference to it, or a union of several. So recursion does not multiply the size of what is sent.
+    Each definition of a mutually recursive group is inlined once, at its shallowest position. The rule rewrites every
+    other reference to it, or a union of several references. So recursion does not multiply the size of the schema.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -90,7 +90,7 @@ def inlined_but_recursion(schema: JsonSchema) -> Lens:
 
 
 def unmarked(schema: JsonSchema) -> JsonSchema:
-    """A schema as the provider will see it, without our marks."""
+    """Return a schema without our marks, as the provider sees it."""
     return everywhere(_unmarked, constraints=True)(schema).schema
 
 
@@ -107,7 +107,7 @@ def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
 
 
 class _Step:
-    """A node before and after, and the arrows between."""
+    """A node before and after a rewrite, and the arrows between the two forms."""
 
     __slots__ = ("after", "back", "before", "out")
 
@@ -123,7 +123,15 @@ _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 
 
 class _Walk:
-    """One application of a rule to one schema."""
+    """One application of a rule to one schema.
+
+    A definition is rewritten once, when the first reference to it is visited. Its arrows are stored by name, and a
+    reference looks them up when it maps a value. So a recursive definition may refer to arrows that do not exist yet.
+
+    If ``inline`` is set, references are replaced by their definitions instead. A recursive definition cannot be inlined
+    everywhere: ``inlined_at`` holds, for each group that the walk is inside of, the references that are inlined. All
+    other references into the group are cut, and the ``inline`` rule rewrites them.
+    """
 
     def __init__(self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool) -> None:
         self.rule = rule
@@ -144,10 +152,10 @@ class _Walk:
         step = self.visit(self.schema, "", "", ())
         after = {key: value for key, value in step.after.items() if key != "$defs"}
         if self.inline is not None and "$defs" in self.schema:
-            after = pruned({**after, "$defs": self.schema["$defs"]})  # for references that are kept
+            after = pruned({**after, "$defs": self.schema["$defs"]})  # for the references that were kept
         elif "$defs" in self.schema:
             definitions = {name: self.definition(name) for name in self.schema["$defs"]}
-            after["$defs"] = {name: one.after for name, one in definitions.items() if one is not None}
+            after["$defs"] = {name: inner.after for name, inner in definitions.items() if inner is not None}
         if not self.changes_values:
             return Lens(schema=after, losses=tuple(self.losses))
         drops = None if self.drops is None else frozenset(self.drops)
@@ -158,13 +166,13 @@ class _Walk:
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
-            step = self.definitions.get(name)  # while a definition is being rewritten, its original is used
+            step = self.definitions.get(name)  # ``None`` while the definition is being rewritten: use the original
             return self.schema.get("$defs", {}).get(name) if step is None else step.after
 
         return follow(node, find, self.schema)
 
     def definition(self, name: str) -> _Step | None:
-        """The definition of this name, rewritten; ``None`` while it is being rewritten, or if there is none."""
+        """Return the rewritten definition of this name; ``None`` while it is being rewritten, or if there is none."""
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
             depth, self.depth = self.depth, 0
@@ -212,20 +220,20 @@ class _Walk:
             return self.cut(node, place)
         target = self.resolve_before({"$ref": node["$ref"]})
         if not isinstance(target, dict) or "$ref" in target:
-            raise UnsupportedError(f"{node['$ref']} leads nowhere", path=place.path, rule="$ref")
+            raise UnsupportedError(f"{node['$ref']} does not resolve", path=place.path, rule="$ref")
         inside = {**target, **siblings}
         with self.entering([node], stack):
             return self.visit_node(inside, place.path, place.keyword or "$ref", (*stack, name))
 
     def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
-        """Whether a reference leads to a definition that is shown whole elsewhere."""
+        """Whether a reference is not inlined, because its definition is inlined at another place."""
         name = definition_name(node["$ref"])
         group = self.groups.get(name)
-        is_inside = group is not None and any(self.groups.get(one) == group for one in stack)
+        is_inside = group is not None and any(self.groups.get(outer) == group for outer in stack)
         return name in stack or (is_inside and id(node) not in self.inlined_at.get(group or 0, ()))
 
     def cut(self, node: JsonSchema, place: Place) -> _Step:
-        """What the rule makes of a reference that is cut, or of a union of several."""
+        """Apply the rule to a reference that is cut, or to a union of several."""
         change = (self.inline or _unchanged)(node, place) or Change(node=node)
         self.losses.extend(change.losses)
         self.record_value_change(change)
@@ -233,9 +241,9 @@ class _Walk:
 
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
-        """For each recursive group entered here, choose where its definitions are inlined: at the shallowest place."""
+        """For each recursive group that is entered here, choose the references to inline: the shallowest ones."""
         entered: dict[int, list[str]] = {}
-        for name in [definition_name(one["$ref"]) for one in branches if is_reference(one)]:
+        for name in [definition_name(branch["$ref"]) for branch in branches if is_reference(branch)]:
             group = self.groups.get(name)
             if (
                 group is not None
@@ -250,26 +258,26 @@ class _Walk:
             del self.inlined_at[group]
 
     def shallowest_references(self, group: int, names: list[str]) -> set[int]:
-        """The references of a group that are inlined, the shallowest to each definition, as their ``id()``."""
-        queue, known, found = collections.deque(names), set(names), set[int]()
+        """Return the ``id()`` of the shallowest reference to each definition of a group, found breadth first."""
+        queue, known, chosen = collections.deque(names), set(names), set[int]()
         while queue:
             for node in referring(self.schema["$defs"][queue.popleft()]):
                 name = definition_name(node["$ref"])
                 if self.groups.get(name) == group and name not in known:
                     known.add(name)
                     queue.append(name)
-                    found.add(id(node))
-        return found
+                    chosen.add(id(node))
+        return chosen
 
     def record_value_change(self, change: Change) -> None:
-        """Remember what a change does to values."""
+        """Record whether changes affect values, and whether all of them only drop null fields."""
         self.changes_values = self.changes_values or bool(change.back or change.out)
         if change.back is None or self.drops is None:
             return
         self.drops = None if change.drops is None else {*self.drops, change.drops}
 
     def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
-        """Rewrite what the node holds of values: its default and its examples."""
+        """Map the values that the node contains, its default and its examples, to wire form."""
         if step.out is None or not isinstance(step.after, dict):
             return step
         after = dict(step.after)
@@ -281,8 +289,8 @@ class _Walk:
         return step
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
-        """Rewrite the children of a node, and lift their arrows to its values."""
-        refers = "$ref" in node and is_reference(node)  # one keyword among others
+        """Rewrite the children of a node, and combine their arrows into arrows for its values."""
+        refers = "$ref" in node and is_reference(node)  # it may have siblings
         step = self.reference(node) if refers else _Step(before=node, after=dict(node))
         if refers and len(node) == 1:
             return step
@@ -303,7 +311,7 @@ class _Walk:
                 after[keyword] = self.visit(node[keyword], path, keyword, stack).after
         if isinstance(node.get("dependentSchemas"), dict):
             inner = node["dependentSchemas"].items()
-            steps = {name: self.visit(one, path, "dependentSchemas", stack) for name, one in inner}
+            steps = {name: self.visit(schema, path, "dependentSchemas", stack) for name, schema in inner}
             after["dependentSchemas"] = {name: step.after for name, step in steps.items()}
 
     def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
@@ -317,7 +325,7 @@ class _Walk:
             yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
         if self.constraints and isinstance(node.get("patternProperties"), dict):
             inner = node["patternProperties"].items()
-            steps = {pattern: self.visit(one, f"{base}*", "patternProperties", stack) for pattern, one in inner}
+            steps = {pattern: self.visit(schema, f"{base}*", "patternProperties", stack) for pattern, schema in inner}
             after["patternProperties"] = {pattern: step.after for pattern, step in steps.items()}
             yield (
                 in_matching({pattern: step.back for pattern, step in steps.items()}, matches),
@@ -328,7 +336,7 @@ class _Walk:
             after["additionalProperties"] = step.after
             known = frozenset(properties or ())
             yield in_others(known | node.get(NAMES, {}).keys(), step.back), in_others(known, step.out)
-        if isinstance(node.get("propertyNames"), dict):  # keys are text: no arrow changes them
+        if isinstance(node.get("propertyNames"), dict):  # keys are always strings: no arrow changes them
             after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
 
     def in_arrays(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
@@ -355,19 +363,23 @@ class _Walk:
                     yield self.union(branches)
 
     def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
-        """The branches, rewritten; those that are cut are one."""
-        cut = [one for one in node[keyword] if self.inline and is_reference(one) and self.is_cut(one, stack)]
+        """Rewrite the branches; several references that are cut become one branch."""
+        cut = [
+            branch for branch in node[keyword] if self.inline and is_reference(branch) and self.is_cut(branch, stack)
+        ]
         if len(cut) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
             return [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
         others = [
-            self.visit(one, path, keyword, stack) for one in node[keyword] if not any(one is part for part in cut)
+            self.visit(branch, path, keyword, stack)
+            for branch in node[keyword]
+            if not any(branch is reference for reference in cut)
         ]
         place = Place(path=path, keyword=keyword, resolve=self.resolve_before, depth=self.depth)
         return [*others, self.cut({"anyOf": cut}, place)]
 
     def reference(self, node: JsonSchema) -> _Step:
-        """A ``$ref`` has the arrows of its definition, looked up per call: the definition may not be done yet."""
-        name, arrows = definition_name(node["$ref"]), self.arrows  # not the schemas, which the arrows outlive
+        """Give a ``$ref`` the arrows of its definition, looked up at each call: they may not exist yet."""
+        name, arrows = definition_name(node["$ref"]), self.arrows  # not ``self``: the arrows outlive the schemas
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
@@ -385,7 +397,7 @@ class _Walk:
     def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
         """Report branches that cannot be distinguished once they are rewritten."""
         if not any(branch.back for branch in branches) or are_distinguishable(
-            [one.after for one in branches], self.resolve_after
+            [branch.after for branch in branches], self.resolve_after
         ):
             return
         for second, branch in enumerate(branches):
@@ -398,11 +410,11 @@ class _Walk:
                     self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
 
     def union(self, branches: Sequence[_Step]) -> _Arrows:
-        """The arrows of the branch that a value belongs to, decided deeply."""
+        """Return arrows that find the branch of a value and apply that branch's arrow."""
         if not any(branch.back or branch.out for branch in branches):
             return None, None
 
-        afters, befores = [one.after for one in branches], [one.before for one in branches]
+        afters, befores = [branch.after for branch in branches], [branch.before for branch in branches]
 
         def back(value: Any) -> Any:
             index = branch_of(value, afters, self.resolve_after)

@@ -1,4 +1,4 @@
-"""A schema in; the same without the defaults of write-only places, which may be secrets, out."""
+"""Removes defaults that may contain secrets from a schema: the defaults at write-only places."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,27 +10,27 @@ _DEEPEST = 16
 
 
 def is_secret(node: Any) -> bool:
-    """Whether a node says that what stands there is not to be shown."""
+    """Whether a node marks its value as secret: ``writeOnly``, or the format ``password``."""
     return isinstance(node, dict) and (node.get("writeOnly") is True or node.get("format") == "password")
 
 
 def without_secret_defaults(schema: JsonSchema) -> JsonSchema:
-    """The same schema, without such defaults; what need not change is shared."""
-    made: JsonSchema = _without(schema, schema.get("$defs", {}))
-    return made
+    """Return the schema without defaults that contain secrets; unchanged parts are shared with the original."""
+    cleaned: JsonSchema = _without(schema, schema.get("$defs", {}))
+    return cleaned
 
 
 def _without(node: Any, definitions: JsonSchema) -> Any:
     if isinstance(node, list):
         items = [_without(item, definitions) for item in node]
-        return node if all(one is other for one, other in zip(items, node, strict=True)) else items
+        return node if all(new is old for new, old in zip(items, node, strict=True)) else items
     if not isinstance(node, dict):
         return node
-    changed = {key: made for key, value in node.items() if (made := _of_keyword(key, value, definitions)) is not value}
-    found = {**node, **changed} if changed else node
+    changed = {key: new for key, value in node.items() if (new := _of_keyword(key, value, definitions)) is not value}
+    cleaned = {**node, **changed} if changed else node
     if "default" in node and _holds_secret(node["default"], node, definitions, _DEEPEST):
-        return {key: value for key, value in found.items() if key != "default"}
-    return found
+        return {key: value for key, value in cleaned.items() if key != "default"}
+    return cleaned
 
 
 _VALUES = frozenset({"default", "examples", "enum", "const"})
@@ -42,12 +42,12 @@ def _of_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
         return value
     if keyword not in _BY_NAME or not isinstance(value, dict):
         return _without(value, definitions)
-    made = {name: _without(inner, definitions) for name, inner in value.items()}
-    return value if all(made[name] is inner for name, inner in value.items()) else made
+    cleaned = {name: _without(inner, definitions) for name, inner in value.items()}
+    return value if all(cleaned[name] is inner for name, inner in value.items()) else cleaned
 
 
 def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
-    """Whether something in a value stands where the schema has a mark."""
+    """Whether a part of a value is at a place that the schema marks as secret; true if it is nested too deeply."""
     if is_secret(node) or not depth:
         return True
     if not isinstance(node, dict):
@@ -58,20 +58,20 @@ def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) ->
 
 
 _LOOKED_THROUGH = (
-    "patternProperties", "unevaluatedProperties", "unevaluatedItems", "if", "then", "else", "dependentSchemas", "contains",
-    "contentSchema", "not", "propertyNames",
+    "patternProperties", "unevaluatedProperties", "unevaluatedItems", "if", "then", "else", "dependentSchemas",
+    "contains", "contentSchema", "not", "propertyNames",
 )  # fmt: skip
 
 
 def _is_marked_in(node: Any) -> bool:
-    """Whether a subschema holds a secret mark anywhere: for keywords that cannot be tied to one part of a value."""
+    """Whether a subschema has a secret mark anywhere, for keywords that do not belong to one part of a value."""
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
     return any(map(_is_marked_in, node)) if isinstance(node, list) else False
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
-    """The parts of a value and what the schema says of each; the same value for what a node consists of."""
+    """Yield the parts of a value with their schemas; for references and branches, yield the value itself."""
     if isinstance(node.get("$ref"), str):
         yield value, definitions.get(definition_name(node["$ref"]))
     for keyword in ("anyOf", "oneOf", "allOf"):

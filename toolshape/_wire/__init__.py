@@ -1,1 +1,1 @@
-"""What every provider has in common: bodies, streams, ids, and the export of a tool. The standard library only."""
+"""Code that all providers share: bodies, streams, ids, and the export of tools. Needs only the standard library."""

@@ -1,4 +1,4 @@
-"""Turns a response body (text, SDK object or protocol buffer) into JSON; helpers for the readers of providers."""
+"""Converts a response body (text, SDK object or protocol buffer) to JSON; helpers for the readers of providers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ _MOST_LEFT_OUT = 1_000
 
 
 def parsed_body(response: Any) -> Any:
-    """A response as data: JSON text is parsed, anything else is left as it is.
+    """Return a response as data: parse JSON text, convert a protocol buffer, leave anything else unchanged.
 
     Raises:
         ResponseError: The text is not JSON.
@@ -29,7 +29,7 @@ def parsed_body(response: Any) -> Any:
 
 
 def _from_protocol_buffer(message: Any) -> JsonObject:
-    """A protocol buffer's fields that are set, as JSON; enums by their names."""
+    """Convert the set fields of a protocol buffer to JSON, enums to their names."""
     return {field.name: _field(field, value) for field, value in message.ListFields()}
 
 
@@ -37,12 +37,12 @@ def _field(field: Any, value: Any) -> Any:
     if hasattr(value, "ListFields"):
         return _from_protocol_buffer(value)
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
-        return [_field(field, one) for one in value]
+        return [_field(field, item) for item in value]
     return field.enum_type.values_by_number[value].name if field.enum_type else value
 
 
 def model_of(body: Any) -> str | None:
-    """The model that a response names."""
+    """Return the model that a response names, or ``None``."""
     for name in ("model", "modelVersion", "model_version"):
         given = member(body, name)
         if isinstance(given, str) and given:
@@ -51,12 +51,12 @@ def model_of(body: Any) -> str | None:
 
 
 def member(node: Any, name: str) -> Any:
-    """A member of a JSON object or an attribute of an SDK object; ``None`` where there is none."""
+    """Return a member of a JSON object or an attribute of an SDK object, or ``None``."""
     return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
 
 
 def plain(node: Any) -> Any:
-    """An SDK object (any pydantic model) as the JSON it came from; JSON as it is."""
+    """Convert an SDK object (any pydantic model) to the JSON it came from; return JSON unchanged."""
     if isinstance(node, list):
         return [plain(item) for item in node]
     dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
@@ -64,18 +64,19 @@ def plain(node: Any) -> Any:
 
 
 def result_json(result: Result) -> Any:
-    """The value of a result as JSON, where a provider takes more than its text."""
+    """Return the value of a result as JSON, for providers that take more than its text."""
     is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
     if is_text:
         return result.text
-    is_said = type(result.value) is int and result.text == str(result.value)  # a hook may have put in another text
-    return result.value if is_said else as_plain_json(result.text)
+    is_same = type(result.value) is int and result.text == str(result.value)  # a hook may have replaced the text
+    return result.value if is_same else as_plain_json(result.text)
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
-    """A streamed call whose end event arrived: complete if its JSON text is, else held until the response ends.
+    """Return a streamed call whose end event arrived, if its JSON text is complete; otherwise hold it.
 
-    A response that reaches its length limit sends the end event even for a call that it cuts off.
+    A response that reaches its length limit sends the end event even for the call that it cuts off. ``release_held``
+    decides about the held calls when the response ends.
     """
     if not isinstance(text, str) or is_whole(text):
         return [(position, call)]
@@ -84,18 +85,18 @@ def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any
 
 
 def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
-    """The calls that waited, once the response has ended; none of them, where it ended before its time."""
+    """Return the held calls once the response has ended, or none if it ended early."""
     waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
     return [] if finish in EARLY else waiting
 
 
 def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
-    """Make room for an item at an index that a stream names, in a list that grows by one or a few.
+    """Extend a list so that it has an item at the index that a stream names.
 
     Raises:
-        ResponseError: Nobody's stream leaves so many out.
+        ResponseError: The index leaves out more items than any real stream does.
     """
     missing = index + 1 - len(items)
     if index < 0 or missing > _MOST_LEFT_OUT:
-        raise ResponseError(f"a stream that goes on at {index!r}, after {len(items)}", body=items)
+        raise ResponseError(f"the stream continues at index {index!r} after {len(items)} items", body=items)
     items.extend(filler() for _ in range(missing))

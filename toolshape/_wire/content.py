@@ -1,4 +1,4 @@
-"""Wire content in, its texts, images and files out; and what several families write alike."""
+"""Reads texts, images and files from wire content, and holds readers and writers that several families share."""
 
 import base64
 import binascii
@@ -25,33 +25,33 @@ _READ_KEYS = frozenset(
         "uri", "value",
     }
 )  # fmt: skip
-"""What is read of a text, a medium, a call or a result of any family, and written for another."""
+"""The keys of texts, media, calls and results, in any family, that are read and converted for other families."""
 _DATA_KEYS = frozenset({"input", "arguments", "args", "data", "json", "response", "output", "result"})
-"""What a model or a tool wrote: no member of it is a provider's."""
+"""The keys whose values a model or a tool wrote: no member inside belongs to a provider."""
 _BLOCKS = frozenset(
     {
         "text", "input_text", "output_text", "image", "document", "search_result", "image_url", "input_image", "file",
         "input_file", "input_audio", "audio_url", "video_url", "document_url", "audio", "video",
     }
 )  # fmt: skip
-"""The types of blocks that are read among the contents of a result; blocks of other types are carried as JSON text."""
+"""The types of blocks that are read in the contents of a result; other blocks become JSON text."""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
-"""Members that ask for what happens without them."""
+"""Members that state the default."""
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
 
 def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str = "") -> Image | File | None:
-    """Return what a URL holds or points to: an image or a file.
+    """Return the image or file that a URL holds or points to.
 
     Args:
-        url: A URL of the web, or one that holds the bytes.
+        url: A web URL, or a data URL.
         name: The name of a file.
         kind: ``"image"`` or ``"file"``.
-        media_type: The media type, for a URL that does not say it.
+        media_type: The media type, for a URL that does not state one.
 
     Returns:
-        The part; ``None`` where the bytes in the URL cannot be read.
+        The part, or ``None`` if the bytes in the URL cannot be decoded.
     """
     head, comma, data = url.partition(",")
     if not url.startswith("data:") or not comma:
@@ -72,10 +72,10 @@ _FORMATS_OF_SOUND = {"audio/mpeg": "mp3"}
 
 
 def sound_of(data: Any, form: str) -> File:
-    """Return a sound from its bytes, or their base64, and its format, as ``"wav"``.
+    """Return a sound, given its bytes or their base64, and its format, such as ``"wav"``.
 
     Raises:
-        ValueError: The data are neither.
+        ValueError: The data are neither bytes nor base64.
     """
     return File(bytes_of(data), _SOUNDS.get(form, f"audio/{form}"), f"audio.{form}")
 
@@ -86,47 +86,47 @@ def sound_format(part: Image | File) -> str:
 
 
 def bytes_of(data: Any) -> bytes:
-    """Base64 as bytes; bytes as they are.
+    """Decode base64; return bytes unchanged.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The data are neither bytes nor base64.
     """
     if isinstance(data, (bytes, bytearray)):
         return bytes(data)
     try:
         return base64.b64decode(str(data).encode().translate(_URL_SAFE), validate=True)
     except binascii.Error as error:
-        raise ValueError(f"no base64: {error}") from error
+        raise ValueError(f"invalid base64: {error}") from error
 
 
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def text_of(content: Any) -> str:
-    """The texts of a string, or of a list of blocks."""
+    """Return a string unchanged, the texts of a list of blocks joined by newlines, or other content as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(str(one.get("text", "")) if isinstance(one, dict) else str(one) for one in content)
+        return "\n".join(str(block.get("text", "")) if isinstance(block, dict) else str(block) for block in content)
     return "" if content is None else json.dumps(content, ensure_ascii=False)
 
 
 def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
-    """The texts of a message as one: what a model wrote comes in pieces of one text, what others wrote is several."""
-    return ("" if role == "assistant" else "\n\n").join(one.text for one in parts if isinstance(one, TextPart))
+    """Join the texts of a message: a model's texts are pieces of one text, other texts are paragraphs."""
+    return ("" if role == "assistant" else "\n\n").join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether a member says nothing: some gateways send every key there is."""
+    """Return whether a member is empty: some gateways send every key that exists."""
     if isinstance(value, dict):
         return all(map(is_nothing, value.values()))
     return value is None or value is False or (isinstance(value, (str, list)) and not value)
 
 
 def keys_beside(raw: Any) -> list[str]:
-    """Return the keys of a text, a medium, a call or a result that say something and are not read, as of citations.
+    """Return the non-empty keys of a text, a medium, a call or a result that are not read, such as ``citations``.
 
-    They may stand inside, as in the source of a document, and in the blocks of a result.
+    The keys may be nested, as in the source of a document or in the blocks of a result.
     """
     if not isinstance(raw, dict):
         return []
@@ -150,7 +150,7 @@ def _is_block(block: Any) -> bool:
 
 
 def context_of(raw: Any) -> str:
-    """Return the text that is given to the model with a document: Anthropic's and Bedrock's ``context``."""
+    """Return the text that the model gets with a document: ``context`` at Anthropic and Bedrock."""
     if not isinstance(raw, dict):
         return ""
     document = raw.get("document", raw)
@@ -159,29 +159,29 @@ def context_of(raw: Any) -> str:
 
 
 def found_text(found: JsonObject) -> str:
-    """Return what a search found, as text: its title, where it is from, its context, and its texts."""
+    """Return a search result as text: its title, source, context and texts."""
     about = [found.get(key) for key in ("title", "source", "name", "context")]
     contents = found.get("content")
-    texts = [contents] if isinstance(contents, str) else contents if isinstance(contents, list) else []
-    said = [one.get("text") if isinstance(one, dict) else one for one in texts]
-    return "\n".join(one for one in (*about, *said) if isinstance(one, str) and one)
+    blocks = [contents] if isinstance(contents, str) else contents if isinstance(contents, list) else []
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return "\n".join(text for text in (*about, *texts) if isinstance(text, str) and text)
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
-    """A content that is a list; nothing is an empty one.
+    """Return a content that is a list; return an empty list for ``None``.
 
     Raises:
-        ValueError: It is of another type, so that these are no messages of this provider.
+        ValueError: The content is of another type, so the messages are not this provider's.
     """
     if content is None:
         return []
     if isinstance(content, (list, tuple)):
         return list(content)
-    raise ValueError(f"{what} is a list, not {type(content).__name__}")
+    raise ValueError(f"{what} must be a list, not {type(content).__name__}")
 
 
 def result_pieces(parts: Iterable[MessagePart]) -> tuple[Part, ...]:
-    """The parts of a result: what only its provider knows as the JSON that it was."""
+    """Convert message parts to the parts of a result. A provider's own parts become JSON text."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, MediaPart):
@@ -197,14 +197,15 @@ def _as_json_text(part: MessagePart) -> str:
 
 
 def marked_error(text: str) -> tuple[str, str | None]:
-    """A result's text, and the code of the error that its mark names, for families without a flag for errors."""
-    if found := _ERROR_MARK.match(text):
-        return text[found.end() :], found[1]
+    """Return a result's text without its error mark, and the code in the mark, for families without an error flag."""
+    if mark := _ERROR_MARK.match(text):
+        return text[mark.end() :], mark[1]
+    # ``marked_text`` writes a space before a value that looks like a mark: remove it again.
     return (text[1:] if _MOVED_MARK.match(text) else text), None
 
 
 def unmarked(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The parts of a result without the mark of an error in the first of them."""
+    """Return the parts of a result without the error mark in the first part."""
     if not parts or not isinstance(parts[0], Text):
         return parts
     text, _ = marked_error(parts[0].text)
@@ -212,13 +213,13 @@ def unmarked(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def arguments_text(call: ToolCallPart) -> str:
-    """The arguments of a call as JSON text."""
+    """Return the arguments of a call as JSON text."""
     given = call.arguments_raw
     return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False)
 
 
 def arguments_object(call: ToolCallPart) -> JsonObject:
-    """The arguments of a call as an object; a text that is none goes inside one."""
+    """Return the arguments of a call as an object. If they are not an object, wrap them in one."""
     given = call.arguments_raw
     value = as_json(given or "{}") if isinstance(given, str) else given
     if value is None:
@@ -227,49 +228,49 @@ def arguments_object(call: ToolCallPart) -> JsonObject:
 
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
-    """A result as it was read."""
+    """Return the message part for a result that was read."""
     return ToolResultPart(id=given_id(call_id), wire_name=str(name or ""), text=text, **more)
 
 
 def given_id(given: Any) -> str:
-    """The id of a call or a result as a text; empty where there is none."""
+    """Return the id of a call or a result as a text, or an empty text."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     return given if isinstance(given, str) else ""
 
 
 def call_part(call: WireCall, path: str) -> ToolCallPart:
-    """A call that a family's leaf reader read, as the part of a message."""
+    """Convert a call that a family's reader has read to a message part."""
     name = str(call.wire_name or "")
     return ToolCallPart(id=given_id(call.id), wire_name=name, arguments_raw=call.arguments, raw=call.raw, path=path)
 
 
 def system_texts(given: Any, path: str) -> list[Message]:
-    """A system prompt that is a text, or a list of objects with one."""
+    """Read a system prompt that is a text or a list of blocks."""
     if isinstance(given, str):
         return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
     if not isinstance(given, list):
         return []
     parts: list[MessagePart] = []
-    for at, one in enumerate(given):
-        text = one.get("text") if isinstance(one, dict) else one
+    for at, block in enumerate(given):
+        text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str):
-            parts.append(TextPart(text=text, raw=one, path=f"[{at}]"))
+            parts.append(TextPart(text=text, raw=block, path=f"[{at}]"))
         else:
-            kind = next((str(key) for key in one), "") if isinstance(one, dict) else type(one).__name__
-            parts.append(ProviderPart(kind=kind, raw=one, path=f"[{at}]"))
+            kind = next((str(key) for key in block), "") if isinstance(block, dict) else type(block).__name__
+            parts.append(ProviderPart(kind=kind, raw=block, path=f"[{at}]"))
     return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
 
 
 def result_text(part: ToolResultPart) -> str:
-    """The text of a stored result; of one that has parts alone, what stands for these in a text."""
+    """Return the text of a stored result, or a text that describes its parts if it has no other."""
     return part.text or (as_text(part.parts) if part.parts else "")
 
 
 def stored_json(part: ToolResultPart) -> Any:
-    """A stored result as JSON, where a provider takes more than a text.
+    """Return a stored result as JSON, for providers that take more than a text.
 
-    Unless its provider said that the result is JSON, its text stays text: "3.10" may be a version, and no number.
+    The text stays text unless its provider marked the result as JSON: "3.10" may be a version, not a number.
     """
     text = result_text(part)
     return text if part.is_text is not False else as_plain_json(text)
@@ -281,7 +282,7 @@ def blocks_of(
     write_result: Callable[[ToolResultPart], JsonObject],
     write_other: Callable[[MessagePart], JsonObject],
 ) -> list[JsonObject]:
-    """The blocks of a message whose results come first; a part that came from this provider is written as it came."""
+    """Return the blocks of a message, results first. A part that came from this provider is written unchanged."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     blocks = [write_result(part) if part.raw is None else part.raw for part in results]
@@ -294,5 +295,5 @@ def blocks_of(
 
 
 def under(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
-    """An object of a call or a result with another id at a key, or without one."""
+    """Return the object of a call or a result with another id at a key, or without that key."""
     return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

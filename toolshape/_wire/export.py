@@ -1,4 +1,4 @@
-"""A tool in; the entry that one provider is sent, with its lens, out; or why the provider cannot be sent it."""
+"""Exports a tool to one provider: builds its entry and the lens for its arguments, or reports why it cannot."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from toolshape._wire.provider import Provider
 
 
 class WireTool(NamedTuple):
-    """One tool as a provider is shown it: the entry it is sent, and the lens that made its schema."""
+    """One tool as sent to a provider: the entry, and the lens that made its schema."""
 
     wire_name: str
     is_strict: bool
@@ -23,25 +23,25 @@ class WireTool(NamedTuple):
     notes: tuple[Loss | Finding, ...] = ()
 
 
-# What "auto" may do: changes that are mapped back without a trace, and keywords that constrain nothing.
+# What "auto" may change: keywords whose changes are fully reversed in calls, and keywords that constrain nothing.
 _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
 
-_MAX_GROWTH = 4  # times as long as the schema was
+_MAX_GROWTH = 4  # times the length of the original schema
 
 
 def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
-    """Show one tool to a provider.
+    """Export one tool to a provider.
 
     Args:
-        provider: Whom it is shown to.
+        provider: The provider that receives the tool.
         spec: The tool.
-        strict: Whether its arguments are to be constrained. ``"auto"``: only if the provider documents what it
-            supports, and it takes no more than renaming, null for omitted fields, and rewritten enums.
+        strict: Whether the provider constrains the arguments. ``"auto"``: only if the provider documents the schemas
+            that it supports, and the rewrite only renames, sends null for omitted fields, and rewrites enums.
 
     Raises:
-        ExportError: The provider would refuse it, or has no strict form.
+        ExportError: The provider would refuse the tool, or has no strict form.
     """
     if strict is True and provider.schema.strict is None:
         message = f"{provider.name} has no strict form of a tool: leave strict= out"
@@ -62,13 +62,13 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
     if is_strict and provider.schema.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
-    shown = spec._replace(name=name, description=description)
-    lens, payload, lost = _entry(provider, shown, is_strict, lens)
+    wire_spec = spec._replace(name=name, description=description)
+    lens, payload, lost = _entry(provider, wire_spec, is_strict, lens)
     return WireTool(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
-    """The entry that is sent, the author's examples and own keys in it, and what of these the provider has no place for."""
+    """Build the entry, with the author's examples and keys; report what the provider has no place for."""
     lost: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
     if examples and provider.request.examples is None:
@@ -82,37 +82,37 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     for key in sorted(provider.request.lacks & payload.keys()):
         del payload[key]
         lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
-    payload, not_said = _deferred(provider, spec, payload)
-    return lens, payload, [*lost, *not_said]
+    payload, deferral_losses = _deferred(provider, spec, payload)
+    return lens, payload, [*lost, *deferral_losses]
 
 
 def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """What the provider would refuse of a schema that it is sent."""
+    """Return what the provider would refuse in a schema in wire form."""
     return broken(schema, (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())))
 
 
 def wire_name_of(provider: Provider, name: str) -> str:
-    """The wire name of a tool: its own, or one derived from its own alone, so that no other tool affects it.
+    """Return the wire name of a tool: its own name, or one derived from it that no other tool affects.
 
     Raises:
         ExportError: The provider accepts neither.
     """
     rule = provider.names
-    found = rule.wire_name(name)
-    if found is not None:
-        return found
+    wire_name = rule.wire_name(name)
+    if wire_name is not None:
+        return wire_name
     message = f"{name!r} is not a valid tool name for this provider, nor is any derived from it: pass name="
     problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
 
 
 def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
-    """The lens that rewrites a schema for a provider, whether it is strict, and what is still refused."""
+    """Rewrite a schema for a provider: return the lens, whether it is strict, and the problems that remain."""
     wish = provider.schema.is_strict_by_auto if strict == "auto" else strict
     if wish and provider.schema.strict is not None:
         lens, problems = _tried(provider, provider.schema.strict, schema, is_strict=True)
         is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
-        # Inlining leaves no trace, but a schema that it multiplies is read by the model at every turn.
+        # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
             return lens, True, problems
@@ -128,23 +128,23 @@ def _tried(
     except UnsupportedError as error:
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
-        return Lens(schema=schema), [Problem(path="", rule="too_large", message="it is nested too deeply to be sent")]
+        return Lens(schema=schema), [Problem(path="", rule="too_large", message="the schema is nested too deeply")]
     return lens, refusals(provider, lens.schema, is_strict=is_strict)
 
 
 def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
-    """The entry as it was written, if the provider takes it and no option changes it."""
+    """Return the entry as written, if the provider accepts it and no option contradicts it."""
     problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         strictness = "strict" if verbatim.is_strict else "not strict"
-        message = f"it is sent as it was written, which is {strictness}: leave strict= out, or verbatim"
+        message = f"the definition is sent as written, which is {strictness}: leave out strict= or verbatim="
         problems.append(Problem(path="", rule="strict", message=message))
     if verbatim.is_strict and provider.schema.strict is None:
         problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
     longest = provider.request.longest_description
     if longest is not None and len(spec.description) > longest.most:
-        message = f"{len(spec.description)} characters, at most {longest.most} are taken: "
-        message += "shorten it, or leave verbatim out"
+        message = f"{len(spec.description)} characters, at most {longest.most} are allowed: "
+        message += "shorten it, or leave out verbatim="
         problems.append(Problem(path="", rule="description", message=message, evidence=longest.evidence))
     if not provider.names.admits(verbatim.name):
         message = f"{verbatim.name!r} is not a valid tool name for this provider"
@@ -159,7 +159,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
 
 
 def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[JsonObject, list[Loss]]:
-    """The entry of a tool that is to be loaded only when a model searches for it; what of that cannot be said."""
+    """Mark the entry of a deferred tool; report the loss if the provider has no tool search."""
     if spec.deferred is False:
         return payload, []
     if provider.request.deferral is None:
@@ -173,20 +173,26 @@ def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSche
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     first = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first is None or not isinstance(properties.get(first), dict):
-        message = f"{len(spec.description)} characters, at most {longest} are taken, and no parameter can say the rest: shorten it"
+        message = (
+            f"{len(spec.description)} characters, at most {longest} are allowed, and no parameter can hold the rest: "
+            "shorten it"
+        )
         raise _cannot(provider, spec, [Problem(path="", rule="description", message=message)])
     pointer = f" (More at {first}.)"
     head, rest = _split(spec.description, longest - len(pointer))
     own = str(properties[first].get("description", "")).strip()
     changed = {**properties[first], "description": f"{own} (On the tool itself: {rest})".strip()}
     loss = Loss(
-        path="", keyword="description", kind="moved", note=f"what is over {longest} characters is said at {first!r}"
+        path="",
+        keyword="description",
+        kind="moved",
+        note=f"the text beyond {longest} characters is in the description of {first!r}",
     )
     return {**spec.parameters, "properties": {**properties, first: changed}}, head + pointer, loss
 
 
 def _split(text: str, longest: int) -> tuple[str, str]:
-    """Cut a text after a paragraph, a sentence or a word, the last that is short enough."""
+    """Cut a text after the last paragraph, sentence or word that fits."""
     for end in ("\n\n", ". ", " "):
         position = text.rfind(end, longest // 2, longest)
         if position > 0:
@@ -195,7 +201,7 @@ def _split(text: str, longest: int) -> tuple[str, str]:
 
 
 def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
-    """The entry with the author's own keys for this provider, whose examples are rewritten as arguments are."""
+    """Merge the author's keys for this provider into the entry; examples among them are rewritten like arguments."""
     base = provider.name.partition(":")[0]
     for name in dict.fromkeys((base, provider.name)):
         keys = spec.keys.get(name, {})
@@ -220,7 +226,7 @@ def _merged(
         if isinstance(before, dict) and isinstance(value, dict) and before != schema:
             merged[key] = _merged(provider, spec, before, value, schema, f"{path}{key}.")
         elif (key in payload or key == "strict") and key not in _OVERRIDABLE and before != value:
-            message = f"providers[{provider.name!r}] sets {path}{key}, which is written from the function"
+            message = f"providers[{provider.name!r}] sets {path}{key}, which is generated from the function"
             raise _cannot(provider, spec, [Problem(path="", rule="providers", message=message)])
         else:
             merged[key] = copied(value)

@@ -1,4 +1,4 @@
-"""``Histories``: one wire family's messages as data: functions that read and write them, and the rules that they keep."""
+"""Defines ``Histories``: how one wire family's messages are read and written, and the rules that they must keep."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ HistoryRuleName: TypeAlias = Literal[
     "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space", "unanswered_call",
     "unknown_tool", "user_after_result",
 ]  # fmt: skip
-"""The rules of histories, by the names under which repairs are switched and recorded."""
+"""The names of the rules of histories, which switch and record repairs."""
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
@@ -27,24 +27,26 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
         "system_moved", "unknown_tool",
     }
 )  # fmt: skip
-"""What is changed on the way from one provider to another: without that nothing could be sent, and no switch is off."""
+"""Repairs that a conversion between providers needs; they cannot be switched off."""
 
 NULL = "null"
-"""The pattern of ``empty_message`` where only a content that is null is refused."""
+"""The pattern of ``empty_message`` if only a null content is refused."""
 
 IN_ONE_MESSAGE = "in one message"
-"""The pattern of ``duplicate_id`` where an id may come again in a later message."""
+"""The pattern of ``duplicate_id`` if an id may repeat in a later message."""
 
 
 class HistoryRule(NamedTuple):
-    """What a provider refuses of a history, and the evidence for it, with its date.
+    """One thing that a provider refuses in a history, with dated evidence.
 
-    ``models`` is searched in the model's name: where it is given, the rule holds for models that match; a model that is
-    not named is an empty text.
-    ``pattern`` must match the whole of what the rule is about: an id, or a name. Of ``missing_reasoning`` it is the key
-    that holds reasoning, of ``refused_reasoning`` the keys that may not; of ``last_is_assistant`` the key of a message
-    that may be the last all the same, or the kind of the part that it ends in; of ``blank_text`` what a text is to
-    match, where white space is taken.
+    ``models`` is searched in the model's name: if it is given, the rule holds only for models that match. A missing
+    name counts as an empty text. ``pattern`` must match the whole subject of the rule: an id, or a name. Some rules use
+    ``pattern`` in another way:
+
+    - ``missing_reasoning``: the key that holds reasoning.
+    - ``refused_reasoning``: the keys that may not hold reasoning.
+    - ``last_is_assistant``: the key of a message that may be last anyway, or the kind of the part that it ends in.
+    - ``blank_text``: the pattern that a text must match, if white space is accepted.
     """
 
     name: HistoryRuleName
@@ -53,14 +55,14 @@ class HistoryRule(NamedTuple):
     pattern: str = ""
 
     def holds(self, model: str | None) -> bool:
-        """Whether the rule holds for a model."""
+        """Return whether the rule holds for a model."""
         return not self.models or re.search(self.models, model or "") is not None
 
 
 def history_rules(
     evidence: str, *names: HistoryRuleName, models: str = "", pattern: str = ""
 ) -> tuple[HistoryRule, ...]:
-    """Rules that rest on one piece of evidence."""
+    """Return rules that rest on one piece of evidence."""
     return tuple(HistoryRule(name, evidence, models, pattern) for name in names)
 
 
@@ -69,26 +71,26 @@ class Histories:
     """How a provider's messages are read and written.
 
     Args:
-        key: The keyword of a request that holds them.
+        key: The keyword of a request that holds the messages.
         model_key: The keyword that holds the model.
-        read: One wire message, at a path, as a record; what is not known becomes a ``ProviderPart``.
-        read_system: The system prompts of a request, where they stand beside its messages.
-        write: A record as wire messages; a part whose ``raw`` is given is written as that.
-        system: System prompts as keywords of a request; ``None`` where they stand among the messages.
-        is_system_first: Whether those after the first other message stand among the messages all the same.
-        joins: Whether calls and results of one turn stand in one message each.
+        read: Reads one wire message, at a path, as a record; unknown parts become ``ProviderPart``.
+        read_system: Reads the system prompts of a request, if they are beside its messages.
+        write: Writes a record as wire messages; a part with a ``raw`` is written as its ``raw``.
+        system: Writes system prompts as keywords of a request; ``None`` if they are among the messages.
+        is_system_first: Whether a system prompt after the first other message stays among the messages anyway.
+        joins: Whether the calls of a turn are in one message, and its results in another.
         is_items: Whether each part is a wire message of its own.
         input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and
-            each with ``_url`` behind it where it may stand elsewhere.
-        media_types: The media types that are taken; ``"text/*"`` for all texts, ``None``: any.
+            the same with ``_url`` appended if a URL may point to it.
+        media_types: The accepted media types; ``"text/*"`` for all texts, ``None`` for any type.
         has_call_ids: Whether a call is written with its id.
-        opaque_keys: The keys of a part that only the model that wrote it can read, as signatures.
-        write_unsigned: A call as it is taken where no signature of the model is known.
-        with_id: A call or a result as it came, with another id or with none; ``None`` where its form has no place for
-            an id. Without this function, what gets another id is written as if it came from another provider.
-        item_ids: What the provider's own ids of items begin with, by the type of the item.
-        continued_by: The keys of a request, or kinds of its items, by which it goes on from what the provider keeps.
-        rules: What is refused.
+        opaque_keys: The keys of a part that only the model that wrote it can read, such as signatures.
+        write_unsigned: Writes a call in the form that is accepted without a signature of the model.
+        with_id: Returns a call or a result as it came, with another id or none; ``None`` if its form has no place for
+            an id. Without this function, a part that gets another id is written as if another provider wrote it.
+        item_ids: The prefixes of the provider's own item ids, by the type of the item.
+        continued_by: The keys of a request, or kinds of its items, that continue from state that the provider keeps.
+        rules: What the provider refuses.
     """
 
     key: str
@@ -111,5 +113,5 @@ class Histories:
     rules: tuple[HistoryRule, ...] = ()
 
     def rule(self, name: HistoryRuleName, model: str | None) -> HistoryRule | None:
-        """The rule of a name, if there is one that holds for a model."""
-        return next((one for one in self.rules if one.name == name and one.holds(model)), None)
+        """Return the rule with this name that holds for a model, or ``None``."""
+        return next((rule for rule in self.rules if rule.name == name and rule.holds(model)), None)

@@ -1,4 +1,4 @@
-"""The id of a call in; one that can be sent back out, generated where the provider gave none."""
+"""Makes the ids of calls sendable: converts them to text, and generates those that a provider left out."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from toolshape._calls import JsonObject, WireCall
 from toolshape._wire.bodies import plain
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-_LENGTH = 9  # Mistral takes exactly nine letters and digits; every other provider takes them too
+_LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts them too
 
 
 def with_call_ids(
@@ -20,35 +20,35 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Give an id to each call that came without one, or with one that is no text; also to the call in what goes back.
+    """Give an id to each call whose id is missing or not plain text: in the call, and in the item that is sent back.
 
     Args:
-        items: What goes back: blocks, items, or calls of a message.
-        calls: The calls in it, in the same order.
-        is_call: Whether an item is one of them.
-        named: An item with an id.
-        leaves_out: Whether a call that came without an id stays without.
+        items: The blocks, items or calls of a message that are sent back.
+        calls: The calls among the items, in the same order.
+        is_call: Returns whether an item is a call.
+        named: Returns an item with an id.
+        leaves_out: Whether a call that came without an id keeps none.
     """
     if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)
-    found = [
+    identified = [
         call
         if is_plain_id(call.id) or (leaves_out and call.id in ("", None))
         else call._replace(id=sendable_id(call.id) or generated_id(id_seed(call.raw), at))
         for at, call in enumerate(calls)
     ]
-    ids = iter([call.id for call in found])
-    sent = [(item, next(ids) if is_call(item) else "") for item in items]
-    return [named(item, call_id) if call_id else item for item, call_id in sent], found
+    ids = iter([call.id for call in identified])
+    pairs = [(item, next(ids) if is_call(item) else "") for item in items]
+    return [named(item, call_id) if call_id else item for item, call_id in pairs], identified
 
 
 def is_plain_id(given: Any) -> bool:
-    """Whether the id of a call can be sent as it came."""
+    """Return whether the id of a call can be sent unchanged."""
     return type(given) is str and given != "" and given.isascii()
 
 
 def sendable_id(given: Any) -> str:
-    """The id of a call as a text that can be sent; empty where there is none."""
+    """Return the id of a call as a text that can be sent, or an empty text."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     try:
@@ -58,18 +58,18 @@ def sendable_id(given: Any) -> str:
 
 
 def id_seed(call: Any) -> bytes:
-    """What the id of a call is made of, beside its position in the response: the call as it came, but for its id."""
+    """Hash a call without its id: the seed of its generated id, which also depends on the position in the response."""
     try:
         node = plain(call)
-        named = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
-        text = json.dumps(named, sort_keys=True, default=str)
-    except (ValueError, TypeError, RecursionError):  # what is no JSON has no text; its calls still differ by position
+        content = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
+        text = json.dumps(content, sort_keys=True, default=str)
+    except (ValueError, TypeError, RecursionError):  # not JSON, so without a text; calls still differ by position
         text = type(call).__name__
     return hashlib.sha256(text.encode(errors="replace")).digest()
 
 
 def generated_id(seed: bytes, position: int) -> str:
-    """An id for a call that came without: nine letters and digits, the same each time for the same call at this place."""
+    """Return an id of nine letters and digits, always the same for the same call at the same position."""
     number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
     digits = []
     for _ in range(_LENGTH):

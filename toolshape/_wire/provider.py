@@ -1,4 +1,4 @@
-"""``Provider``: one provider's API as data: names, rewrites, limits, and functions that read and write its JSON."""
+"""Defines ``Provider``: one provider's API as data, and as functions that read and write its JSON."""
 
 import hashlib
 import re
@@ -13,16 +13,16 @@ from toolshape._results import Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
-if TYPE_CHECKING:  # a family brings both; they would be a fiftieth of the import of everything
+if TYPE_CHECKING:  # the families import both; here they would take a fiftieth of the time of importing everything
     from toolshape._wire.histories import Histories
     from toolshape._wire.server import Server
 
 
 class Reading(NamedTuple):
-    """What a response says: the assistant's messages as they came, its calls, and why it ended, in its own words.
+    """The content of a response: the assistant's messages unchanged, its calls, and the provider's word for its end.
 
-    ``cut`` are the positions of calls that were cut off, where the response or its stream says so; ``ends_in_call``
-    is whether nothing comes after the last call, which a response that ended for its length may have cut off.
+    ``cut`` are the positions of the calls that were cut off, if the response or its stream reports them.
+    ``ends_in_call``: nothing follows the last call, so if the response hit its length limit, this call may be cut off.
     """
 
     assistant: list[WireMessage]
@@ -35,20 +35,20 @@ class Reading(NamedTuple):
 Read: TypeAlias = tuple[
     list[WireMessage], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool
 ]
-"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which take a third of the time."""
+"""A ``Reading`` with ``WireCall``s, or plain tuples of the same fields, which cost a third of the time."""
 
 
 Completed: TypeAlias = tuple[int, WireCall]
-"""A call of a stream that nothing more comes of: its position among the calls of the response, and the call."""
+"""A completed call of a stream: its position among the calls of the response, and the call."""
 
 
 class Choice(NamedTuple):
     """Which tools a model may or must call, for one request.
 
-    ``mode``: ``"auto"``, ``"none"`` or ``"required"``, or ``None`` where nothing is said. ``names`` are wire names: the
-    one tool to call, or those of which one is to be called, and ``chosen`` is what the SDK takes as tools for these
-    alone. ``is_strict``: some tool is shown in strict form, for providers that switch it on by request. ``provider``
-    and ``model`` are whom the request goes to.
+    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. ``names`` are the
+    wire names of the tools that the model must choose from: one tool, or several. ``chosen`` are the SDK's entries for
+    these tools only. ``is_strict``: at least one tool is sent in strict form; some providers enable strict per request.
+    ``provider`` and ``model`` receive the request.
     """
 
     provider: str
@@ -61,10 +61,10 @@ class Choice(NamedTuple):
 
 
 class NameRule(NamedTuple):
-    """What a provider takes as a tool's name, and the evidence for it.
+    """A provider's rule for tool names, and the evidence for it.
 
-    ``pattern`` must match the whole name; ``longest`` is the most characters that are sent, ``longest_accepted`` the
-    most that the server was seen to take, where that is more; a ``reserved`` name is not taken.
+    ``pattern`` must match the whole name. ``longest`` is the most characters that are sent. ``longest_accepted`` is the
+    most that the server was seen to accept, if that is more. The provider rejects ``reserved`` names.
     """
 
     pattern: str
@@ -74,13 +74,13 @@ class NameRule(NamedTuple):
     longest_accepted: int | None = None
 
     def admits(self, name: str) -> bool:
-        """Whether the provider takes this name."""
+        """Return whether the provider accepts this name."""
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
 
     def wire_name(self, name: str) -> str | None:
-        """The name under which a tool is sent: its own, or one derived from its own alone, so that no other affects it.
+        """Return the tool's own name if the provider accepts it, otherwise a name derived from it, or ``None``.
 
-        ``None`` where the provider accepts neither.
+        No other tool affects the derived name.
         """
         if self.admits(name):
             return name
@@ -89,6 +89,8 @@ class NameRule(NamedTuple):
         stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
         stem = stem if stem[:1].isalpha() else f"t_{stem}"
         plain = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
+        # From readable to restricted: a rule may forbid digits, underscores, a case, or all letters. The digest of the
+        # original name stays in every candidate, in letters or in digits, so that two tools do not share a name.
         derived = (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS))
         return next(filter(self.admits, derived), None)
 
@@ -98,16 +100,16 @@ _DIGITS = str.maketrans("abcdef", "012345")
 
 
 class Limit(NamedTuple):
-    """The most that a provider takes of something, and the evidence for it, with its date."""
+    """The most that a provider accepts of something, with dated evidence."""
 
     most: int
     evidence: str
 
 
 class Budget(NamedTuple):
-    """What a provider compiles of strict tools in one request, all of them together; ``None`` where there is no limit.
+    """A provider's limits on all strict tools of one request together; ``None`` means no limit.
 
-    ``is_shared``: strictness is the request's, so that either all of its tools are strict or none is.
+    ``is_shared``: strict is a flag of the request, so either all of its tools are strict or none is.
     """
 
     evidence: str
@@ -119,11 +121,11 @@ class Budget(NamedTuple):
 
 
 class Deferral(NamedTuple):
-    """How a provider loads tools only when a model's search finds them, and the evidence for it.
+    """How a provider loads tools only when a model's search finds them, with evidence.
 
-    ``mark``: the entry of a deferred tool; ``is_marked``: whether an entry is of one. ``search`` is the provider's own
-    tool that has to stand beside them, ``is_search`` tells that, in whatever version. ``refused``: why a tool of the
-    provider's own cannot stand beside tools of these wire names; empty where it can.
+    ``mark`` marks the entry of a deferred tool; ``is_marked`` returns whether an entry is marked. ``search`` is the
+    provider's own tool that the request needs beside deferred tools; ``is_search`` recognises any version of it.
+    ``refused`` says why a tool of the provider cannot be sent with tools of these wire names; empty if it can.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -135,10 +137,10 @@ class Deferral(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What people want to know of a provider and no code needs: a phrase each, for its row in the documentation.
+    """Phrases for the provider table in the docs; not used by code.
 
-    ``arguments``: how they arrive; ``malformed``: what arrives where the model wrote no JSON; ``declined``: how it
-    says that it calls nothing; ``strict``: the switch; ``needs``: what else the request or the server needs.
+    ``arguments``: how they arrive. ``malformed``: what arrives if the model wrote invalid JSON. ``declined``: how the
+    response shows that the model calls no tool. ``strict``: the switch. ``needs``: other needs of request or server.
     """
 
     arguments: str
@@ -150,17 +152,17 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SchemaRules:
-    """Which schemas of parameters a provider takes, and how others are rewritten for it.
+    """Which parameter schemas a provider accepts, and how other schemas are rewritten for it.
 
     Args:
-        refuses: What it refuses of any schema.
-        refuses_strict: What it refuses of a strict one besides.
-        lenient: How the schema is rewritten by default, in this order.
-        strict: How it is rewritten for constrained decoding; ``None`` where there is no such thing.
-        is_strict_by_auto: Whether ``"auto"`` may be strict: the provider documents what it takes in strict form, and
-            it is enough to say so in the request.
-        strict_needs: What strict tools need besides, which the library cannot do; said in the report.
-        budget: What it compiles of strict tools in one request.
+        refuses: Checks for what it refuses in any schema.
+        refuses_strict: Checks for what it refuses in a strict schema only.
+        lenient: The default rewrites, in this order.
+        strict: The rewrites for constrained decoding; ``None`` if the provider has none.
+        is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
+            accepts, and a flag in the request is enough.
+        strict_needs: What else strict tools need that the library cannot provide; the report states it.
+        budget: The limits on the strict tools of one request.
     """
 
     refuses: tuple[Cited, ...] = ()
@@ -174,18 +176,20 @@ class SchemaRules:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RequestForm:
-    """How tools and a choice among them are written into a request.
+    """How tools and a tool choice are written into a request.
 
     Args:
-        envelope: One tool, its schema rewritten, as an entry of what the SDK takes as tools.
-        gather: The entries of all tools as what the SDK takes as its tools.
-        keywords: The keywords of a request with these tools; raises ``ExportError`` for a choice it cannot say.
-        deferral: How tools are sent that are loaded when a model searches for them; ``None``: they are sent whole.
+        envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's tools.
+        gather: Combines the entries of all tools into the SDK's tools.
+        keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
+            provider does not support.
+        deferral: How to send tools that are loaded when a model searches for them; ``None``: send them whole.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
-        examples: Where right arguments are shown: a key of the entry, ``"schema"`` for the keyword of JSON Schema.
-        lacks: Keys of an entry that others of the family have and this one does not know.
-        advertises_output: Whether its clients hold results against the schema in an entry, so that we do before.
+        examples: Where valid arguments are shown: a key of the entry, or ``"schema"`` for the keyword of JSON Schema.
+        lacks: Keys of an entry that others of the family know and this provider does not.
+        advertises_output: Whether clients validate results against the output schema in an entry, so that we validate
+            them first.
     """
 
     envelope: Callable[[Spec, bool], JsonObject]
@@ -204,11 +208,11 @@ class ResponseForm:
     """How a response or its stream is read.
 
     Args:
-        recognises: Whether a body (dict, list or SDK object) is of the family: a response, a message, or one call.
-        read: The calls in such a body; ``None`` for any other.
-        fold: Merges one stream event into the response so far (empty at first, changed in place); returns the calls
-            that it completes, each call once: no later event may add to them.
-        finishes: What its words for why a response ended mean.
+        recognises: Returns whether a body (dict, list or SDK object) is of the family: a response, message, or call.
+        read: Reads the calls in such a body; returns ``None`` for any other body.
+        fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
+            that the event completes, each call once: no later event may add to them.
+        finishes: Maps the provider's words for why a response ended.
     """
 
     recognises: Callable[[Any], bool]
@@ -222,8 +226,8 @@ class Codec:
     """How calls and their results are written as messages.
 
     Args:
-        write_calls: Calls as the messages of an assistant that made them.
-        write_results: Results as the messages that answer them.
+        write_calls: Writes calls as the messages of the assistant that made them.
+        write_results: Writes results as the messages that answer the calls.
         carries: Which of ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` results can hold.
     """
 
@@ -237,18 +241,18 @@ class Provider:
     """One provider's API, as data and pure functions over JSON.
 
     Args:
-        name: What users write.
-        family: The wire family, by the name of its default provider; responses of one family look alike, whoever
-            sent them.
-        form: The provider whose entries have the form of this one's: where they are alike, a definition written for
-            one can be sent to the other as it is.
+        name: The name that users write.
+        family: The wire family, by the name of its default provider. Responses of one family look alike, whatever
+            provider sent them.
+        form: The provider whose tool entries have the same form. If it is the same for two providers, a definition
+            written for one can be sent unchanged to the other.
         names: The rule for tool names.
-        schema: Which schemas it takes, and how others are rewritten.
+        schema: Which schemas the provider accepts, and how other schemas are rewritten.
         request: How tools are written into a request.
         response: How a response is read.
         codec: How calls and results are written.
-        histories: How its messages are read and written; ``None`` where a conversation cannot go on with it.
-        server: How its server reads and answers; ``None`` where there is no HTTP, or nobody has said.
+        histories: How messages are read and written; ``None`` if the library cannot continue a conversation with it.
+        server: How the server reads and answers; ``None`` if there is no HTTP, or no description of it.
         facts: For the documentation.
     """
 
@@ -265,7 +269,7 @@ class Provider:
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:
-        """Whether its messages can hold an image or a file that a tool gave."""
+        """Return whether the provider's messages can hold an image or a file that a tool returned."""
         types = None if self.histories is None else self.histories.media_types
         part = by_media_type(part)
         return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
@@ -280,22 +284,22 @@ ProviderName: TypeAlias = Literal[
     "openai:string-enums", "openrouter", "together", "vertex", "vllm", "xai",
     "xai:grpc",
 ]  # fmt: skip
-"""The providers of this package, so that an editor completes them."""
+"""The providers of this package, so that an editor completes their names."""
 
 AnyProvider: TypeAlias = ProviderName | str | Provider
-"""A provider, or the name of one: of this package's, or of one that an installed package brings."""
+"""A provider, or the name of a provider: of this package, or of an installed package."""
 
 
 def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str, evidence: str = "") -> ExportError:
-    """The error for what a provider does not support in a request."""
+    """Return the error for a request option that the provider does not support."""
     problem = Problem(path=path, rule="choice", message=message, evidence=evidence)
     return ExportError(provider=choice.provider, tool=None, problems=[problem])
 
 
-def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold
-    """The fold of a provider that sends calls whole.
+def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold's signature
+    """Reject an event: the fold of a provider that sends calls whole.
 
     Raises:
         ResponseError: Always.
     """
-    raise ResponseError("this provider does not stream calls: dispatch each as it comes", body=event)
+    raise ResponseError("this provider does not stream calls: dispatch each call as it arrives", body=event)

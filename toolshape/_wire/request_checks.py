@@ -1,4 +1,4 @@
-"""What providers refuse of a whole request, as checks; the evidence stands where a provider names them."""
+"""Checks of a whole request; each provider cites its evidence where it lists a check."""
 
 from collections.abc import Iterator
 
@@ -7,18 +7,20 @@ from toolshape._wire.server_json import mapping
 
 
 def unique_names(request: RequestRead) -> Iterator[RequestFault]:
-    """No two tools have one name."""
+    """Check that no two tools have the same name."""
     seen: set[str] = set()
-    for one in request.tools:
-        name = str(one.name)
+    for tool in request.tools:
+        name = str(tool.name)
         if name in seen:
             message = f"two tools are called {name!r}"
-            yield RequestFault(f"{one.path}.name", "unique_names", message, tool=name, number=one.number, subject=name)
+            yield RequestFault(
+                f"{tool.path}.name", "unique_names", message, tool=name, number=tool.number, subject=name
+            )
         seen.add(name)
 
 
 def required_fields(*names: str) -> RequestCheck:
-    """Fields that a request must have."""
+    """Return a check that a request has these fields."""
 
     def required(request: RequestRead) -> Iterator[RequestFault]:
         for name in names:
@@ -29,24 +31,29 @@ def required_fields(*names: str) -> RequestCheck:
 
 
 def entry_keys(inner: str, *known: str) -> RequestCheck:
-    """The keys that the object inside an entry of a tool may have."""
+    """Return a check that the inner object of a tool's entry has only known keys."""
 
     def keys(request: RequestRead) -> Iterator[RequestFault]:
-        for one in request.tools:
-            for key in mapping(one.entry.get(inner)):
+        for tool in request.tools:
+            for key in mapping(tool.entry.get(inner)):
                 if key not in known:
                     message = f"{key!r} is not a key of a tool here"
                     yield RequestFault(
-                        f"{one.path}.{key}", "entry_keys", message, tool=str(one.name), number=one.number, subject=key
+                        f"{tool.path}.{key}",
+                        "entry_keys",
+                        message,
+                        tool=str(tool.name),
+                        number=tool.number,
+                        subject=key,
                     )
 
     return keys
 
 
 def schemas_are_objects(request: RequestRead) -> Iterator[RequestFault]:
-    """A schema is an object, or is left out."""
-    for one in request.tools:
-        if one.schema is not None and not isinstance(one.schema, dict):
+    """Check that a schema is an object, if there is one."""
+    for tool in request.tools:
+        if tool.schema is not None and not isinstance(tool.schema, dict):
             yield RequestFault(
-                one.schema_path, "schema", "the schema must be an object", tool=str(one.name), number=one.number
+                tool.schema_path, "schema", "the schema must be an object", tool=str(tool.name), number=tool.number
             )

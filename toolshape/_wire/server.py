@@ -1,4 +1,4 @@
-"""What a provider's server reads and writes, as records: a request, what a model says to it, and a refusal."""
+"""Records for the server side of a provider: a request, a model's completion, and a refusal."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json
 class SentTool(NamedTuple):
     """One tool of a request, as the provider sees it.
 
-    ``path`` and ``schema_path`` are places in the request, ``number`` is that among all tools of it; ``schema`` is
-    ``None`` where none was sent. ``dialect`` is the name of the provider whose rules hold for the schema, where an API
-    has several places for one.
+    ``path`` and ``schema_path`` are paths in the request. ``number`` is the position among all tools of the request.
+    ``schema`` is ``None`` if none was sent. If an API has several places for a schema, ``dialect`` is the name of the
+    provider whose rules hold for this one.
     """
 
     path: str
@@ -30,10 +30,10 @@ class SentTool(NamedTuple):
 
 
 class RequestRead(NamedTuple):
-    """A request: its tools, how many of the provider's own stand beside them, the choice among them, and the rest.
+    """A parsed request: its tools, the number of the provider's own tools, the tool choice, and the rest.
 
-    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, ``None`` where nothing is said; ``names`` are the tools of
-    which one must be called. ``wants_usage`` is whether a stream ends with what it cost.
+    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. If there are
+    ``names``, the model must call one of these tools. ``wants_usage``: a stream ends with the token counts.
     """
 
     body: JsonObject
@@ -48,9 +48,9 @@ class RequestRead(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model says in one response; ``id`` is what makes the ids of the response its own.
+    """What a model says in one response. The ids in the response derive from ``id``.
 
-    ``usage`` are the tokens of the request and of the response, if they are told.
+    ``usage`` are the tokens of the request and of the response, or ``None`` if they are not reported.
     """
 
     model: str
@@ -64,14 +64,13 @@ class Completion(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where a provider is asked, how its streams are framed, and how its SDK finds it.
+    """The address of a provider's API, the framing of its streams, and how its SDK finds the address.
 
-    ``path`` is a regular expression of the whole path, which may hold the ``model`` and a ``verb``; where a verb is
-    given, ``streaming_verb`` says that a stream is asked for, else the field ``stream`` does, and ``streams`` is what
-    holds where that is left out. ``is_done`` is whether a stream ends with ``[DONE]``, ``event_key`` is the key of an
-    event that holds its name, for framings that name events. ``sse_query`` is the query without which a stream is a
-    JSON array. ``variables`` are those that the SDK reads, with ``{url}`` for the address, ``http`` is the library
-    whose clients it takes.
+    ``path`` is a regular expression of the whole path, which may hold the groups ``model`` and ``verb``. If there is a
+    verb, ``streaming_verb`` asks for a stream; otherwise the field ``stream`` does, and ``streams`` is its default.
+    ``is_done``: a stream ends with ``[DONE]``. ``event_key`` is the key of an event that holds its name, for framings
+    that name events. Without the query ``sse_query``, a stream is a JSON array. ``variables`` are the environment
+    variables that the SDK reads, with ``{url}`` for the address. ``http`` is the library whose clients the SDK accepts.
     """
 
     path: str
@@ -86,11 +85,10 @@ class Endpoint(NamedTuple):
 
 
 class RequestFault(NamedTuple):
-    """What is wrong with a request: a place, a rule, what our check says, and the evidence of the rule with its date.
+    """What is wrong with a request: a path, a rule, the message of our check, and dated evidence for the rule.
 
-    ``tool`` is the name of the tool that it is about and ``number`` its place among them, ``place`` a place in its
-    schema; ``subject`` is what the rule is about, as a keyword or an id. ``given`` is how much or what was sent,
-    ``most`` the limit.
+    ``tool`` and ``number`` are the name and position of the tool, and ``place`` is a path in its schema. ``subject`` is
+    the subject of the rule, such as a keyword or an id. ``given`` is what or how much was sent, ``most`` the limit.
     """
 
     path: str
@@ -106,7 +104,7 @@ class RequestFault(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """What a provider answers in place of a response; ``code`` is its word for it, ``param`` the place that it names."""
+    """A provider's error in place of a response; ``code`` is its word for the error, ``param`` the path in question."""
 
     status: int
     message: str
@@ -120,11 +118,10 @@ ErrorReply: TypeAlias = tuple[Mapping[str, str], JsonObject]
 
 
 class Wording(NamedTuple):
-    """How a provider words a rule, as it was recorded.
+    """How a provider words a rule, as recorded.
 
-    ``message`` and ``param`` are templates over the fields of a ``RequestFault``; ``{context}`` is its place as a tuple
-    of keys, ``{properties}`` the same as a path of them, and ``{message_path}`` the place of the message that it is
-    about.
+    ``message`` and ``param`` are templates over the fields of a ``RequestFault``. Further fields: ``{context}`` is its
+    ``place`` as a tuple of keys, ``{properties}`` the same as a path, and ``{message_path}`` the path of the message.
     """
 
     message: str
@@ -137,14 +134,14 @@ RequestCheck: TypeAlias = Callable[[RequestRead], Iterable[RequestFault]]
 
 
 class RequestRule(NamedTuple):
-    """A check of a whole request, and where the provider's rule is written down or was seen, with its date."""
+    """A check of a whole request, and dated evidence: where the provider's rule is documented or was observed."""
 
     check: RequestCheck
     evidence: str
 
 
 def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ...]:
-    """Checks that rest on one piece of evidence."""
+    """Return checks that rest on one piece of evidence."""
     return tuple(RequestRule(check, evidence) for check in checks)
 
 
@@ -153,15 +150,15 @@ class Server:
     """How a provider's server reads a request and answers it, as far as a fake needs.
 
     Args:
-        endpoint: Where it is asked.
-        read_request: A request's body as its server reads it.
-        refuses: What it refuses of a whole request besides what it refuses of schemas, names and histories.
-        fields: The fields that a request can have; empty where nobody has said.
-        respond: What a model says as the body of a response.
-        unfold: A response's body as the events of its stream, of which ``fold`` makes the same response.
-        error: A refusal as the headers and the body of its error.
-        wordings: How it words a rule, as recorded; under the name and ``:missing`` where what the rule is about was
-            left out.
+        endpoint: Where the server is reached.
+        read_request: Parses a request's body as the server does.
+        refuses: What the server refuses in a whole request, besides schemas, names and histories.
+        fields: The fields that a request can have; empty if they are not known.
+        respond: Writes a completion as the body of a response.
+        unfold: Splits a response's body into the events of its stream; ``fold`` makes the same response from them.
+        error: Writes a refusal as the headers and the body of its error.
+        wordings: The recorded wordings, by rule. The key with ``:missing`` appended applies if the subject of the rule
+            was left out.
     """
 
     endpoint: Endpoint

@@ -1,4 +1,4 @@
-"""Helpers of all forms: members of what was sent, pieces of what is streamed, ids that look made up."""
+"""Helpers for the servers of all families: read members of a request, split texts for a stream, make request ids."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,55 +9,55 @@ from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.server import Completion
 
 KEY = "fake-key"
-_PIECE = 12  # characters; a long text comes in pieces of up to a quarter of it
+_PIECE = 12  # characters in a piece of a short text; a long text is split into about four pieces
 
 
 def mapping(node: Any) -> JsonObject:
-    """An object; an empty one in place of anything else."""
+    """Return the node if it is an object, otherwise an empty object."""
     return node if isinstance(node, dict) else {}
 
 
 def listed(node: Any) -> list[Any]:
-    """A list; an empty one in place of anything else."""
+    """Return the node if it is a list, otherwise an empty list."""
     return node if isinstance(node, list) else []
 
 
 def texts(nodes: Iterable[Any]) -> tuple[str, ...]:
-    """The texts among some values."""
-    return tuple(one for one in nodes if isinstance(one, str))
+    """Return the strings among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, str))
 
 
 def mode_of(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
-    """A choice in a provider's word, by the table that writes it; ``None`` where it says none."""
+    """Return the mode that a provider's word stands for, by the table that writes it, or ``None``."""
     return next((mode for mode, written in words.items() if written == word), None)
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in the pieces of a stream."""
+    """Split a text into the pieces of a stream."""
     size = max(_PIECE, len(text) // 4)
     for at in range(0, len(text), size):
         yield text[at : at + size]
 
 
 def arguments_text(call: WireCall) -> str:
-    """The arguments as JSON text, or what the model wrote in place of that."""
+    """Return the arguments as JSON text. If the model wrote malformed text, return that text."""
     return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
 
 
 def sent_calls(said: Completion) -> tuple[list[WireCall], bool]:
-    """The calls whose arguments are objects, for a provider that sends no others; whether the model failed to write some.
+    """Return the calls whose arguments are objects, and whether the model failed to write any of the others.
 
-    One that was cut off by the length of the response is no failure.
+    For providers that send no other calls. A call that the length limit cut off is not a failure.
     """
-    found = [one for one in said.calls if isinstance(one.arguments, dict)]
-    return found, len(found) < len(said.calls) and said.finish != "length"
+    calls = [call for call in said.calls if isinstance(call.arguments, dict)]
+    return calls, len(calls) < len(said.calls) and said.finish != "length"
 
 
 def seconds_text(seconds: float) -> str:
-    """A number of seconds without an exponent."""
+    """Format a number of seconds without an exponent."""
     return f"{seconds:.6f}".rstrip("0").rstrip(".")
 
 
 def request_id(message: str) -> str:
-    """The id of a request that failed."""
+    """Return the id of a failed request, derived from its message."""
     return f"req_{generated_id(id_seed([message]), 0)}"

@@ -1,4 +1,4 @@
-"""Chunks of a stream in; decoded events out: SDK objects, server-sent events, JSON lines, event-stream items."""
+"""Decodes the chunks of a stream into events: SDK objects, server-sent events, JSON lines, event-stream items."""
 
 import base64
 import codecs
@@ -16,7 +16,12 @@ _DEEPEST_WRAPPED = 20
 
 
 class Decoder:
-    """Decodes what is fed to it, text split anywhere; what is not complete yet waits. Each character is looked at once."""
+    """Decodes chunks into events. Text may be split anywhere: an incomplete event waits. Reads each character once."""
+
+    # The first character of a text stream, white space aside, selects the form. After "{", "[" or "," the stream is
+    # JSON values: one object a line, or the items of an array. Otherwise it is lines: server-sent events. A chunk may
+    # end inside a UTF-8 character, between CR and LF, inside a line or inside a value; for each of these cases the
+    # decoder keeps what is incomplete, so that no text is scanned again when the next chunk arrives.
 
     __slots__ = ("_after_cr", "_bytes", "_data", "_form", "_line", "_values")
 
@@ -29,10 +34,10 @@ class Decoder:
         self._values = _Values()
 
     def events(self, chunk: Any) -> Iterator[Any]:
-        """The events that are complete with this chunk.
+        """Yield the events that this chunk completes.
 
         Raises:
-            ResponseError: One of them cannot be read.
+            ResponseError: An event cannot be read.
         """
         if isinstance(chunk, (bytes, bytearray, memoryview)):
             chunk = self._bytes.decode(bytes(chunk))
@@ -41,12 +46,12 @@ class Decoder:
             return
         try:
             events = list(_unwrapped(plain(parsed_body(chunk))))
-        except Exception as error:  # somebody's object, or an event in an event that is none
-            raise ResponseError(f"an event that cannot be read ({type(error).__name__})", body=chunk) from error
+        except Exception as error:  # an object of users may raise anything; a wrapped event may be malformed
+            raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """The event that no blank line ended, once there is nothing more to come; one that was cut off is none."""
+        """Yield the last event of an ended stream if no blank line ended it. Drop an event that was cut off."""
         try:
             yield from self._in_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
@@ -69,8 +74,8 @@ class Decoder:
                 yield from _parsed(value)
 
     def _in_lines(self, text: str) -> Iterator[Any]:
-        """Server-sent events: fields by line, an event by blank line."""
-        if self._after_cr and text.startswith("\n"):  # the line ended with the chunk before
+        """Yield server-sent events: a line is a field, and a blank line ends an event."""
+        if self._after_cr and text.startswith("\n"):  # the last chunk ended the line with CR; this LF belongs to it
             text = text[1:]
             self._after_cr = False
         if not text:
@@ -84,7 +89,7 @@ class Decoder:
         for line in whole:
             if line.startswith("data:"):
                 self._data.append(line[5:].removeprefix(" "))
-            elif line.startswith("{"):  # no field: JSON lines after something else
+            elif line.startswith("{"):  # not a field: JSON lines that follow other lines
                 yield from _parsed(line)
             elif not line and self._data:
                 data, self._data = "\n".join(self._data), []
@@ -92,7 +97,12 @@ class Decoder:
 
 
 class _Values:
-    """Finds the objects in a text that comes in pieces: one a line, or the items of an array."""
+    """Finds the JSON objects in a text that arrives in pieces: one object a line, or the items of an array."""
+
+    # The scan looks only at quotes, brackets and escapes, and keeps its state between pieces: the nesting depth,
+    # whether it is inside a string, and whether the last character escapes the next one. An object ends where the
+    # depth returns to zero; only then is its text joined. The bracket of an outer array does not count, so that the
+    # items of the array are complete before the array ends.
 
     __slots__ = ("depth", "in_string", "is_escaped", "pieces")
 
@@ -102,31 +112,31 @@ class _Values:
         self.pieces: list[str] = []
 
     def complete_with(self, text: str) -> list[str]:
-        """The texts of the objects that end in this piece."""
-        start, found_here = 0, list[str]()
-        for found in _MARK.finditer(text, int(self.is_escaped and text != "")):
-            mark = found[0]
+        """Return the texts of the objects that end in this piece."""
+        start, objects = 0, list[str]()
+        for match in _MARK.finditer(text, int(self.is_escaped and text != "")):
+            mark = match[0]
             if mark[0] == "\\":
                 continue
             if mark == '"':
                 self.in_string = not self.in_string
             elif not self.in_string and mark in "{[" and (self.depth or mark == "{"):
-                start = start if self.depth else found.start()
+                start = start if self.depth else match.start()
                 self.depth += 1
             elif not self.in_string and mark in "}]" and self.depth:
                 self.depth -= 1
                 if not self.depth:
-                    found_here.append("".join([*self.pieces, text[start : found.end()]]))
-                    self.pieces, start = [], found.end()
+                    objects.append("".join([*self.pieces, text[start : match.end()]]))
+                    self.pieces, start = [], match.end()
         if self.depth:
             self.pieces.append(text[start:])
         if text:
             self.is_escaped = self.in_string and _ends_in_escape(text, self.is_escaped)
-        return found_here
+        return objects
 
 
 def _ends_in_escape(text: str, was_escaped: bool) -> bool:
-    """Whether the last character is a backslash that escapes what comes next."""
+    """Return whether the last character is a backslash that escapes the next character."""
     backslashes = len(text) - len(text.rstrip("\\"))
     if backslashes == len(text) and was_escaped:
         backslashes -= 1
@@ -134,25 +144,25 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
 
 
 def _parsed(text: str) -> Iterator[Any]:
-    """The events in a text; a comment or keep-alive, which does not begin as JSON, is skipped.
+    """Yield the events in a text. Skip a comment or keep-alive, which does not begin like JSON.
 
     Raises:
-        ResponseError: The text begins as JSON but is malformed, so an event is lost.
+        ResponseError: The text begins like JSON but is malformed, so an event is lost.
     """
     if not text.lstrip().startswith(("{", "[")) or text.strip() == "[DONE]":
         return
     try:
         events = list(_unwrapped(read_json(text)))
     except (ValueError, RecursionError) as error:
-        raise ResponseError(f"an event that is no JSON ({type(error).__name__})", body=text[:1000]) from error
+        raise ResponseError(f"an event is not valid JSON ({type(error).__name__})", body=text[:1000]) from error
     yield from events
 
 
 def _unwrapped(event: Any, depth: int = 0) -> Iterator[Any]:
-    """The event inside what an SDK or an event stream wraps it in."""
+    """Yield the event inside the wrapper of an SDK or an event stream."""
     if isinstance(event, list) and depth < _DEEPEST_WRAPPED:
-        for one in event:
-            yield from _unwrapped(one, depth + 1)
+        for item in event:
+            yield from _unwrapped(item, depth + 1)
     elif isinstance(event, dict) and isinstance(event.get("payload"), dict) and "event" in event:
         encoded = event["payload"].get("bytes")
         yield read_json(base64.b64decode(encoded)) if encoded else {event["event"]: event["payload"]}

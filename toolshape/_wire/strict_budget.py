@@ -1,4 +1,4 @@
-"""Fit the strict tools of a request into a provider's limits: find those that must be sent in lenient form."""
+"""Fits the strict tools of a request into a provider's limits: finds the tools that must be sent in lenient form."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from toolshape._wire.provider import Budget, Provider
 
 
 class Candidate(NamedTuple):
-    """A tool of the set: its schema in wire form, whether that is strict, and whether strict was asked for.
+    """A tool of the request: its wire schema, whether it is strict, and whether the user asked for strict.
 
-    A tool whose ``is_strict`` is ``False`` is sent in lenient form anyway; it matters only if the budget is shared.
+    If ``is_strict`` is ``False``, the tool is sent in lenient form anyway. It matters only for a shared budget.
     """
 
     name: str
@@ -23,40 +23,44 @@ class Candidate(NamedTuple):
 
 
 def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
-    """Find the strict tools that must be shown in lenient form so that the others fit.
+    """Find the strict tools that must be sent in lenient form so that the others fit.
 
     Explicitly strict tools take precedence, then destructive ones, then the cheapest; ties keep the given order. So
-    an added tool displaces as few others as possible.
+    an added tool displaces as few other tools as possible.
 
     Raises:
         ExportError: The explicitly strict tools do not fit; the error names those to relax.
     """
-    strict = [one for one in candidates if one.is_strict]
+    strict = [tool for tool in candidates if tool.is_strict]
+    # A shared budget is all or nothing: one lenient tool makes all lenient, unless the user asked for strict.
     if budget.is_shared and len(strict) < len(candidates):
-        if asked := [one.name for one in strict if one.is_asked]:
-            lenient = ", ".join(one.name for one in candidates if not one.is_strict)
+        if asked := [tool.name for tool in strict if tool.is_asked]:
+            lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)
             raise _too_much(
                 provider,
                 budget,
-                f"strict applies to all tools at once: {asked[0]} is strict, {lenient} not: relax one or make all so",
+                f"strict applies to all tools at once: {asked[0]} is strict, {lenient} not: "
+                f"relax {asked[0]}, or make all tools strict",
             )
-        return frozenset(one.name for one in strict)
-    sizes = {one.name: grammar_size(one.schema) for one in strict}
-    order = sorted(strict, key=lambda one: (not one.is_asked, not one.is_destructive, _cost(sizes[one.name], budget)))
+        return frozenset(tool.name for tool in strict)
+    sizes = {tool.name: grammar_size(tool.schema) for tool in strict}
+    order = sorted(
+        strict, key=lambda tool: (not tool.is_asked, not tool.is_destructive, _cost(sizes[tool.name], budget))
+    )
     spent = GrammarSize(0, 0, 0)
-    taken, out = 0, []
-    for one in order:
-        total = GrammarSize(*map(sum, zip(spent, sizes[one.name], strict=True)))
+    taken, displaced = 0, []
+    for tool in order:
+        total = GrammarSize(*map(sum, zip(spent, sizes[tool.name], strict=True)))
         if _fits(total, taken + 1, budget):
             spent, taken = total, taken + 1
         else:
-            out.append(one)
-    if too_many := [one.name for one in out if one.is_asked or budget.is_shared]:
-        if budget.is_shared and not any(one.is_asked for one in strict):
+            displaced.append(tool)
+    if too_many := [tool.name for tool in displaced if tool.is_asked or budget.is_shared]:
+        if budget.is_shared and not any(tool.is_asked for tool in strict):
             return frozenset(sizes)
-        message = f"not all can be strict in one request ({_limits(budget)}): relax {', '.join(too_many)}"
+        message = f"not all tools can be strict in one request ({_limits(budget)}): relax {', '.join(too_many)}"
         raise _too_much(provider, budget, message)
-    return frozenset(one.name for one in out)
+    return frozenset(tool.name for tool in displaced)
 
 
 def _cost(size: GrammarSize, budget: Budget) -> float:
@@ -75,7 +79,7 @@ def _limits(budget: Budget) -> str:
         "optional properties": budget.optional,
         "unions": budget.unions,
     }
-    return "at most " + ", ".join(f"{most} {what}" for what, most in named.items() if most is not None)
+    return "at most " + ", ".join(f"{most} {limit}" for limit, most in named.items() if most is not None)
 
 
 def _too_much(provider: Provider, budget: Budget, message: str) -> ExportError:

@@ -1,4 +1,4 @@
-"""Anthropic Messages."""
+"""Defines the provider of Anthropic's Messages API."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ ANTHROPIC = Provider(
     family="anthropic",
     form="anthropic",
     names=NameRule(
-        # What is documented is safe, and the server takes more.
+        # The documented length is safe; the server accepts more.
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
         evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, 2026-09",
@@ -36,7 +36,7 @@ ANTHROPIC = Provider(
         ),
         refuses_strict=(
             *DIALECT,
-            # A request may hold one more of each, by the documentation; one schema with all of them was too complex.
+            # The documentation allows one more of each in a request; one schema with all of them was too complex.
             *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
         ),
         budget=Budget(

@@ -1,4 +1,4 @@
-"""Messages of Anthropic's API; types read in anthropic 2.12.0 on 2026-11-22."""
+"""Reads and writes the messages of Anthropic's API; types read in anthropic 2.12.0 on 2026-11-22."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,22 +49,22 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
         raise ValueError(
-            f"the role {item.get('role')!r}, or calls beside the content: these are another provider's messages"
+            f"these are another provider's messages: role {item.get('role')!r}, or calls beside the content"
         )
     content = item.get("content")
     if isinstance(content, str):
         parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
     else:
-        parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
+        parts = [_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))]
     role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
-    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+    if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
-    # A response says more of a message than a request takes.
+    # The message of a response has fields that a request does not accept.
     raw = {"role": item["role"], "content": content} if item.get("type") == "message" else item
     return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if not isinstance(block, dict):
         return TextPart(text=str(block), path=path)
     kind = str(block.get("type", ""))
@@ -76,8 +76,8 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
         return call_part(read_call(block), path)
     if kind == "tool_result":
         return _result(block, path)
-    if said := _said(block, kind):
-        return TextPart(text=said, raw=block, path=path)
+    if inner_text := _said(block, kind):
+        return TextPart(text=inner_text, raw=block, path=path)
     media = _media(block)
     return (
         ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
@@ -85,7 +85,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
 
 
 def _said(block: JsonObject, kind: str) -> str:
-    """Return the text of what a search found, or of a document that was given as blocks."""
+    """Return the text of a search result, or of a document that was given as blocks."""
     if kind == "search_result":
         return found_text(block)
     source = block.get("source")
@@ -93,12 +93,12 @@ def _said(block: JsonObject, kind: str) -> str:
         return ""
     content = source.get("content")
     if isinstance(content, list):
-        content = as_text(result_pieces(_block(one, "") for one in content))
+        content = as_text(result_pieces(_block(inner, "") for inner in content))
     return found_text({"title": block.get("title"), "context": block.get("context"), "content": content})
 
 
 def _media(block: JsonObject) -> Image | File | None:
-    """An image or a document, where its source is one that others can read."""
+    """Return an image or a document, if other providers can read its source."""
     source = block.get("source")
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
@@ -118,15 +118,15 @@ def _media(block: JsonObject) -> Image | File | None:
 def _result(block: JsonObject, path: str) -> ToolResultPart:
     content = block.get("content")
     parts: tuple[Part, ...] = ()
-    if isinstance(content, list) and any(isinstance(one, dict) and one.get("type") != "text" for one in content):
-        parts = result_pieces(_block(one, "") for one in content)
+    if isinstance(content, list) and any(isinstance(inner, dict) and inner.get("type") != "text" for inner in content):
+        parts = result_pieces(_block(inner, "") for inner in content)
         content = as_text(parts)
     code = "tool_error" if block.get("is_error") else None
     return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """The block of a call."""
+    """Write the block of a call."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
@@ -135,7 +135,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """One message; in a user's, the results come first."""
+    """Write one message; in a user's message, the results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     if len(message.parts) == 1 and isinstance(only := message.parts[0], TextPart) and only.raw is None:
         return [{"role": role, "content": only.text}]
@@ -152,7 +152,7 @@ _MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", 
 
 
 def piece(part: Part) -> JsonObject:
-    """A text, image or file as a block."""
+    """Write a text, image or file as a block."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -163,28 +163,28 @@ def piece(part: Part) -> JsonObject:
         source = {"type": "url", "url": part.url}
     if isinstance(part, Image):
         return {"type": "image", "source": source}
-    if part.media_type.startswith("text/") and part.data:  # a document of text is said as text
+    if part.media_type.startswith("text/") and part.data:  # a text document is sent as text
         source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
     return {"type": "document", "source": source, "title": part.name}
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """The system prompt beside the messages: a text or blocks."""
+    """Read the system prompt beside the messages: a text or blocks."""
     return system_texts(request.get("system"), "system")
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:
-    parts = [one for message in messages for one in message.parts]
-    if all(isinstance(one, TextPart) and not isinstance(one.raw, dict) for one in parts):
-        return {"system": "\n\n".join(one.text for one in parts if isinstance(one, TextPart))}
-    return {"system": [one.raw if isinstance(one.raw, dict) else _written(one) for one in parts]}
+    parts = [part for message in messages for part in message.parts]
+    if all(isinstance(part, TextPart) and not isinstance(part.raw, dict) for part in parts):
+        return {"system": "\n\n".join(part.text for part in parts if isinstance(part, TextPart))}
+    return {"system": [part.raw if isinstance(part.raw, dict) else _written(part) for part in parts]}
 
 
 _IDS = r"[a-zA-Z0-9_-]+"
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """The block of a call or of a result with another id."""
+    """Return the block of a call or of a result with another id."""
     return under(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
 
 
@@ -234,10 +234,10 @@ HISTORIES = Histories(
         ),
     ),
 )
-"""Rules of histories, with the evidence for each."""
+"""How messages are read and written, and the rules of histories, with the evidence for each."""
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def read_call(block: Any) -> WireCall:
@@ -245,7 +245,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """A block as a request takes it: arguments that were cut off are text, and are sent back inside an object."""
+    """Return a block in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
@@ -255,8 +255,10 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """All results in one user message, directly after the assistant's, in its order; anything else is a 400."""
-    content = [write_result(one.call.id, one.text, one.parts, is_error=one.error is not None) for one in results]
+    """Write all results into one user message, directly after the assistant's, in its order; anything else is a 400."""
+    content = [
+        write_result(result.call.id, result.text, result.parts, is_error=result.error is not None) for result in results
+    ]
     return [{"role": "user", "content": content}]
 
 
@@ -265,10 +267,10 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """The block of a result."""
+    """Write the block of a result."""
     block: JsonObject = {"type": "tool_result", "tool_use_id": call_id, "content": text}
     if parts:
-        block["content"] = [piece(one) for one in parts]
+        block["content"] = [piece(part) for part in parts]
     if is_error:
         block["is_error"] = True
     return block

@@ -1,4 +1,7 @@
-"""Anthropic Messages: reads responses, and puts streams together. Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named."""
+"""Reads responses of Anthropic's Messages API, and assembles its streams.
+
+Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,10 +15,12 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response, a message of history, or one block that is a call; ``None`` if it is none of these."""
+    """Return a response, a message of history, or one call block as a message; ``None`` for any other body."""
     content = member(body, "content")
     if isinstance(content, list):
-        is_history = member(body, "role") == "assistant" and any(member(one, "type") == "tool_use" for one in content)
+        is_history = member(body, "role") == "assistant" and any(
+            member(block, "type") == "tool_use" for block in content
+        )
         return body if member(body, "type") == "message" or is_history else None
     return {"content": [body]} if member(body, "type") == "tool_use" else None
 
@@ -29,9 +34,9 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     content = member(body, "content")
-    # server_tool_use blocks are the provider's own calls, run by it.
+    # server_tool_use blocks are the provider's own calls, which it runs itself.
     calls = [read_call(block) for block in content if member(block, "type") == "tool_use"]
-    # A message may not have empty content: a response without any has no turn to send back.
+    # A message may not have empty content, so a response without content is not sent back.
     sent, calls = with_call_ids(
         [with_object_arguments(block) for block in plain(content)],
         calls,
@@ -44,11 +49,12 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A block is complete when it stops; until then the input of a call is the text that has come."""
+    """Merge an event. A block is complete when it stops; until then the input of a call is the text received so far."""
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
-        body.update({"x-blocks": {}, "x-calls": {}})  # somebody's stream holds several responses: the last one counts
+        body.update({"x-blocks": {}, "x-calls": {}})  # some streams hold several responses: the last response counts
+    # "x-blocks" maps the index in an event to a position in the content, "x-calls" that position to a call's position.
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
     places: dict[Any, int] = body.setdefault("x-blocks", {})

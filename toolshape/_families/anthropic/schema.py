@@ -1,4 +1,7 @@
-"""Anthropic Messages: what is sent and what is refused. Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named."""
+"""Writes tools and choices for Anthropic's Messages API, and checks schemas against its rules.
+
+Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named.
+"""
 
 import re
 
@@ -13,7 +16,7 @@ from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, Deferral, unsupported
 
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "required": "any", "none": "none"}
-# Structured outputs documentation, 2026-07. Bounds, lengths and recursion are 400 there; oneOf and prefixItems are not
+# Structured outputs documentation, 2026-07. Bounds, lengths and recursion cause a 400; oneOf and prefixItems are not
 # documented, so they are not sent.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
@@ -22,7 +25,7 @@ STRICT_KEYWORDS = (
 )  # fmt: skip
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
-    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
@@ -34,17 +37,17 @@ STRICT = (
 )
 
 
-def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
-    """Arrays have a ``minItems`` of 0 or 1."""
+def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - the signature of a check
+    """Check that arrays have a ``minItems`` of 0 or 1."""
     return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
 
 
 def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """No lookaround, back reference, word boundary or large repetition."""
+    """Check that a pattern has no lookaround, back reference, word boundary or large repetition."""
     return "the pattern is too complex" if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))) else None
 
 
-# n8n#30590 and claude-code#79418: property keys of the root are checked, those below are not.
+# n8n#30590 and claude-code#79418: the server checks the property keys of the root, not those below.
 KEY = r"[a-zA-Z0-9_.-]{1,64}"
 KEYS = everywhere(rewrites.rename_keys(KEY, only_root=True))
 
@@ -59,7 +62,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def _deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
-    """There are no groups."""
+    """Mark a tool as deferred; Anthropic has no groups."""
     return {**entry, "defer_loading": True}
 
 
@@ -71,21 +74,22 @@ DEFERRAL = Deferral(
     evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
     "a request whose tools are all deferred is refused",
 )
-# ToolChoiceParam's "any" and "tool" are refused by these models (errors page, 2026).
+# These models refuse ToolChoiceParam's "any" and "tool" (errors page, 2026).
 _NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
 
 
 def refuse_forced(choice: Choice) -> None:
-    """Refuse what some models refuse: that a tool must be called."""
+    """Refuse a forced tool call for the models that refuse it."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
         message = f"{choice.model} does not support a forced tool call: leave it out"
         raise unsupported(choice, "choice", message, "Anthropic's errors page, 2026")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """The parallel switch lives inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
+    """Return the tools and the choice of a request.
 
-    A choice among several tools is unsupported: only those tools are sent.
+    The parallel switch is inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0). The API
+    supports no choice among several tools, so only those tools are sent.
     """
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
@@ -108,7 +112,8 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
-# The constraints that a strict schema cannot hold; put in descriptions in lenient ones too, as the SDK's helper does.
+# Constraints that a strict schema cannot hold. "anthropic:described" puts them in the descriptions of lenient schemas
+# too, as the SDK's helper does.
 MOVED = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "minItems", "uniqueItems",

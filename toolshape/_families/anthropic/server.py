@@ -1,4 +1,4 @@
-"""Anthropic's Messages as their server reads and writes them. Types of anthropic 2.12.0, 2026-11-22; recorded errors."""
+"""Imitates the server of Anthropic's Messages API. Types of anthropic 2.12.0, 2026-11-22; recorded errors."""
 
 import json
 from collections.abc import Iterator
@@ -30,21 +30,21 @@ ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL"
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request; a tool without a schema of its own is the provider's."""
+    """Read the tools and the choice of a request. A tool of another type than "custom" is the provider's."""
     given = listed(body.get("tools"))
     tools = [
         SentTool(
             path=f"tools[{at}]",
             number=at,
-            name=one.get("name"),
-            description=str(one.get("description") or ""),
+            name=entry.get("name"),
+            description=str(entry.get("description") or ""),
             schema_path=f"tools[{at}].input_schema",
-            schema=one.get("input_schema", {}),
-            is_strict=one.get("strict") is True,
-            entry=one,
+            schema=entry.get("input_schema", {}),
+            is_strict=entry.get("strict") is True,
+            entry=entry,
         )
-        for at, one in enumerate(given)
-        if isinstance(one, dict) and one.get("type") in (None, "custom")
+        for at, entry in enumerate(given)
+        if isinstance(entry, dict) and entry.get("type") in (None, "custom")
     ]
     choice = mapping(body.get("tool_choice"))
     names = texts([choice.get("name")]) if choice.get("type") == "tool" else ()
@@ -52,21 +52,21 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
         native=len(given) - len(tools),
         mode=mode_of(CHOICES, choice.get("type")),
         names=names,
         parallel=not parallel if isinstance(parallel, bool) else None,
-        is_strict=any(one.is_strict for one in tools),
+        is_strict=any(tool.is_strict for tool in tools),
     )
 
 
 def respond(said: Completion) -> JsonObject:
-    """A message. Where the model wrote no object, a stream has its text, and a whole message an object of nothing."""
+    """Write a message. If arguments are not an object, a stream carries their text, a whole message an empty object."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
-    for one in said.calls:
-        given = one.arguments if said.is_streamed or isinstance(one.arguments, dict) else {}
-        content.append(write_call(one.id, one.wire_name, given))
+    for call in said.calls:
+        given = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
+        content.append(write_call(call.id, call.wire_name, given))
     read, written = said.usage or (1, 1)
     return {
         "id": f"msg_{said.id}",
@@ -81,7 +81,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A message as its events: each block begins, comes in pieces, and stops."""
+    """Split a message into its events: each block begins, arrives in pieces, and stops."""
     usage = {**body.get("usage", {}), "output_tokens": 1}
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None, "usage": usage}}
     yield {"type": "ping"}
@@ -103,7 +103,7 @@ _STREAMED: dict[str, JsonObject] = {
     "tool_use": {"input": {}},
     "server_tool_use": {"input": {}},
 }
-"""What comes in pieces, by the type of a block; a block of another type comes whole."""
+"""The members that arrive in pieces, by the type of the block. Blocks of other types arrive whole."""
 
 
 def _deltas(block: JsonObject) -> Iterator[JsonObject]:
@@ -127,11 +127,11 @@ _TYPES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """An error's body."""
-    kind = "api_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - HTTP's
-    said = {"type": refusal.code or _TYPES.get(refusal.status, kind), "message": refusal.message}
-    own = request_id(refusal.message)
-    return {"request-id": own}, {"type": "error", "error": said, "request_id": own}
+    """Write the headers and the body of an error."""
+    kind = "api_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
+    detail = {"type": refusal.code or _TYPES.get(refusal.status, kind), "message": refusal.message}
+    error_id = request_id(refusal.message)
+    return {"request-id": error_id}, {"type": "error", "error": detail, "request_id": error_id}
 
 
 # anthropic 2.12.0 MessageCreateParams, 2026-11-22, and what recorded requests held besides.

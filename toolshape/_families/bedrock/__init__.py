@@ -1,4 +1,4 @@
-"""AWS Bedrock Converse."""
+"""Defines the provider of AWS Bedrock's Converse API."""
 
 from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema
@@ -18,7 +18,7 @@ BEDROCK = Provider(
         pattern=r"[a-zA-Z0-9_-]+", longest=64, evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName"
     ),
     schema=SchemaRules(
-        # Keywords are the model's own business; the strict subset is documented as Claude's.
+        # Each model has its own rules for keywords; the strict subset is documented as Claude's.
         refuses=cited("aws-sdk-net#3377; recorded 400s", rules.root_is_object),
         refuses_strict=anthropic_schema.DIALECT,
         lenient=ANTHROPIC.schema.lenient,

@@ -1,4 +1,7 @@
-"""Messages of AWS Bedrock's Converse; read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-22."""
+"""Reads and writes the messages of AWS Bedrock's Converse API.
+
+Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-22.
+"""
 
 import json
 import re
@@ -38,17 +41,17 @@ from toolshape.messages import (
 
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system"):
-        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
-    parts = [_block(one, f"content[{at}]") for at, one in enumerate(content_list(item.get("content")))]
+        raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
+    parts = [_block(block, f"content[{at}]") for at, block in enumerate(content_list(item.get("content")))]
     role: Any = "assistant" if item.get("role") == "assistant" else "user"
-    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+    if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if isinstance(block, dict) and block.get("type") is not None:
-        raise ValueError(f"a block of type {block['type']!r}: these are another provider's messages")
+        raise ValueError(f"these are another provider's messages: a block has the type {block['type']!r}")
     if not isinstance(block, dict) or not block:
         return ProviderPart(kind="", raw=block, path=path)
     if isinstance(block.get("text"), str):
@@ -60,8 +63,8 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
     if isinstance(thought := block.get("reasoningContent"), dict):
         text = thought.get("reasoningText", {})
         return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
-    if said := _said(block):
-        return TextPart(text=said, raw=block, path=path)
+    if inner_text := _said(block):
+        return TextPart(text=inner_text, raw=block, path=path)
     media = _media(block)
     if media is not None:
         return MediaPart(media=media, raw=block, path=path)
@@ -69,17 +72,17 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for eac
 
 
 def _said(block: JsonObject) -> str:
-    """Return the text of a block with citations, of one for a guard, of what a search found, or of a document of text."""
-    found = {key: value for key, value in block.items() if isinstance(value, dict)}
-    if "citationsContent" in found:
-        content = content_list(found["citationsContent"].get("content"))
-        return "".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
-    if "guardContent" in found:
-        text = found["guardContent"].get("text")
+    """Return the text of a block: with citations, for a guard, a search result, or a text document."""
+    members = {key: value for key, value in block.items() if isinstance(value, dict)}
+    if "citationsContent" in members:
+        content = content_list(members["citationsContent"].get("content"))
+        return "".join(str(inner.get("text", "")) for inner in content if isinstance(inner, dict))
+    if "guardContent" in members:
+        text = members["guardContent"].get("text")
         return str(text.get("text", "")) if isinstance(text, dict) else ""
-    if "searchResult" in found:
-        return found_text(found["searchResult"])
-    document = found.get("document", {})
+    if "searchResult" in members:
+        return found_text(members["searchResult"])
+    document = members.get("document", {})
     source = document.get("source")
     if not isinstance(source, dict) or not source.keys() & {"text", "content"}:
         return ""
@@ -108,11 +111,11 @@ _FORMATS: dict[str, tuple[str, str]] = {}
 for _kind, _forms in _KINDS.items():
     for _form, _media_type in _forms.items():
         _FORMATS.setdefault(_media_type, (_kind, _form))
-"""The kind of block and the format that a media type is sent as: the first that is listed."""
+"""The kind of block and the format for each media type: the first in the tables."""
 
 
 def _media(block: JsonObject) -> Image | File | None:
-    """An image, a document, a video or a sound whose bytes are here."""
+    """Return an image, a document, a video or a sound whose bytes are in the block."""
     guarded = block.get("guardContent")
     block = guarded if isinstance(guarded, dict) else block
     for kind, forms in _KINDS.items():
@@ -133,15 +136,15 @@ def _media(block: JsonObject) -> Image | File | None:
 
 
 def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
-    content = [one for one in result.get("content") or () if isinstance(one, dict)]
+    content = [inner for inner in result.get("content") or () if isinstance(inner, dict)]
     texts = [
-        one["text"] if "text" in one else json.dumps(one["json"], ensure_ascii=False)
-        for one in content
-        if one.keys() & {"text", "json"}
+        inner["text"] if "text" in inner else json.dumps(inner["json"], ensure_ascii=False)
+        for inner in content
+        if inner.keys() & {"text", "json"}
     ]
     parts: tuple[Part, ...] = ()
-    if any(not one.keys() & {"text", "json"} for one in content):
-        parts = result_pieces(_block(one, "") for one in content)
+    if any(not inner.keys() & {"text", "json"} for inner in content):
+        parts = result_pieces(_block(inner, "") for inner in content)
         texts = [as_text(parts)]
     code = "tool_error" if result.get("status") == "error" else None
     is_text = None if len(content) != 1 else "text" in content[0]
@@ -150,7 +153,7 @@ def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """The block of a call."""
+    """Write the block of a call."""
     return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
 
 
@@ -159,7 +162,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """One message; in a user's, the results come first."""
+    """Write one message; in a user's message, the results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
 
@@ -171,14 +174,14 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """A text, image or file as a block of a result, which has no place for a sound."""
+    """Write a text, image or file as a block of a result, which has no place for a sound."""
     if not isinstance(part, Text) and kind_of(part) == "audio":
         return {"text": named(part)}
     return _piece(part)
 
 
 def _piece(part: Part) -> JsonObject:
-    """A text, image or file as a block. Bytes are bytes: the SDK encodes them. There are no URLs."""
+    """Write a text, image or file as a block. Bytes stay bytes, because the SDK encodes them. There are no URLs."""
     if isinstance(part, Text):
         return {"text": part.text}
     part = by_media_type(part)
@@ -187,23 +190,25 @@ def _piece(part: Part) -> JsonObject:
     kind, form = _FORMATS[part.media_type]
     block: JsonObject = {"format": form, "source": {"bytes": part.data}}
     if kind == "document" and isinstance(part, File):
-        # The characters that DocumentBlock.name takes; it takes 1 to 200 of them.
+        # DocumentBlock.name accepts 1 to 200 of these characters.
         block["name"] = re.sub(r"[^a-zA-Z0-9 ()\[\]-]", "-", part.name)[:200] or "file"
     return {kind: block}
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """The system prompt beside the messages: blocks of text, and cache points."""
+    """Read the system prompt beside the messages: blocks of text, and cache points."""
     return system_texts(request.get("system"), "system")
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:
-    parts = [one for message in messages for one in message.parts]
-    return {"system": [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]}
+    parts = [part for message in messages for part in message.parts]
+    return {
+        "system": [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
+    }
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """The block of a call or of a result with another id."""
+    """Return the block of a call or of a result with another id."""
     key = next((key for key in ("toolUse", "toolResult") if isinstance(raw.get(key), dict)), None)
     return None if key is None else {**raw, key: under(raw[key], "toolUseId", call_id)}
 
@@ -251,7 +256,7 @@ HISTORIES = Histories(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def read_call(block: Any) -> WireCall:
@@ -260,7 +265,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Arguments that were cut off are text, and go back inside an object."""
+    """Return a block in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
     use = block.get("toolUse")
     if not use or not isinstance(use.get("input"), str):
         return block
@@ -272,7 +277,7 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """All results in the next user message."""
+    """Write all results into the next user message."""
     content = [
         write_result(
             result.call.id,
@@ -291,12 +296,12 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """The block of a result. ``json`` takes objects only (haystack#3766); the rest is text."""
-    # A nested "__type" is refused (bifrost#5762): such a result goes as text.
+    """Write the block of a result. ``json`` takes objects only (haystack#3766); the rest is text."""
+    # The server refuses a nested "__type" (bifrost#5762), so such a result is sent as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
     if parts:
-        content = [piece(one) for one in parts]
+        content = [piece(part) for part in parts]
     tool_result: JsonObject = {"toolUseId": call_id, "content": content}
     if is_error:
         tool_result["status"] = "error"

@@ -1,4 +1,7 @@
-"""AWS Bedrock Converse: reads responses, and puts streams together. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
+"""Reads responses of AWS Bedrock's Converse API, and assembles its streams.
+
+Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response, a message of history, or one block that is a call; ``None`` if it is none of these."""
+    """Return a response, or a response made of a message or of one call block; ``None`` for any other body."""
     if member(member(body, "output"), "message") is not None:
         return body
     content = member(body, "content")
@@ -50,27 +53,27 @@ def read(body: Any) -> Reading | None:
 
 
 def _without_type(block: Any) -> Any:
-    """A block as a request takes it: its kind is its key, and what a gateway says of its type is refused."""
+    """Return a block in the form of a request: without the ``type`` that a gateway adds, which the server refuses."""
     if not isinstance(block, dict) or "type" not in block:
         return block
     return {key: value for key, value in block.items() if key != "type"}
 
 
 def _is_call(block: Any) -> bool:
-    """Whether a block is a call to answer, and not one that the provider runs itself."""
+    """Return whether a block is a call to answer, not a call that the provider runs itself."""
     use = member(block, "toolUse")
     return use is not None and member(use, "type") != "server_tool_use"
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A block is complete when it stops; until then the input of a call is the text that has come."""
+    """Merge an event. A block is complete when it stops; until then the input of a call is the text received so far."""
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
     positions: dict[int, int] = body.setdefault("x-calls", {})
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
     if stop_reason := _stop_reason(event):
         body["stopReason"] = stop_reason
-    at = next((one.get("contentBlockIndex", 0) for one in (start, delta, stop) if one is not None), -1)
+    at = next((part.get("contentBlockIndex", 0) for part in (start, delta, stop) if part is not None), -1)
     if at >= len(content):
         make_room(content, at, dict)
     if start is not None:
@@ -102,7 +105,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
         if isinstance(value, (str, bytes)):
             block.setdefault(key, value[:0])
             append_text(block, key, value)
-        elif key == "citation":  # a request takes none beside a text
+        elif key == "citation":  # a request accepts no citation beside a text
             continue
         elif isinstance(value, dict):
             _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
@@ -111,7 +114,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
-    """Where a reasoning delta goes: text and signature under ``reasoningText``, redacted content beside it."""
+    """Return the place for a reasoning delta: text and signature go under ``reasoningText``, redacted content not."""
     thought: JsonObject = block.setdefault("reasoningContent", {})
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 

@@ -1,4 +1,7 @@
-"""AWS Bedrock Converse: what is sent and what is refused. Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20."""
+"""Writes tools and choices for AWS Bedrock's Converse API.
+
+Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20.
+"""
 
 import re
 
@@ -8,7 +11,7 @@ from toolshape._wire.provider import Choice, unsupported
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """A description has at least one character; the schema is an object, never a text."""
+    """Write an entry. A description has at least one character; the schema is an object, never a text."""
     tool: JsonObject = {"name": spec.name, "inputSchema": {"json": spec.parameters}}
     if spec.description:
         tool["description"] = spec.description
@@ -18,16 +21,16 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def gather(tools: list[JsonObject]) -> list[JsonObject]:
-    """Each entry of the list has one key, so a cache point becomes an entry of its own, after its tool."""
+    """Return entries with one key each, so that a cache point becomes an entry of its own, after its tool."""
     return [{key: value} for tool in tools for key, value in tool.items()]
 
 
-# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5); an inference profile does not say what it is.
+# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5); an inference profile does not name its model.
 _NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\.")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """A choice among several tools is unsupported: only those tools are sent."""
+    """Return the tools and the choice of a request. To choose among several tools, send only those tools."""
     anthropic_schema.refuse_forced(choice)
     if choice.mode == "none":
         raise unsupported(choice, "choice", 'Bedrock does not support "none": ask in the prompt, the tools must stay')
@@ -36,7 +39,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         if choice.model and _NAMES_NO_TOOL.search(choice.model):
-            raise unsupported(choice, "choice", f"{choice.model} takes no choice of a tool: ask for it in the prompt")
+            raise unsupported(
+                choice, "choice", f"{choice.model} does not support a choice of one tool: ask for it in the prompt"
+            )
         config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.names or choice.mode is not None:
         config["toolChoice"] = {"auto": {}} if choice.mode == "auto" else {"any": {}}

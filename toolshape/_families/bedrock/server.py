@@ -1,4 +1,4 @@
-"""Converse as its server reads and writes it. Shapes read in botocore 1.44.5 on 2026-11-22; errors as recorded."""
+"""Imitates the server of AWS Bedrock's Converse API. Shapes read in botocore 1.44.5 on 2026-11-22; recorded errors."""
 
 import json
 from collections.abc import Iterator
@@ -41,13 +41,13 @@ ENDPOINT = Endpoint(
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request."""
+    """Read the tools and the choice of a request."""
     config = mapping(body.get("toolConfig"))
     tools: list[SentTool] = []
     native = 0
-    for at, one in enumerate(listed(config.get("tools"))):
-        spec = mapping(one).get("toolSpec")
-        native += "systemTool" in mapping(one)
+    for at, entry in enumerate(listed(config.get("tools"))):
+        spec = mapping(entry).get("toolSpec")
+        native += "systemTool" in mapping(entry)
         if not isinstance(spec, dict):
             continue
         path = f"toolConfig.tools.{at}.toolSpec"
@@ -59,7 +59,7 @@ def read_request(body: JsonObject) -> RequestRead:
             schema_path=f"{path}.inputSchema.json",
             schema=mapping(spec.get("inputSchema")).get("json"),
             is_strict=spec.get("strict") is True,
-            entry=one,
+            entry=entry,
         )
         tools.append(tool)
     choice = mapping(config.get("toolChoice"))
@@ -67,16 +67,16 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
         native=native,
         mode=None if names else "required" if "any" in choice else "auto" if "auto" in choice else None,
         names=names,
-        is_strict=any(one.is_strict for one in tools),
+        is_strict=any(tool.is_strict for tool in tools),
     )
 
 
 def respond(said: Completion) -> JsonObject:
-    """A response. Arguments that are no object are no call."""
+    """Write a response. Calls whose arguments are not objects are left out."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
@@ -90,7 +90,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as the events of its stream, each under its name."""
+    """Split a response into the events of its stream, each under its name."""
     message = body["output"]["message"]
     yield {"messageStart": {"role": message["role"]}}
     for index, block in enumerate(message["content"]):
@@ -129,12 +129,12 @@ _TYPES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """An error's body; its kind stands in a header."""
+    """Write the headers and the body of an error; the kind of the error is in a header."""
     kind = refusal.code or _TYPES.get(refusal.status, "InternalServerException")
     return {"x-amzn-errortype": kind, "x-amzn-requestid": request_id(refusal.message)}, {"message": refusal.message}
 
 
-# botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` stands in the address.
+# botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` is in the address.
 REQUEST_FIELDS = frozenset(
     {
         "additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig", "inferenceConfig",

@@ -1,4 +1,4 @@
-"""Cohere v2 chat."""
+"""Defines the provider of Cohere's v2 chat API."""
 
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, encode, say

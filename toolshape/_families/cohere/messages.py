@@ -1,4 +1,7 @@
-"""Cohere v2 chat: messages, calls and results. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
+"""Reads and writes the messages of Cohere's v2 chat API: mostly OpenAI's form.
+
+Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +18,7 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 FORM = openai_messages.VendorForm()
-"""One message a call. There is no error flag."""
+"""One message for each result. There is no error flag."""
 encode = partial(openai_messages.encode_as, FORM)
 
 

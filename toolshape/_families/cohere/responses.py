@@ -1,4 +1,7 @@
-"""Cohere v2 chat: reads responses, and puts streams together. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
+"""Reads responses of Cohere's v2 chat API, and assembles its streams.
+
+Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,13 +15,13 @@ from toolshape._wire.provider import Completed, Read
 
 
 def whole(body: Any) -> Any:
-    """A response; one made of a message or of one call; ``None`` if it is none of these."""
+    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     message = member(body, "message")
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
     if is_ended and member(message, "role") == "assistant":
         return body
-    made = None if is_ended else openai_bodies.whole(body)
-    return None if made is None or made is body else {"message": made["choices"][0]["message"]}
+    response = None if is_ended else openai_bodies.whole(body)
+    return None if response is None or response is body else {"message": response["choices"][0]["message"]}
 
 
 def recognises(body: Any) -> bool:
@@ -36,7 +39,7 @@ def read(body: Any) -> Read | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A call starts, its arguments arrive in pieces, and it ends; each says by its index which it is."""
+    """Merge an event: a call starts, its arguments arrive in pieces, and it ends. An event names its call by index."""
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
     places: dict[Any, int] = body.setdefault("x-places", {})

@@ -1,4 +1,7 @@
-"""Cohere v2 chat: what is sent and what is refused. Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025."""
+"""Writes tools and choices for Cohere's v2 chat API, and the rewrites of its strict dialect.
+
+Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+"""
 
 import re
 
@@ -9,16 +12,16 @@ from toolshape._schema import rewrites
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.provider import Choice, unsupported
 
-# Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. That list
-# is written for response schemas, and taken to hold for strict_tools.
+# Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. The
+# documentation is about response schemas; toolshape assumes that the same rules hold for strict_tools.
 FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     everywhere(rewrites.const_as_enum),
-    everywhere(rewrites.enum_as_strings),  # before null, which is unsupported here, is split off the choices
+    everywhere(rewrites.enum_as_strings),  # before the choices lose null, which Cohere does not support
     *structure.STRUCTURE,
     everywhere(rewrites.null_left_out),
     everywhere(rewrites.one_required),
@@ -30,27 +33,27 @@ STRICT = (
 
 
 CHOICES: dict[ChoiceMode, str] = {"required": "REQUIRED", "none": "NONE"}
-"""That a model may choose is said by leaving the word out."""
+"""A free choice of the model has no word: the request omits the field."""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a flag of the request
     return openai_schema.envelope(spec, strict=False)
 
 
-# tool_choice is for Command R7B and newer (cohere 7.3.1, V2ChatRequest).
+# Only Command R7B and newer models accept tool_choice (cohere 7.3.1, V2ChatRequest).
 _WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r-plus-0\d-2024)?$")
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """``REQUIRED`` or ``NONE``, in upper case; to choose one tool or some, only these are sent."""
+    """Return the tools and the choice, ``REQUIRED`` or ``NONE``. To choose among tools, send only those tools."""
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
-    is_said = choice.names or choice.mode in ("required", "none")
-    if is_said and choice.model and _WITHOUT_CHOICE.match(choice.model):
+    is_chosen = choice.names or choice.mode in ("required", "none")
+    if is_chosen and choice.model and _WITHOUT_CHOICE.match(choice.model):
         message = f"{choice.model} does not support a tool choice: leave it out"
         raise unsupported(choice, "choice", message, "cohere 7.3.1 V2ChatRequest: for Command R7B and newer")
     body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
-    if is_said:
+    if is_chosen:
         body["tool_choice"] = CHOICES["required" if choice.names or choice.mode is None else choice.mode]
     if choice.is_strict:
         body["strict_tools"] = True
@@ -58,5 +61,5 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def without_null(message: WireMessage) -> WireMessage:
-    """A message without content has no such key."""
+    """Return a message without the key ``content`` if its content is null."""
     return {key: value for key, value in message.items() if key != "content" or value is not None}

@@ -1,4 +1,4 @@
-"""Cohere's v2 chat as its server reads and writes it. Types read in cohere 7.3.1 on 2026-11-22; errors as recorded."""
+"""Imitates the server of Cohere's v2 chat API. Types read in cohere 7.3.1 on 2026-11-22; errors as recorded."""
 
 from collections.abc import Iterator
 
@@ -29,12 +29,12 @@ ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request."""
+    """Read the tools and the choice of a request."""
     return openai_server.read_counted_request(body, CHOICES)
 
 
 def respond(said: Completion) -> JsonObject:
-    """A response; what is said beside calls is their plan."""
+    """Write a response. Text beside calls becomes their plan."""
     message: JsonObject = {"role": "assistant"}
     if said.calls:
         if said.text:
@@ -49,7 +49,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as its events: the plan, each call, or the text, in pieces."""
+    """Split a response into its events: the plan, each call, or the text, in pieces."""
     message = body["message"]
     yield {"type": "message-start", "id": body.get("id"), "delta": {"message": {"role": "assistant"}}}
     for piece in pieces(message.get("tool_plan") or ""):
@@ -72,9 +72,9 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """An error's body."""
-    own = request_id(refusal.message)
-    return {"x-debug-trace-id": own}, {"id": own, "message": refusal.message}
+    """Write the headers and the body of an error."""
+    error_id = request_id(refusal.message)
+    return {"x-debug-trace-id": error_id}, {"id": error_id, "message": refusal.message}
 
 
 # cohere 7.3.1 V2Client.chat, 2026-11-22.

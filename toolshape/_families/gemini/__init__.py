@@ -1,4 +1,4 @@
-"""Google Gemini, generateContent."""
+"""Defines the providers of Google Gemini's generateContent, for the Gemini API and Vertex AI."""
 
 from dataclasses import replace
 

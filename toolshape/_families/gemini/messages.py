@@ -1,4 +1,4 @@
-"""Contents of Gemini's generateContent; types read in google-genai 3.4.0 on 2026-11-22."""
+"""Reads and writes the contents of Gemini's generateContent; types read in google-genai 3.4.0 on 2026-11-22."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,27 +35,27 @@ from toolshape.messages import (
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 _SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-"""``skip_thought_signature_validator`` as base64, which Gemini 3 takes in place of a signature."""
+"""``skip_thought_signature_validator`` as base64, which Gemini 3 accepts in place of a signature."""
 
 
 def _either(node: JsonObject, camel: str, snake: str) -> Any:
-    """The SDK takes both spellings of a key."""
+    """Return a member under either spelling of its key: the SDK accepts both."""
     return node.get(camel, node.get(snake))
 
 
 def read(item: JsonObject, path: str) -> Message:
     given = item.get("parts")
     if given is None and item.get("content") is not None:
-        raise ValueError("a content has parts, and no content")
+        raise ValueError("a content has 'parts', not 'content'")
     pieces = [given] if isinstance(given, (dict, str)) else content_list(given, "parts")
-    parts = [_part(one, f"parts[{at}]") for at, one in enumerate(pieces)]
+    parts = [_part(entry, f"parts[{at}]") for at, entry in enumerate(pieces)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
-    if parts and role == "user" and all(isinstance(one, ToolResultPart) for one in parts):
+    if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
-def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each kind
+def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if not isinstance(part, dict):
         return TextPart(text=str(part), raw=part, path=path)
     if function_call(part) is not None:
@@ -69,32 +69,32 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one for each 
     media = _media(part)
     if media is not None:
         return MediaPart(media=media, raw=part, path=path)
-    kind_of = [key for key in part if key not in _SIGNATURES]
-    if not kind_of:
+    keys = [key for key in part if key not in _SIGNATURES]
+    if not keys:
         return ReasoningPart(text="", raw=part, path=path)
-    return ProviderPart(kind=kind_of[0], raw=part, path=path)
+    return ProviderPart(kind=keys[0], raw=part, path=path)
 
 
 def _media(part: JsonObject) -> Image | File | None:
     data, file = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
-    found = data if isinstance(data, dict) else file
-    if not isinstance(found, dict):
+    source = data if isinstance(data, dict) else file
+    if not isinstance(source, dict):
         return None
-    media_type = str(_either(found, "mimeType", "mime_type") or "application/octet-stream")
-    url = _either(found, "fileUri", "file_uri")
-    given = _either(found, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    media_type = str(_either(source, "mimeType", "mime_type") or "application/octet-stream")
+    url = _either(source, "fileUri", "file_uri")
+    given = _either(source, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
     is_image, name = media_type.startswith("image/"), str(given or "file")
     if isinstance(url, str):
         return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
     try:
-        content = bytes_of(found["data"])
+        content = bytes_of(source["data"])
     except (KeyError, ValueError):
         return None
     return Image(content, media_type) if is_image else File(content, media_type, name)
 
 
 def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
-    """``output`` and ``error`` are documented keys; any other object is the result itself."""
+    """Read a response. ``output`` and ``error`` are documented keys; any other object is the result itself."""
     given = response.get("response")
     value, code = given, None
     if isinstance(given, dict) and given.keys() in ({"output"}, {"error"}, {"result"}):
@@ -102,8 +102,8 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
         code = "tool_error" if key == "error" else None
     is_text = isinstance(value, str)
     text = value if isinstance(value, str) else "" if value is None else write_json(value)
-    pieces = [_part(one, "") for one in response.get("parts") or ()]
-    media: list[Part] = [one.media for one in pieces if isinstance(one, MediaPart)]
+    pieces = [_part(inner, "") for inner in response.get("parts") or ()]
+    media: list[Part] = [inner.media for inner in pieces if isinstance(inner, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
     text = as_text(parts) if parts else text
     more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
@@ -111,9 +111,9 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """The part of a call; an id that was made up is not written."""
-    own: JsonObject = {"id": call_id} if call_id else {}
-    return {"functionCall": {**own, "name": name, "args": arguments}}
+    """Write the part of a call; a generated id is not written."""
+    id_field: JsonObject = {"id": call_id} if call_id else {}
+    return {"functionCall": {**id_field, "name": name, "args": arguments}}
 
 
 def write_call_part(call: ToolCallPart) -> JsonObject:
@@ -121,12 +121,12 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def _write_unsigned(call: ToolCallPart) -> JsonObject:
-    made: JsonObject = call.raw if isinstance(call.raw, dict) else write_call_part(call)
-    return {**made, "thoughtSignature": _SKIPPED_SIGNATURE}
+    part: JsonObject = call.raw if isinstance(call.raw, dict) else write_call_part(call)
+    return {**part, "thoughtSignature": _SKIPPED_SIGNATURE}
 
 
 def write(message: Message) -> list[WireMessage]:
-    """One content; in a user's, the results come first."""
+    """Write one content; in a user's content, the results come first."""
     role = "model" if message.role == "assistant" else "user"
     return [{"role": role, "parts": blocks_of(message, write_call_part, write_result_part, _written)}]
 
@@ -138,7 +138,7 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """A text, image or file as a part."""
+    """Write a text, image or file as a part."""
     if isinstance(part, Text):
         return {"text": part.text}
     part = by_media_type(part)
@@ -148,7 +148,7 @@ def piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """The system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
+    """Read the system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
     config = plain(request.get("config"))
     for place in (request, config if isinstance(config, dict) else {}):
         given = _either(place, "systemInstruction", "system_instruction")
@@ -160,8 +160,8 @@ def read_system(request: JsonObject) -> list[Message]:
 
 
 def _system(messages: Sequence[Message]) -> JsonObject:
-    parts = [one for message in messages for one in message.parts]
-    texts = [one.raw if isinstance(one.raw, dict) else {"text": getattr(one, "text", "")} for one in parts]
+    parts = [part for message in messages for part in message.parts]
+    texts = [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
     return {"config": {"systemInstruction": {"parts": texts}}}
 
 
@@ -169,7 +169,7 @@ _LINKED = ("functionCall", "function_call", "functionResponse", "function_respon
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """The part of a call or of a response with another id."""
+    """Return the part of a call or of a response with another id."""
     key = next((key for key in _LINKED if isinstance(raw.get(key), dict)), None)
     return None if key is None else {**raw, key: under(raw[key], "id", call_id)}
 
@@ -225,14 +225,14 @@ VERTEX_HISTORIES = replace(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def function_call(part: Any) -> Any:
-    """The call in a part, as the wire or as the SDK names it."""
-    found = member(part, "functionCall")
-    found = member(part, "function_call") if found is None else found
-    return found if isinstance(found, dict) or hasattr(found, "name") else None
+    """Return the call in a part, under the key of the wire or of the SDK, or ``None``."""
+    call = member(part, "functionCall")
+    call = member(part, "function_call") if call is None else call
+    return call if isinstance(call, dict) or hasattr(call, "name") else None
 
 
 def read_call(part: Any) -> WireCall:
@@ -246,7 +246,7 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """All responses in one content, as many as there were calls."""
+    """Write all responses into one content, as many as there were calls."""
     return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 
 
@@ -270,17 +270,20 @@ def _has_own_id(call: Any) -> bool:
 
 
 def _is_sent_as_text(text: str, is_error: bool) -> bool:
-    """Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014): such a result goes as text."""
+    """Return whether a result is sent as text.
+
+    Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014), so such a result is sent as text.
+    """
     return is_error or '"$ref"' in text
 
 
 def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """The part of a response: its output is JSON, of an error a text; an id that was made up is not written."""
+    """Write the part of a response. Its output is JSON, or a text for an error; a generated id is not written."""
     response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
     key = "error" if is_error else "output"
     response["response"] = {key: output}
     types = HISTORIES.media_types
-    if shown := [one for one in parts if not isinstance(one, Text) and is_taken(by_media_type(one), types)]:
-        response["response"] = {key: as_text(tuple(one for one in parts if one not in shown))}
-        response["parts"] = [piece(one) for one in shown]
+    if media := [part for part in parts if not isinstance(part, Text) and is_taken(by_media_type(part), types)]:
+        response["response"] = {key: as_text(tuple(part for part in parts if part not in media))}
+        response["parts"] = [piece(part) for part in media]
     return {"functionResponse": response}

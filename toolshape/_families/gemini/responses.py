@@ -1,4 +1,7 @@
-"""Google Gemini, generateContent: reads responses, and puts streams together. Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named."""
+"""Reads responses of Google Gemini's generateContent, and assembles its streams.
+
+Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named.
+"""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +17,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response, a content of history, or one part that is a call; ``None`` if it is none of these."""
+    """Return a response, or a response made of a content of history or of one call; ``None`` for any other body."""
     if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
@@ -36,7 +39,7 @@ def read(body: Any) -> Reading | None:
     if blocked := member(member(body, "promptFeedback"), "blockReason"):
         return Reading([], [], str(blocked))
     if not candidates:
-        raise ResponseError("a response without candidates", body=body)
+        raise ResponseError("the response has no candidates", body=body)
     content = member(candidates[0], "content")
     parts = (member(content, "parts") or ()) if content is not None else ()
     calls = [read_call(part) for part in parts if function_call(part) is not None]
@@ -45,7 +48,7 @@ def read(body: Any) -> Reading | None:
     assistant: list[JsonObject] = (
         [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id keeps none
         sent, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
@@ -59,30 +62,31 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Parts are appended; a call comes whole, or in pieces by JSON path as long as ``willContinue`` is set."""
+    """Merge an event: append its parts. A call comes whole, or in pieces by JSON path while ``willContinue`` is set."""
     done: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
     if event.get("error"):
         candidate["finishReason"] = "ERROR"
-    for one in event.get("candidates") or ():
-        if one.get("index", 0) != 0:
+    for received in event.get("candidates") or ():
+        if received.get("index", 0) != 0:
             continue
-        for part in (one.get("content") or {}).get("parts") or ():
+        for part in (received.get("content") or {}).get("parts") or ():
             done += _join(body, parts, part)
         for key in ("finishReason", "finish_reason"):
-            if one.get(key):
-                candidate["finishReason"] = one[key]
-                done = done if one[key] != "MAX_TOKENS" else []
+            if received.get(key):
+                candidate["finishReason"] = received[key]
+                done = done if received[key] != "MAX_TOKENS" else []
     return done
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
-    """Append a part, or add it to the open call; returns the call if this completes one."""
+    """Append a part, or add it to the open call; return the call if this part completes it."""
     call = function_call(part)
     if call is None:
         parts.append(dict(part))
         return []
+    # "x-open" is a call that the next part continues; "x-calls" counts the calls so far.
     opened = body.get("x-open")
     if opened is None or call.get("name"):
         opened = {**{key: value for key, value in part.items() if key != "function_call"}}
@@ -94,7 +98,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = opened if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in opened["functionCall"]:  # read again, so that the whole object keeps the digits of its numbers
+    if "args" in opened["functionCall"]:  # parsed again, so that the whole object keeps the digits of its numbers
         opened["functionCall"]["args"] = read_json(write_json(opened["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(opened))]
 
@@ -105,10 +109,10 @@ _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 def _put(arguments: JsonObject, piece: JsonObject) -> None:
     """Put a value at its JSON path; texts arrive in pieces."""
-    found = _STEP.findall(piece["jsonPath"])
+    matches = _STEP.findall(piece["jsonPath"])
     steps = [
         int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted or other)
-        for name, index, quoted, other in found
+        for name, index, quoted, other in matches
     ]
     value = next((piece[key] for key in _VALUES if key in piece), None)
     value = None if "nullValue" in piece else value
@@ -118,7 +122,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             make_room(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None and isinstance(before, str) and isinstance(value, str):
-            before = None  # else the text would be copied
+            before = None  # append_text would copy a text that a variable refers to
             append_text(place, step, value)
         elif following is None:
             place[step] = value

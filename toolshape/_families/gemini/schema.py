@@ -1,4 +1,7 @@
-"""Google Gemini, generateContent: what is sent and what is refused. Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named."""
+"""Writes tools and choices for Google Gemini's generateContent, and the rewrites of its two schema dialects.
+
+Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named.
+"""
 
 from typing import Any
 
@@ -11,11 +14,11 @@ from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, unsupported
 
 MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-# FunctionDeclaration.parameters_json_schema names its parameters [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
+# FunctionDeclaration.parameters_json_schema restricts names to [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
 KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 KEYS = everywhere(rewrites.rename_keys(KEY))
-# The list documented for responseJsonSchema; what is not on it is ignored. A node with $ref may say nothing else
-# (gcli2api#374, 2026-05), and cycles are taken only where nothing is required: references are inlined.
+# The keywords documented for responseJsonSchema; Gemini ignores others. A node with $ref may have no other keyword
+# (gcli2api#374, 2026-05), and Gemini accepts cycles only where nothing is required, so references are inlined.
 JSON_KEYWORDS = (
     "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maximum",
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
@@ -37,19 +40,19 @@ JSON_SCHEMA = (
 )
 
 
-def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """``anyOf`` with nothing beside it: what stands there goes into the first branch."""
+def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
+    """Move the keywords beside ``anyOf`` into its first branch, because ``anyOf`` must stand alone."""
     beside = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
     if "anyOf" not in node or not beside:
         return None
     first, *others = node["anyOf"]
-    text = " ".join(node["description"] for node in (beside, first) if node.get("description"))
+    text = " ".join(schema["description"] for schema in (beside, first) if schema.get("description"))
     first = {**first, **beside, **({"description": text} if text else {})}
     return Change(node={"anyOf": [first, *others]})
 
 
-# types.Schema, an OpenAPI 3.0 subset: anything else is "Cannot find field" (zed#44875); enums are text only
-# (azure-devops-mcp#145); a list of types cannot start (google_workspace_mcp#1099).
+# types.Schema, an OpenAPI 3.0 subset: any other keyword is "Cannot find field" (zed#44875); enums hold only text
+# (azure-devops-mcp#145); a list of types "cannot start" (google_workspace_mcp#1099).
 OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
@@ -76,8 +79,8 @@ OPENAPI = (
 )
 
 
-def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Types as the protocol buffer spells them; the SDK does it by itself."""
+def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
+    """Write types as the protocol buffer spells them; the SDK does so itself."""
     return Change(node={**node, "type": node["type"].upper()}) if isinstance(node.get("type"), str) else None
 
 
@@ -90,7 +93,7 @@ def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - 
 
 
 def _declaration(spec: Spec, parameters: str) -> JsonObject:
-    """Without parameters the field is left out: an OBJECT must have some (python-genai#981, SM#2229)."""
+    """Write a declaration. Without parameters, omit the field: an OBJECT must have some (python-genai#981, SM#2229)."""
     declaration: JsonObject = {"name": spec.name}
     if spec.description:
         declaration["description"] = spec.description
@@ -104,12 +107,15 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Its own tools beside functions need a switch: a 400 says so otherwise (pydantic-ai#6052, ag2#3145, 2026)."""
-    made = vertex_request(tools, choice)
-    with_functions = {_has_functions(one) for one in tools}
+    """Return the config of a request, with the switch that Gemini's own tools beside functions need.
+
+    Without the switch the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
+    """
+    keywords = vertex_request(tools, choice)
+    with_functions = {_has_functions(tool) for tool in tools}
     if with_functions == {True, False}:
-        made["config"].setdefault("toolConfig", {})["includeServerSideToolInvocations"] = True
-    return made
+        keywords["config"].setdefault("toolConfig", {})["includeServerSideToolInvocations"] = True
+    return keywords
 
 
 def _has_functions(entry: Any) -> bool:
@@ -117,7 +123,7 @@ def _has_functions(entry: Any) -> bool:
 
 
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """VALIDATED is what Gemini has for strict: text, or a call that fits the schema.
+    """Return the config of a request. Gemini's strict mode is VALIDATED: text, or a call that fits the schema.
 
     Vertex AI does not know the switch for its own tools (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
     """

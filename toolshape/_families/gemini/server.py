@@ -1,4 +1,4 @@
-"""generateContent as its server reads and writes it. Types read in google-genai 3.4.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of generateContent. Types read in google-genai 3.4.0 on 2026-11-22; errors as recorded."""
 
 import base64
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
-# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and asks Vertex AI where it is told to.
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and calls Vertex AI if it is configured to.
 VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "{url}",
     "GEMINI_API_KEY": KEY,
     "GOOGLE_API_KEY": KEY,
     "GOOGLE_GENAI_USE_VERTEXAI": "false",
 }
-# Where the client is not told vertexai=True, it reads Gemini's address before it looks whether it asks Vertex AI.
+# Without vertexai=True, the client reads Gemini's address before it checks whether to call Vertex AI.
 VERTEX_VARIABLES = {
     "GOOGLE_VERTEX_BASE_URL": "{url}",
     "GOOGLE_GEMINI_BASE_URL": "{url}",
@@ -51,17 +51,17 @@ ENDPOINT = Endpoint(
 
 
 def _either(node: JsonObject, camel: str, snake: str) -> Any:
-    """The server takes both spellings of a key."""
+    """Return a member under either spelling of its key: the server accepts both."""
     return node.get(camel, node.get(snake))
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The declarations and the calling mode of a request. Parameters as OpenAPI's and as JSON Schema have rules apart."""
+    """Read the declarations and the calling mode of a request. Each place for parameters has its own rules."""
     tools: list[SentTool] = []
     native = 0
-    for at, one in enumerate(listed(body.get("tools"))):
-        held = mapping(one)
-        declared = _either(held, "functionDeclarations", "function_declarations")
+    for at, entry in enumerate(listed(body.get("tools"))):
+        members = mapping(entry)
+        declared = _either(members, "functionDeclarations", "function_declarations")
         native += declared is None
         for number, declaration in enumerate(listed(declared)):
             path = f"tools[{at}].function_declarations[{number}]"
@@ -74,7 +74,7 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(one for one in listed(body.get("contents")) if isinstance(one, dict)),
+        messages=tuple(content for content in listed(body.get("contents")) if isinstance(content, dict)),
         native=native,
         mode=None if names and mode == "required" else mode,
         names=names if mode == "required" else (),
@@ -99,12 +99,12 @@ def _declared(declaration: JsonObject, path: str, number: int) -> SentTool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """A response of one candidate, its first call signed. Arguments that are no object are no call."""
+    """Write a response with one candidate; its first call is signed. Omit calls whose arguments are no object."""
     calls, is_malformed = sent_calls(said)
     parts: list[JsonObject] = [{"text": said.text}] if said.text else []
-    for at, one in enumerate(calls):
-        part = write_call(one.id, one.wire_name, one.arguments)
-        parts.append(part | {"thoughtSignature": _signature(one.id)} if at == 0 else part)
+    for at, call in enumerate(calls):
+        part = write_call(call.id, call.wire_name, call.arguments)
+        parts.append(part | {"thoughtSignature": _signature(call.id)} if at == 0 else part)
     finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
     candidate: JsonObject = {"content": {"parts": parts, "role": "model"}, "finishReason": finish, "index": 0}
     read, written = said.usage or (1, 1)
@@ -122,22 +122,22 @@ def _signature(text: str) -> str:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as its chunks: texts in pieces, each call whole; the last says why it ended.
+    """Split a response into chunks: texts in pieces, each call whole; the last chunk says why it ended.
 
-    No chunk is without parts: Google's own chat stores each as a content, and an empty one is refused.
+    Every chunk has parts: Google's own chat stores each chunk as a content, and the server refuses an empty content.
     """
     base = {key: value for key, value in body.items() if key != "candidates"}
     if not body.get("candidates"):
         yield body
         return
     candidate = body["candidates"][0]
-    shown: list[JsonObject] = []
+    parts: list[JsonObject] = []
     for part in mapping(candidate.get("content")).get("parts") or ():
-        shown += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
-    for part in shown[:-1]:
+        parts += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
+    for part in parts[:-1]:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
-    end = {**candidate, "content": {"parts": shown[-1:], "role": "model"}}
-    yield {**base, "candidates": [end if shown else candidate]}
+    end = {**candidate, "content": {"parts": parts[-1:], "role": "model"}}
+    yield {**base, "candidates": [end if parts else candidate]}
 
 
 STATUSES = {
@@ -147,16 +147,16 @@ STATUSES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """Google's error body; how long to wait stands in its details."""
-    said: JsonObject = {"code": refusal.status, "message": refusal.message}
-    said["status"] = refusal.code or STATUSES.get(refusal.status, "UNKNOWN")
+    """Write Google's error body; its details say how long to wait."""
+    detail: JsonObject = {"code": refusal.status, "message": refusal.message}
+    detail["status"] = refusal.code or STATUSES.get(refusal.status, "UNKNOWN")
     if refusal.retry_after is not None:
         kind = "type.googleapis.com/google.rpc.RetryInfo"
-        said["details"] = [{"@type": kind, "retryDelay": f"{seconds_text(refusal.retry_after)}s"}]
-    return {}, {"error": said}
+        detail["details"] = [{"@type": kind, "retryDelay": f"{seconds_text(refusal.retry_after)}s"}]
+    return {}, {"error": detail}
 
 
-# google-genai 3.4.0, what it sends of GenerateContentConfig, 2026-11-22; ``model`` stands in the address.
+# What google-genai 3.4.0 sends of GenerateContentConfig, 2026-11-22; ``model`` is in the address.
 REQUEST_FIELDS = frozenset(
     {
         "cachedContent", "contents", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",

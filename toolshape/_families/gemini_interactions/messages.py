@@ -1,4 +1,4 @@
-"""Steps of Gemini's Interactions; types read in google-genai 3.4.0 on 2026-11-22."""
+"""Reads and writes the steps of Gemini's Interactions API; types read in google-genai 3.4.0 on 2026-11-22."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,13 +33,13 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Each step is a message; a content that stands alone is the user's."""
+    """Read a step as a message; a content outside a step is the user's."""
     kind = str(item.get("type", ""))
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
         content = item.get("content")
         pieces = content if isinstance(content, list) else [] if content is None else [content]
-        parts = tuple(_piece(one, f"content[{at}]") for at, one in enumerate(pieces))
+        parts = tuple(_piece(entry, f"content[{at}]") for at, entry in enumerate(pieces))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
         part: MessagePart = call_part(read_call(item), "")
@@ -47,7 +47,7 @@ def read(item: JsonObject, path: str) -> Message:
         role, part = "tool", _result(item)
     elif kind == "thought":
         summary = item.get("summary") or ()
-        text = "\n".join(str(one.get("text", "")) for one in summary if isinstance(one, dict))
+        text = "\n".join(str(block.get("text", "")) for block in summary if isinstance(block, dict))
         part = ReasoningPart(text=text, raw=item)
     elif kind in _CONTENTS:
         role, part = "user", _piece(item, "")
@@ -63,7 +63,7 @@ _CONTENTS = {
     "audio": "audio/wav",
     "video": "video/mp4",
 }
-"""The kinds of contents, each with its media type where none is given."""
+"""The kinds of contents, with the media type of each if it states none."""
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -94,7 +94,7 @@ def _result(item: JsonObject) -> ToolResultPart:
     is_text = isinstance(given, str)
     text = given if isinstance(given, str) else "" if given is None else write_json(given)
     if isinstance(given, list):
-        inner = [_piece(one, "") for one in given]
+        inner = [_piece(entry, "") for entry in given]
         is_text = len(inner) == 1 and isinstance(inner[0], TextPart)
         parts = () if is_text else result_pieces(inner)
         text = joined_text(inner, "tool") if is_text else as_text(parts)
@@ -105,7 +105,7 @@ def _result(item: JsonObject) -> ToolResultPart:
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """The step of a call."""
+    """Write the step of a call."""
     return {"type": "function_call", "id": call_id, "name": name, "arguments": arguments}
 
 
@@ -114,23 +114,25 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Steps in the order of the parts; neighbouring contents share one."""
-    found: list[WireMessage] = []
+    """Write steps in the order of the parts; adjacent contents share a step."""
+    steps: list[WireMessage] = []
     contents: list[JsonObject] = []
     kind = "model_output" if message.role == "assistant" else "user_input"
-    for one in message.parts:
-        if isinstance(one, (TextPart, MediaPart)) or (isinstance(one, ProviderPart) and one.path.startswith("content")):
-            contents.append(one.raw if one.raw is not None else _written(one))
+    for part in message.parts:
+        if isinstance(part, (TextPart, MediaPart)) or (
+            isinstance(part, ProviderPart) and part.path.startswith("content")
+        ):
+            contents.append(part.raw if part.raw is not None else _written(part))
             continue
-        found += [{"type": kind, "content": contents}] if contents else []
+        steps += [{"type": kind, "content": contents}] if contents else []
         contents = []
-        if one.raw is not None:
-            found.append(one.raw)
-        elif isinstance(one, ToolCallPart):
-            found.append(write_call_part(one))
-        elif isinstance(one, ToolResultPart):
-            found.append(write_result_part(one))
-    return found + ([{"type": kind, "content": contents}] if contents else [])
+        if part.raw is not None:
+            steps.append(part.raw)
+        elif isinstance(part, ToolCallPart):
+            steps.append(write_call_part(part))
+        elif isinstance(part, ToolResultPart):
+            steps.append(write_result_part(part))
+    return steps + ([{"type": kind, "content": contents}] if contents else [])
 
 
 def _written(part: MessagePart) -> JsonObject:
@@ -138,7 +140,7 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """A text, image or file as a content."""
+    """Write a text, image or file as a content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -148,7 +150,7 @@ def piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """The system instruction of a request."""
+    """Read the system instruction of a request."""
     return system_texts(request.get("system_instruction"), "system_instruction")
 
 
@@ -157,7 +159,7 @@ def _system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """The step of a call or of a result with another id."""
+    """Return the step of a call or of a result with another id."""
     return under(raw, "call_id" if raw.get("type") == "function_result" else "id", call_id)
 
 
@@ -186,7 +188,7 @@ HISTORIES = Histories(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def read_call(step: Any) -> WireCall:
@@ -194,7 +196,7 @@ def read_call(step: Any) -> WireCall:
 
 
 def with_object_arguments(step: JsonObject) -> JsonObject:
-    """Arguments that were cut off are text, and go back inside an object."""
+    """Return a step in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
     text = step.get("arguments")
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
@@ -205,8 +207,10 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [
-        write_result(one.call.id, one.call.wire_name, one.text, one.parts, is_error=one.error is not None)
-        for one in results
+        write_result(
+            result.call.id, result.call.wire_name, result.text, result.parts, is_error=result.error is not None
+        )
+        for result in results
     ]
 
 
@@ -216,9 +220,9 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """A step of its own, linked by the call's id, with a flag for errors; the result is a text."""
+    """Write the step of a result, with the call's id and a flag for errors; a result without parts is a text."""
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
-    step["result"] = [piece(one) for one in parts] or text
+    step["result"] = [piece(part) for part in parts] or text
     if is_error:
         step["is_error"] = True
     return step

@@ -1,4 +1,7 @@
-"""Google Gemini, Interactions: reads responses, and puts streams together. Types read in google-genai 3.3.0 on 2026-11-20."""
+"""Reads responses of Gemini's Interactions API, and assembles its streams.
+
+Types read in google-genai 3.3.0 on 2026-11-20.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """An interaction, its steps, or one that is a call; ``None`` if it is none of these."""
+    """Return an interaction, or one made of steps with a call; ``None`` for any other body."""
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
     steps = body if isinstance(body, list) else [body]
@@ -31,7 +34,9 @@ def read(body: Any) -> Reading | None:
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
     sent, calls = with_call_ids(
-        [with_object_arguments(step) for step in plain(steps) if "type" in step],  # any other is no step
+        [
+            with_object_arguments(step) for step in plain(steps) if "type" in step
+        ],  # an item without a type is not a step
         calls,
         lambda step: step.get("type") == "function_call",
         lambda step, call_id: {**step, "id": call_id},
@@ -40,7 +45,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A step starts, its arguments arrive as pieces of JSON text, and it stops."""
+    """Merge an event: a step starts, its arguments arrive as pieces of JSON text, and it stops."""
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
@@ -70,7 +75,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _join(step: JsonObject, delta: JsonObject) -> None:
-    """Arguments and texts arrive in pieces, a signature whole."""
+    """Merge a delta: arguments and texts arrive in pieces, a signature whole."""
     if isinstance(delta.get("arguments"), str) and isinstance(step.get("arguments"), str):
         append_text(step, "arguments", delta["arguments"])
     elif "signature" in delta:

@@ -1,4 +1,4 @@
-"""Google Gemini, Interactions: what is sent and what is refused. Types read in google-genai 3.3.0 on 2026-11-20."""
+"""Writes tools and choices for Gemini's Interactions API. Types read in google-genai 3.3.0 on 2026-11-20."""
 
 from typing import Any
 

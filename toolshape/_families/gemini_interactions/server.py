@@ -1,4 +1,4 @@
-"""Gemini's Interactions as their server reads and writes them. Types read in google-genai 3.4.0 on 2026-11-22."""
+"""Imitates the server of Gemini's Interactions API. Types read in google-genai 3.4.0 on 2026-11-22."""
 
 import base64
 import json
@@ -17,12 +17,12 @@ ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", var
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request."""
+    """Read the tools and the choice of a request."""
     given = listed(body.get("tools"))
     tools = tuple(
-        sent_function(one, f"tools[{at}]", at, one)
-        for at, one in enumerate(given)
-        if isinstance(one, dict) and one.get("type") == "function"
+        sent_function(entry, f"tools[{at}]", at, entry)
+        for at, entry in enumerate(given)
+        if isinstance(entry, dict) and entry.get("type") == "function"
     )
     choice = mapping(body.get("generation_config")).get("tool_choice")
     allowed = mapping(mapping(choice).get("allowed_tools"))
@@ -37,7 +37,7 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tools,
-        messages=tuple(one for one in given_steps if isinstance(one, dict)),
+        messages=tuple(step for step in given_steps if isinstance(step, dict)),
         native=len(given) - len(tools),
         mode=None if names else mode,
         names=names,
@@ -46,7 +46,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def respond(said: Completion) -> JsonObject:
-    """An interaction: a thought with its signature, then text and calls as steps."""
+    """Write an interaction: a thought with its signature, then text and calls as steps."""
     calls, is_malformed = sent_calls(said)
     seed = said.id
     steps: list[JsonObject] = []
@@ -74,7 +74,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """An interaction as its events: each step begins, comes in pieces where it can, and stops."""
+    """Split an interaction into its events: each step begins, arrives in pieces if it can, and stops."""
     begun = {**body, "steps": [], "status": "in_progress"}
     yield {"event_type": "interaction.created", "interaction": begun}
     steps: list[JsonObject] = body.get("steps") or []
@@ -93,7 +93,7 @@ _IN_PIECES = ("arguments", "content", "signature")
 
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
-    """A step in pieces: arguments, a signature, or the one text that it is."""
+    """Yield the pieces of a step: of its arguments, its signature, or its only text."""
     content = listed(step.get("content"))
     if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
         for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):

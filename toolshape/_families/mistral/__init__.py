@@ -1,4 +1,4 @@
-"""Mistral, chat completions."""
+"""Defines the provider of Mistral's chat completions."""
 
 from dataclasses import replace
 

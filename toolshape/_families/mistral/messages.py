@@ -1,4 +1,7 @@
-"""Mistral, chat completions: messages, calls and results. Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20."""
+"""Writes the messages of Mistral's chat completions, where they differ from OpenAI's, and their rules.
+
+Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -7,7 +10,7 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
 
 FORM = openai_messages.VendorForm(name_key="name")
-"""As many results as calls, each with its name; there is no error flag."""
+"""As many results as calls, each with the name of its tool; there is no error flag."""
 encode = partial(openai_messages.encode_as, FORM)
 
 

@@ -1,4 +1,4 @@
-"""Mistral's chat completions where its server differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
+"""Imitates Mistral's server where it differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
 
 from dataclasses import replace
 
@@ -12,20 +12,20 @@ _UNPROCESSABLE = 422
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request; ``any`` is an older word for ``required``, and still taken."""
+    """Read the tools and the choice of a request. ``any`` is an older word for ``required``, and still accepted."""
     choice = "required" if body.get("tool_choice") == "any" else body.get("tool_choice")
     return openai_server.read_counted_request({**body, "tool_choice": choice})._replace(body=body)
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """An error's body; one of validation lists its places."""
+    """Write the headers and the body of an error; a validation error lists its places."""
     headers = {"mistral-correlation-id": request_id(refusal.message)}
     if refusal.status == _UNPROCESSABLE:
         place = ["body", *(refusal.param or "").split(".")]
         return headers, {"detail": [{"type": refusal.code or "value_error", "loc": place, "msg": refusal.message}]}
     kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP's
-    said = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
-    return headers, said
+    body = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
+    return headers, body
 
 
 # mistralai 3.7.0 ChatCompletionRequest, 2026-11-22.

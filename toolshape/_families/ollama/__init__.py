@@ -1,4 +1,4 @@
-"""Ollama, ``/api/chat``."""
+"""Defines the providers of Ollama's ``/api/chat``."""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""Messages of Ollama's ``/api/chat``; read in ollama 0.6.3 and the server's source of 2026-08-21 on 2026-11-22."""
+"""Reads and writes the messages of Ollama's ``/api/chat``.
+
+Read in ollama 0.6.3 and the server's source of 2026-08-21 on 2026-11-22.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,14 +25,14 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """As of Chat Completions, with ``images`` beside the text."""
+    """Read a message as in Chat Completions, with ``images`` beside the text."""
     images = item.get("images")
     message = openai_messages.read({key: value for key, value in item.items() if key != "images"}, path)
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
             texts = text_of(item.get("content"))
-            media = [one.media for one in _images(images) if isinstance(one, MediaPart)]
+            media = [image.media for image in _images(images) if isinstance(image, MediaPart)]
             more = (Text(texts), *media) if media else ()
             part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
                 id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=more, raw=item
@@ -41,32 +44,32 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _images(images: Any) -> list[MessagePart]:
-    """Each is base64; a path, which only the client can read, stays as it is."""
-    found: list[MessagePart] = []
+    """Read images, each as base64. A path, which only the client can read, stays as it is."""
+    parts: list[MessagePart] = []
     given: list[Any] = images if isinstance(images, list) else []
-    for at, one in enumerate(given):
-        data = one.get("value") if isinstance(one, dict) else one
+    for at, image in enumerate(given):
+        data = image.get("value") if isinstance(image, dict) else image
         try:
             content = bytes_of(data)
             media = Image(content, _image_type(content))
-            found.append(MediaPart(media=media, raw={"images": [one]}, path=f"images[{at}]"))
+            parts.append(MediaPart(media=media, raw={"images": [image]}, path=f"images[{at}]"))
         except ValueError:
-            found.append(ProviderPart(kind="images", raw={"images": [one]}, path=f"images[{at}]"))
-    return found
+            parts.append(ProviderPart(kind="images", raw={"images": [image]}, path=f"images[{at}]"))
+    return parts
 
 
 _BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
 
 
 def _image_type(content: bytes) -> str:
-    """The media type of an image, by its first bytes: Ollama's messages do not say it."""
-    return next((media_type for begins, media_type in _BEGINNINGS if content.startswith(begins)), "image/png")
+    """Return the media type of an image, by its first bytes: Ollama's messages do not state it."""
+    return next((media_type for beginning, media_type in _BEGINNINGS if content.startswith(beginning)), "image/png")
 
 
 def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObject:
-    """A call in a message; an id that was made up is not written."""
-    own: JsonObject = {"id": call_id} if call_id else {}
-    return {**own, "function": {**more, "name": name, "arguments": arguments}}
+    """Write a call in a message; a generated id is not written."""
+    id_field: JsonObject = {"id": call_id} if call_id else {}
+    return {**id_field, "function": {**more, "name": name, "arguments": arguments}}
 
 
 def write_call_part(call: ToolCallPart) -> JsonObject:
@@ -74,27 +77,27 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """The results, each a message of its own, then the rest in one."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    found: list[WireMessage] = [write_result_part(one) if one.raw is None else one.raw for one in results]
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    """Write each result as a message of its own, then the rest as one message."""
+    results = [part for part in message.parts if isinstance(part, ToolResultPart)]
+    messages: list[WireMessage] = [write_result_part(part) if part.raw is None else part.raw for part in results]
+    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if others or not results:
-        found.append(_written(message.role, others))
-    return found
+        messages.append(_written(message.role, others))
+    return messages
 
 
 def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
     message: WireMessage = {"role": role, "content": joined_text(parts, role)}
     images: list[Any] = []
     calls: list[JsonObject] = []
-    for one in parts:
-        if isinstance(one, ToolCallPart):
-            calls.append(write_call_part(one) if one.raw is None else one.raw)
-        elif isinstance(one, MediaPart):
-            images += [encoded(one.media)] if one.raw is None else one.raw["images"]
-        elif isinstance(one, (ReasoningPart, ProviderPart)) and isinstance(one.raw, dict):
-            images += one.raw.get("images", ())
-            message.update({key: value for key, value in one.raw.items() if key != "images"})
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            calls.append(write_call_part(part) if part.raw is None else part.raw)
+        elif isinstance(part, MediaPart):
+            images += [encoded(part.media)] if part.raw is None else part.raw["images"]
+        elif isinstance(part, (ReasoningPart, ProviderPart)) and isinstance(part.raw, dict):
+            images += part.raw.get("images", ())
+            message.update({key: value for key, value in part.raw.items() if key != "images"})
     if images:
         message["images"] = images
     if calls:
@@ -126,7 +129,7 @@ HISTORIES = Histories(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def read_call(call: Any) -> WireCall:
@@ -144,7 +147,7 @@ _FORM = openai_messages.VendorForm(name_key="tool_name", sends_made_up_ids=False
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """Linked by name and order, and by the id where there was one. There is no error flag."""
+    """Write results, matched by name and order, and by the id if there was one. There is no error flag."""
     messages = openai_messages.encode_as(_FORM, results)
     return [_with_images(message, result.parts) for message, result in zip(messages, results, strict=True)]
 
@@ -155,7 +158,7 @@ def write_result_part(part: ToolResultPart) -> WireMessage:
 
 
 def _with_images(message: WireMessage, parts: Sequence[Part]) -> WireMessage:
-    """A message of a result with the images in it."""
-    media = [by_media_type(one) for one in parts if not isinstance(one, Text)]
-    images = [encoded(one) for one in media if isinstance(one, Image) and one.data]
+    """Return the message of a result with the images in the result."""
+    media = [by_media_type(part) for part in parts if not isinstance(part, Text)]
+    images = [encoded(part) for part in media if isinstance(part, Image) and part.data]
     return {**message, "images": images} if images else message

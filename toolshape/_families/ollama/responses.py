@@ -1,4 +1,7 @@
-"""Ollama, ``/api/chat``: reads responses, and puts streams together. Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-20."""
+"""Reads responses of Ollama's ``/api/chat``, and assembles its streams.
+
+Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-22.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +16,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response; one made of a message or of one call; ``None`` if it is none of these."""
+    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     if member(body, "done") is not None and member(body, "message") is not None:
         return body
     if member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list):
@@ -28,22 +31,22 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """The calls; the id is absent before 2025, and dropped by the Python client."""
+    """Read the calls. Servers before 2025 give no ids, and the Python client drops them."""
     body = whole(body)
     if body is None:
         return None
     message = member(body, "message")
-    given = [read_call(one) for one in member(message, "tool_calls") or ()]
-    calls = [one for one in given if not openai_bodies.is_stray(one)]
+    given = [read_call(call) for call in member(message, "tool_calls") or ()]
+    calls = [call for call in given if not openai_bodies.is_stray(call)]
     sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
     if len(calls) < len(given):
         sent = openai_bodies.without_strays(sent, given)
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # one that came without stays without
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id keeps none
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),
             calls,
             lambda _: True,
-            lambda one, call_id: {**one, "id": call_id},
+            lambda call, call_id: {**call, "id": call_id},
             leaves_out=True,
         )
         sent = {**sent, "tool_calls": items}
@@ -51,7 +54,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Calls come whole; several chunks may each carry some."""
+    """Merge an event. Calls come whole, and several chunks may each carry some."""
     message = body.setdefault("message", {"role": "assistant", "content": ""})
     piece = event.get("message") or {}
     for key in ("content", "thinking"):

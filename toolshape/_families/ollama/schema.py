@@ -1,4 +1,7 @@
-"""Ollama, ``/api/chat``: what is sent and what is refused. Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-20."""
+"""Writes tools for Ollama's ``/api/chat``, with the rewrites for its server and its client.
+
+Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-22.
+"""
 
 from toolshape._calls import JsonObject, JsonSchema, Spec
 from toolshape._families.openai import schema as openai_schema
@@ -9,11 +12,11 @@ from toolshape._schema.lens import MARKS, Change, Place
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.provider import Choice, unsupported
 
-# The server's ToolProperty keeps these and drops the rest in silence; nothing is enforced.
+# The server's ToolProperty keeps these keywords and silently drops the rest; nothing is enforced.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
@@ -21,13 +24,13 @@ SERVER = (
     everywhere(rewrites.open_objects),
     everywhere(rewrites.only_keywords(*SERVER_KEYWORDS)),
 )
-# The Python client keeps less of a parameter still (Tool.Function.Parameters.Property): an object or a choice among the
-# parameters would arrive as {}.
+# The Python client keeps even fewer keywords of a parameter (Tool.Function.Parameters.Property): a parameter that is
+# an object or a union would arrive as {}.
 CLIENT_KEYWORDS = frozenset({"type", "items", "description", "enum"})
 
 
 def plain_fields(node: JsonSchema, at: Place) -> Change | None:
-    """Parameters that are objects or unions become JSON text, where a provider sends only scalars and arrays."""
+    """Turn parameters that are objects or unions into JSON text, for providers that send only scalars and arrays."""
     if not at.is_root:
         return None
     changes = {
@@ -37,9 +40,9 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
     }
     if not changes:
         return None
-    shown = {**node["properties"], **{name: change.node for name, change in changes.items()}}
+    properties = {**node["properties"], **{name: change.node for name, change in changes.items()}}
     return Change(
-        node={**node, "properties": shown},
+        node={**node, "properties": properties},
         back=in_object({name: change.back for name, change in changes.items()}),
         out=in_object({name: change.out for name, change in changes.items()}),
         losses=tuple(loss for change in changes.values() for loss in change.losses),
@@ -47,7 +50,7 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 
 
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
-    """The client keeps four keywords of a parameter, and drops the rest in silence."""
+    """Check that a parameter has only the four keywords that the client keeps: it silently drops the rest."""
     properties = node.get("properties", {}).items() if at.is_root else ()
     lost = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
     return f"the client drops {lost[0][1]} of {lost[0][0]!r}" if lost else None
@@ -61,7 +64,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """There is no tool_choice: "none" is sending no tools, and no call can be forced."""
+    """Return the tools of a request. There is no tool_choice: "none" sends no tools, and no call can be forced."""
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave it out")
     if choice.mode == "required" or choice.names:

@@ -1,4 +1,4 @@
-"""Ollama's ``/api/chat`` as its server reads and writes it. Read in ollama 0.6.3 and the server's source of 2026-08-21."""
+"""Imitates the server of Ollama's ``/api/chat``. Read in ollama 0.6.3 and the server's source of 2026-08-21."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_H
 
 
 def respond(said: Completion) -> JsonObject:
-    """A response. Arguments that are no object are no call: what the model wrote comes as text."""
+    """Write a response. If arguments are not an object, the text that the model wrote becomes content, not a call."""
     calls, _ = sent_calls(said)
-    written_out = [arguments_text(one) for one in said.calls if not isinstance(one.arguments, dict)]
-    message: JsonObject = {"role": "assistant", "content": "".join([said.text, *written_out])}
+    malformed = [arguments_text(call) for call in said.calls if not isinstance(call.arguments, dict)]
+    message: JsonObject = {"role": "assistant", "content": "".join([said.text, *malformed])}
     if calls:
         message["tool_calls"] = [
             write_call(call.id, call.wire_name, call.arguments, index=at) for at, call in enumerate(calls)
@@ -41,7 +41,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as its lines: text in pieces, each call whole, and at last why it ended and what it cost."""
+    """Split a response into lines: text in pieces, each call whole, and last why it ended and what it cost."""
     base: JsonObject = {key: body[key] for key in ("model", "created_at") if key in body}
     message = body["message"]
     for key in ("thinking", "content"):
@@ -53,7 +53,7 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """An error's body."""
+    """Write the body of an error."""
     return {}, {"error": refusal.message}
 
 

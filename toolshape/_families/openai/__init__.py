@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions."""
+"""Defines the providers of OpenAI's Chat Completions."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ OPENAI = Provider(
                 rules.closed,
                 rules.all_required,
                 rules.typed,
-                rules.known_keywords(*STRICT_KEYWORDS, "default", "title"),  # the last two have been accepted in 2026
+                rules.known_keywords(*STRICT_KEYWORDS, "default", "title"),  # the server accepted the last two in 2026
                 rules.known_formats(*FORMATS),
                 limits.sizes(properties=5000, levels=10),
                 limits.long_enums(choices=250, characters=15_000),
@@ -63,8 +63,8 @@ OPENAI = Provider(
         strict="`function.strict`, off by default",
     ),
 )
-# 1,024 characters of description were the most until 2025 (sentry-mcp#106), 100 properties and 5 levels too (Azure's
-# page of 2025-01): older models and Azure are assumed to keep both limits.
+# The limits until 2025 were 1,024 characters of description (sentry-mcp#106), and 100 properties and 5 levels (Azure's
+# page of 2025-01). We assume that older models and Azure keep both limits.
 OLDER = replace(
     OPENAI,
     schema=replace(

@@ -1,4 +1,7 @@
-"""Messages of Chat Completions, and of the vendors that speak it; types read in openai 3.54.0 on 2026-11-22."""
+"""Reads and writes the messages of Chat Completions, and of vendors with the same form.
+
+Types read in openai 3.54.0 on 2026-11-22.
+"""
 
 import json
 import re
@@ -59,14 +62,14 @@ _ROLES: Mapping[str, Role] = {
 }  # fmt: skip
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
-"""Where vendors put what the model thought: DeepSeek and kin, Groq and OpenRouter, OpenRouter, Cohere, Ollama."""
+"""The keys of a model's reasoning: at DeepSeek and kin, Groq and OpenRouter, OpenRouter, Cohere, Ollama."""
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """A message as a record."""
+    """Read a message as a record."""
     role = _ROLES.get(str(item.get("role")))
     if role is None:
-        raise ValueError(f"there is no role {item.get('role')!r}: these are another provider's messages")
+        raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
     if role == "tool":
         return Message(role="tool", parts=(_result(item),), raw=item, path=path)
     parts = [*_reasoning(item), *_content(item.get("content")), *_others(item), *_calls(item)]
@@ -74,28 +77,29 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _others(item: JsonObject) -> list[MessagePart]:
-    """What else stands in a message; some gateways send every key there is, without a value."""
+    """Read the other members of a message; some gateways send every key that exists, without a value."""
     others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
     return [_other(key, item[key]) for key in others]
 
 
 def _other(key: str, value: Any) -> MessagePart:
-    """A refusal is the assistant's text, and so are the words of what it spoke."""
-    said = (
+    """Read another member. A refusal, and the transcript of what the assistant spoke, are the assistant's text."""
+    words = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
     )
-    if isinstance(said, str) and said:
-        return TextPart(text=said, raw={key: value}, path=key)
+    if isinstance(words, str) and words:
+        return TextPart(text=words, raw={key: value}, path=key)
     return ProviderPart(kind=key, raw={key: value}, path=key)
 
 
 def _calls(item: JsonObject) -> list[MessagePart]:
-    """The calls of a message, but for a gateway's that has neither a name nor an id."""
+    """Read the calls of a message. A gateway's call that has neither a name nor an id becomes a provider part."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
-        found = [_call(one, f"tool_calls[{at}]") for at, one in enumerate(calls) if isinstance(one, dict)]
+        parts = [_call(call, f"tool_calls[{at}]") for at, call in enumerate(calls) if isinstance(call, dict)]
         return [
-            one if one.id or one.wire_name else ProviderPart(kind="tool_calls", raw={}, path=one.path) for one in found
+            part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
+            for part in parts
         ]
     legacy = item.get("function_call")
     if not isinstance(legacy, dict) or not legacy.get("name"):
@@ -105,18 +109,18 @@ def _calls(item: JsonObject) -> list[MessagePart]:
 
 
 def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
-    """The reasoning of a message, all of its keys as one part."""
-    found = {key: item[key] for key in _REASONING if item.get(key)}
-    if not found:
+    """Read the reasoning of a message: all of its keys become one part."""
+    members = {key: item[key] for key in _REASONING if item.get(key)}
+    if not members:
         return ()
-    texts = [value if isinstance(value, str) else text_of(value) for value in found.values()]
-    return [ReasoningPart(text=texts[0], raw=found, path=next(iter(found)))]
+    texts = [value if isinstance(value, str) else text_of(value) for value in members.values()]
+    return [ReasoningPart(text=texts[0], raw=members, path=next(iter(members)))]
 
 
 def _content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
         return [TextPart(text=content, path="content")] if content else []
-    return [_piece(one, f"content[{at}]") for at, one in enumerate(content_list(content))]
+    return [_piece(entry, f"content[{at}]") for at, entry in enumerate(content_list(content))]
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -124,7 +128,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=str(piece), raw=piece, path=path)
     kind = piece.get("type", "text" if "text" in piece else "")
     if kind in ("tool_use", "tool_result"):
-        raise ValueError(f"a block of type {kind!r}: these are another provider's messages")
+        raise ValueError(f"these are another provider's messages: a block has the type {kind!r}")
     if kind == "text" and isinstance(piece.get("text"), str):
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
@@ -138,7 +142,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 
 def media_in(piece: JsonObject) -> Image | File | None:
-    """The image, sound, video or file in a part of a content; ``None`` where there is none, or none that can be read."""
+    """Return the image, sound, video or file in a part of a content; ``None`` if there is none that can be read."""
     try:
         return _media(piece.get("type"), piece)
     except (ValueError, TypeError, AttributeError, LookupError):
@@ -146,10 +150,10 @@ def media_in(piece: JsonObject) -> Image | File | None:
 
 
 _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
-"""The parts that hold a URL, with the media types that it has where it says none; sounds and videos are vendors'."""
+"""The parts that hold a URL, with the media type if the URL states none. Only vendors have sounds and videos."""
 
 
-def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one for each kind
+def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
     if kind in _URLS:
         given, (family, media_type) = piece.get(kind), _URLS[kind]
         return media_of(str(given["url"] if isinstance(given, dict) else given), kind=family, media_type=media_type)
@@ -173,12 +177,12 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
 
 
 def _call(call: JsonObject, path: str) -> ToolCallPart:
-    """A call of a message."""
+    """Read a call of a message."""
     return call_part(read_call(call), path)
 
 
 def own_id(given: Any) -> Any:
-    """The id of a call or result, empty where there is none; Mistral's SDK writes a missing one as the text "null"."""
+    """Return the id of a call or result, or an empty text. Mistral's SDK writes a missing id as the text "null"."""
     return "" if given is None or given == "null" else given
 
 
@@ -186,9 +190,9 @@ def _result(item: JsonObject) -> ToolResultPart:
     content = item.get("content")
     media: list[Part] = []
     if isinstance(content, list):
-        pieces = [_piece(one, "") for one in content]
-        is_document = any(isinstance(one, ProviderPart) and one.kind == "document" for one in pieces)
-        if not is_document and any(not isinstance(one, TextPart) for one in pieces):
+        pieces = [_piece(entry, "") for entry in content]
+        is_document = any(isinstance(inner, ProviderPart) and inner.kind == "document" for inner in pieces)
+        if not is_document and any(not isinstance(inner, TextPart) for inner in pieces):
             media = list(result_pieces(pieces))
     text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
@@ -198,22 +202,24 @@ def _result(item: JsonObject) -> ToolResultPart:
 
 
 def _result_text(content: Any) -> str:
-    """The texts of a result; Cohere's may be documents."""
+    """Return the texts of a result; Cohere's may be documents."""
     if not isinstance(content, list):
         return text_of(content)
-    documents = [one.get("document", {}) for one in content if isinstance(one, dict) and one.get("type") == "document"]
+    documents = [
+        block.get("document", {}) for block in content if isinstance(block, dict) and block.get("type") == "document"
+    ]
     if not documents:
-        return text_of([one for one in content if not isinstance(one, dict) or "text" in one])
-    data = [one.get("data") if isinstance(one, dict) else one for one in documents]
-    return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in data)
+        return text_of([block for block in content if not isinstance(block, dict) or "text" in block])
+    data = [document.get("data") if isinstance(document, dict) else document for document in documents]
+    return "\n".join(datum if isinstance(datum, str) else json.dumps(datum, ensure_ascii=False) for datum in data)
 
 
 class VendorForm(NamedTuple):
-    """How a vendor writes messages of this family, where not all do as OpenAI does.
+    """How a vendor writes messages of this family, if it differs from OpenAI.
 
-    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: whether a call to
-    which the model gave no id, and its result, are sent with one. ``shows_media``: whether images and files of a result
-    follow in a message of the user's. ``arguments``: how those of a call are written.
+    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: if the model gave a
+    call no id, the call and its result are sent with a generated id. ``shows_media``: images and files of a result
+    follow in a user's message. ``arguments`` is the form of a call's arguments.
     """
 
     name_key: str = ""
@@ -226,29 +232,29 @@ OPENAI_FORM = VendorForm(shows_media=True)
 
 
 def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]:
-    """The results of a message before the rest of it, each a message of its own."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    found = _results(results, form)
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    """Write each result of a message as a message of its own, then the rest."""
+    results = [part for part in message.parts if isinstance(part, ToolResultPart)]
+    messages = _results(results, form)
+    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if others or not results:
-        found.append(_written(message.role, others, form))
-    return found
+        messages.append(_written(message.role, others, form))
+    return messages
 
 
 def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
-    """Results in their order, and after them what their images became."""
-    found: list[WireMessage] = []
-    shown: list[JsonObject] = []
+    """Write results in their order, and then one message with their images."""
+    messages: list[WireMessage] = []
+    media: list[JsonObject] = []
     for part in results:
         if part.raw is not None:
-            found.append(part.raw)
+            messages.append(part.raw)
         elif _is_legacy(part.call_raw):
-            found.append(_write_legacy_result(part.wire_name, marked_text(result_text(part), part.code)))
+            messages.append(_write_legacy_result(part.wire_name, marked_text(result_text(part), part.code)))
         else:
-            found.append(write_result_part(part, form))
+            messages.append(write_result_part(part, form))
         if part.raw is None and part.parts and form.shows_media:
-            shown += _shown(part.id, part.wire_name, part.parts)
-    return [*found, {"role": "user", "content": shown}] if shown else found
+            media += _shown(part.id, part.wire_name, part.parts)
+    return [*messages, {"role": "user", "content": media}] if media else messages
 
 
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
@@ -261,15 +267,15 @@ def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
 def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:
     message: WireMessage = {"role": role, "content": None if form.arguments == "text" else ""}
     calls: list[JsonObject] = []
-    for one in parts:
-        if isinstance(one, ToolCallPart):
-            if one.path == "function_call" and one.raw is not None:
-                message["function_call"] = one.raw
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            if part.path == "function_call" and part.raw is not None:
+                message["function_call"] = part.raw
             else:
-                calls.append(_write_call_part(one, form) if one.raw is None else one.raw)
-        elif not _is_content(one) and isinstance(one.raw, dict) and "type" not in one.raw:
-            message.update(one.raw)
-    pieces = [one for one in parts if _is_content(one)]
+                calls.append(_write_call_part(part, form) if part.raw is None else part.raw)
+        elif not _is_content(part) and isinstance(part.raw, dict) and "type" not in part.raw:
+            message.update(part.raw)
+    pieces = [part for part in parts if _is_content(part)]
     if pieces:
         message["content"] = _content_of(pieces, role)
     if calls:
@@ -288,16 +294,16 @@ def _is_content(part: MessagePart) -> bool:
 
 
 def _content_of(pieces: list[MessagePart], role: str) -> Any:
-    """One text is a string; several texts of an assistant are joined, which every vendor takes."""
-    if all(isinstance(one, TextPart) and one.raw is None for one in pieces) and (
+    """Return one text as a string; join several texts of an assistant, which every vendor accepts."""
+    if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
         return joined_text(pieces, role)
-    return [media_piece(one) if one.raw is None else one.raw for one in pieces]
+    return [media_piece(part) if part.raw is None else part.raw for part in pieces]
 
 
 def media_piece(part: MessagePart) -> JsonObject:
-    """A text, image or file in a user's message."""
+    """Write a text, image or file for a user's message."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if not isinstance(part, MediaPart):
@@ -324,7 +330,7 @@ _FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """A call or a result with another id; ``None`` for the forms of 2023, which are linked by the name."""
+    """Return a call or a result with another id; ``None`` for the forms of 2023, which are matched by name."""
     if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
         return None
     return under(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
@@ -352,20 +358,20 @@ HISTORIES = Histories(
 )
 _HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
 VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
-"""What all vendors refuse. Limits of ids and images in results are OpenAI's: others have taken both in 2026."""
+"""What all vendors refuse. Limits on ids and on images in results are OpenAI's: other vendors accepted both in 2026."""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,
     input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
     media_types=_FILES | {"image/*", "video/*"},
 )
-"""Those of vendors that take ``video_url``."""
+"""The histories of vendors that accept ``video_url``."""
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """A call in a message; its arguments are JSON text."""
+    """Write a call in a message; its arguments are JSON text."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -375,7 +381,7 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def read_call(call: Any) -> WireCall:
-    """A call in a message, of a function or of a custom tool."""
+    """Read a call in a message: of a function, or of a custom tool."""
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
         custom = member(call, "custom")
@@ -385,53 +391,53 @@ def read_call(call: Any) -> WireCall:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    """One message a call, directly after the assistant's: every id must be answered. There is no error flag.
+    """Write one message for each call, directly after the assistant's: every id needs an answer. No error flag exists.
 
-    A tool's message holds texts only: images and files follow in one message of the user's.
+    A tool's message holds texts only, so images and files follow in one user's message.
     """
     answers: list[WireMessage] = []
-    shown: list[JsonObject] | None = None
-    for call, _, error, _, _, said, _, parts, _, _ in results:
-        text = said
-        if error is not None or "Error [" in said:
-            text = marked_text(said, None if error is None else error.code)
+    media: list[JsonObject] | None = None
+    for call, _, error, _, _, output, _, parts, _, _ in results:
+        text = output
+        if error is not None or "Error [" in output:
+            text = marked_text(output, None if error is None else error.code)
         raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
             answers.append(write_result(call.id, text))
         else:
             answers.append(_write_legacy_result(call.wire_name, text))
         if parts:
-            shown = shown or []
-            shown += _shown(call.id, call.wire_name, parts)
-    return [*answers, {"role": "user", "content": shown}] if shown else answers
+            media = media or []
+            media += _shown(call.id, call.wire_name, parts)
+    return [*answers, {"role": "user", "content": media}] if media else answers
 
 
 def write_result(call_id: str, text: str) -> WireMessage:
-    """The message of a result; its text is marked where it is that of an error."""
+    """Write the message of a result; if the result is an error, ``text`` is marked already."""
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def encode_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
-    """One message a call, in the form of a vendor."""
-    found: list[WireMessage] = []
+    """Write one message for each call, in the form of a vendor."""
+    messages: list[WireMessage] = []
     for result in results:
         call, code = result.call, None if result.error is None else result.error.code
         has_id = member(call.raw, "id") not in (None, "")
-        found.append(
+        messages.append(
             in_form(form, write_result(call.id, marked_text(result.text, code)), call.wire_name, has_id=has_id)
         )
-    return found
+    return messages
 
 
 def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
-    """The message of a stored result, in the form of a vendor."""
+    """Write the message of a stored result, in the form of a vendor."""
     message = write_result(part.id, marked_text(result_text(part), part.code))
     has_id = part.has_id and bool(part.id) if part.call_raw is None else member(part.call_raw, "id") not in (None, "")
     return message if form is OPENAI_FORM else in_form(form, message, part.wire_name, has_id=has_id)
 
 
 def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
-    """The message of a result in the form of a vendor; ``has_id``: the id of its call is the model's own."""
+    """Return the message of a result in the form of a vendor; ``has_id``: the id of its call is the model's own."""
     named = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
         return {**message, **named}
@@ -439,29 +445,29 @@ def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) 
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:
-    """The message that answers a ``function_call`` of 2023, which is linked by its name."""
+    """Write the message that answers a ``function_call`` of 2023, which is matched by name."""
     return {"role": "function", "name": name, "content": text}
 
 
 def _shown(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
-    """What is said of the images and files of a result, and these."""
-    media = [one for one in parts if not isinstance(one, Text)]
+    """Write a text that names the result, and its images and files after it; nothing if it has none."""
+    media = [part for part in parts if not isinstance(part, Text)]
     if not media:
         return []
-    said: list[JsonObject] = [{"type": "text", "text": f"From the result of {name} ({call_id}):"}]
+    content: list[JsonObject] = [{"type": "text", "text": f"From the result of {name} ({call_id}):"}]
     types = HISTORIES.media_types
-    for one in map(by_media_type, media):
-        if not isinstance(one, Image) and not one.data:
-            said.append({"type": "text", "text": one.url})
-        elif kind_of(one) in ("audio", "video") and not is_taken(one, types):
-            said.append({"type": "text", "text": named(one)})
+    for part in map(by_media_type, media):
+        if not isinstance(part, Image) and not part.data:
+            content.append({"type": "text", "text": part.url})
+        elif kind_of(part) in ("audio", "video") and not is_taken(part, types):
+            content.append({"type": "text", "text": named(part)})
         else:
-            said.append(media_piece(MediaPart(media=one)))
-    return said
+            content.append(media_piece(MediaPart(media=part)))
+    return content
 
 
 def _is_legacy(call: Any) -> bool:
-    """The function_call of 2023: a name and arguments with nothing around them."""
+    """Return whether a call is a ``function_call`` of 2023: a name and arguments without a wrapper."""
     return member(call, "name") is not None and member(call, "arguments") is not None
 
 
@@ -469,9 +475,9 @@ _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 
 
 def marked_text(text: str, code: str | None) -> str:
-    """The text of a result for families without a flag for errors: that of an error begins with a mark.
+    """Return the text of a result for families without an error flag: the text of an error begins with a mark.
 
-    A value that looks like the mark is moved one space, so that the mark can be trusted and the value read back.
+    A value that looks like the mark gets a leading space, so that the mark is reliable and the value can be read back.
     """
     if code is not None:
         return f"Error [{code}]: {text}"

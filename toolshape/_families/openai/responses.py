@@ -1,4 +1,7 @@
-"""OpenAI Chat Completions: reads responses, and puts streams together. Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named."""
+"""Reads responses of OpenAI's Chat Completions, and assembles its streams.
+
+Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +19,7 @@ _NOTHING_CUT = frozenset[int]()
 
 
 def whole(body: Any) -> Any:
-    """A response; one made of a message or of one call; ``None`` if it is none of these."""
+    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     if isinstance(member(body, "choices"), list):
         return body
     is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
@@ -32,18 +35,18 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the first choice: each of several (``n``) is another possible answer, not one more."""
+    """Read the first choice: with ``n``, every other choice is an alternative answer."""
     if type(body) is dict:  # the usual case: JSON, every call with an id
         try:
             choices: list[JsonObject] = body["choices"]
             choice = choices[0]
             message = choice["message"]
             calls = []
-            for one in message["tool_calls"]:
-                call_id, function = one["id"], one["function"]
+            for call in message["tool_calls"]:
+                call_id, function = call["id"], call["function"]
                 if not call_id or not call_id.isascii() or call_id == "null":
                     break
-                calls.append((call_id, function["name"], function["arguments"], one))
+                calls.append((call_id, function["name"], function["arguments"], call))
             else:
                 content = message["content"] if "content" in message else None  # noqa: SIM401 - get takes three times as long
                 is_usual = content is None or type(content) is str
@@ -61,62 +64,62 @@ def _read_any(body: Any) -> Reading | None:
     choices = member(response, "choices")
     message = member(choices[0], "message") if choices else None
     if message is None:
-        raise ResponseError("a chat completion without choices[0].message", body=body)
-    # Presence of tool_calls decides, not finish_reason: a forced call has come with "stop".
+        raise ResponseError("the chat completion has no choices[0].message", body=body)
+    # The presence of tool_calls decides, not finish_reason: a forced call has arrived with "stop".
     listed = member(message, "tool_calls")
-    found = [read_call(one) for one in listed] if isinstance(listed, list) else []
+    listed_calls = [read_call(call) for call in listed] if isinstance(listed, list) else []
     finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
-    # Some gateways append a call without name and id: it is ignored, and not sent back.
-    calls = [one for one in found if not is_stray(one)]
+    # Some gateways append a call without name and id: ignore the call, and do not send it back.
+    calls = [call for call in listed_calls if not is_stray(call)]
     if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = as_assistant(_as_sent(message))
-    if len(calls) < len(found):
-        assistant = without_strays(assistant, found)
-    if not all(is_plain_id(one.id) for one in calls) and assistant.get("tool_calls"):
-        sent = [plain(one) for one in assistant["tool_calls"]]
-        sent, calls = with_call_ids(sent, calls, lambda _: True, lambda one, call_id: {**one, "id": call_id})
+    if len(calls) < len(listed_calls):
+        assistant = without_strays(assistant, listed_calls)
+    if not all(is_plain_id(call.id) for call in calls) and assistant.get("tool_calls"):
+        sent = [plain(call) for call in assistant["tool_calls"]]
+        sent, calls = with_call_ids(sent, calls, lambda _: True, lambda call, call_id: {**call, "id": call_id})
         assistant = {**assistant, "tool_calls": sent}
     return Reading([assistant], calls, finish)
 
 
 def as_assistant(message: WireMessage) -> WireMessage:
-    """What a model said, under the role of the assistant, whatever a gateway has put there."""
+    """Return a model's message with the role of the assistant, whatever role a gateway gave it."""
     if message.get("role") == "assistant":
         return message
     return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
 
 
 def with_content(message: WireMessage) -> WireMessage:
-    """The message with a content that a request takes: a text, or parts; a gateway may have put anything there."""
+    """Return the message with a content that a request accepts: a text, or parts. A gateway may send anything there."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return message
     if not isinstance(content, list):
-        made: Any = (
+        replacement: Any = (
             [content] if isinstance(content, dict) and content else None if is_nothing(content) else str(content)
         )
-        return with_content({**message, "content": made})
-    kept = [one for one in content if member(one, "type") not in ("tool_use", "tool_result")]
+        return with_content({**message, "content": replacement})
+    kept = [block for block in content if member(block, "type") not in ("tool_use", "tool_result")]
     return message if len(kept) == len(content) else {**message, "content": kept}
 
 
 def is_stray(call: WireCall) -> bool:
-    """Whether a call has neither an id nor a name, as some gateways append one."""
+    """Return whether a call has neither an id nor a name: some gateways append such a call."""
     return not (call.id or call.wire_name)
 
 
 def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessage:
-    """The message with the calls that are none left out; it may not have an empty list of them."""
-    real = [one for one, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
+    """Return the message without its stray calls, and without the list of calls if no other call remains."""
+    real = [item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
     rest = {key: value for key, value in message.items() if key != "tool_calls"}
     return {**rest, "tool_calls": real} if real else rest
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """A call is complete when the response ends, or once the next call has begun and its own text is a whole object.
+    """Merge an event. A call is complete if the response ends, or if the next call has begun and its text is whole.
 
-    Fragments of several calls may alternate: a call whose text is not yet whole may go on after the next has begun.
+    Fragments of several calls may alternate: a call whose text is not yet whole may continue after the next has begun.
     """
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
     places: dict[Any, int] = body.setdefault("x-places", {})
@@ -124,10 +127,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     begun, finish = len(calls), None
     if event.get("error") and not event.get("choices"):
         choice["finish_reason"] = "error"
-    for one in event.get("choices") or ():
-        if one.get("index", 0) != 0:
+    for received in event.get("choices") or ():
+        if received.get("index", 0) != 0:
             continue
-        delta = one.get("delta") or one.get("message") or {}
+        delta = received.get("delta") or received.get("message") or {}
         for key, value in delta.items():
             if key != "tool_calls":
                 _join(choice["message"], key, value)
@@ -135,20 +138,21 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             _join_call(places, calls, part)
         if calls:
             choice["message"]["tool_calls"] = calls
-        if one.get("finish_reason"):
-            choice["finish_reason"] = finish = one["finish_reason"]
+        if received.get("finish_reason"):
+            choice["finish_reason"] = finish = received["finish_reason"]
     if finish is not None:
         return _at_the_end(choice["message"], FINISHES.get(str(finish), "other"))
+    # If this event began a call, check the call that was the last before, and new calls except the last.
     before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
     return [(at, read_call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
 
 
 def _at_the_end(message: WireMessage, finish: Finish) -> list[Completed]:
-    """The calls of a response that has ended; those that are whole, where it ended before its time."""
-    found, legacy = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
-    if not found and isinstance(legacy, dict) and legacy.get("name"):
-        found = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
-    return [(at, one) for at, one in enumerate(found) if finish not in EARLY or is_whole(one.arguments)]
+    """Return the calls of a response that has ended; if it ended early, only those that are whole."""
+    calls, legacy = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
+    if not calls and isinstance(legacy, dict) and legacy.get("name"):
+        calls = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
+    return [(at, call) for at, call in enumerate(calls) if finish not in EARLY or is_whole(call.arguments)]
 
 
 _WHOLE = ("role", "id", "name", "type")
@@ -156,7 +160,7 @@ _WHOLE = ("role", "id", "name", "type")
 
 def _join(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        append_text(message, key, value)  # before a variable refers to the text, which would be copied then
+        append_text(message, key, value)  # before a variable refers to the text: append_text would copy it then
         return
     before = message.get(key)
     if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
@@ -174,8 +178,14 @@ def _join(message: WireMessage, key: str, value: Any) -> None:
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
-    """Fragments belong to a call by index; a gateway may give all calls the same index, and each its own id."""
+    """Merge a fragment into its call, or begin a call.
+
+    The index of a fragment names its call, but a gateway may give all calls the same index, and each its own id.
+    """
     index, function = part.get("index"), part.get("function") or {}
+    # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
+    # fragment begins another call at a known index if its id is new, or if its name differs from the name there. A
+    # fragment without index, id and name continues the last call.
     by_id = ("id", part.get("id")) if part.get("id") else None
     at = places.get(by_id, places.get(index, -1) if index is not None else -1)
     begun = calls[at]["function"]["name"] if at >= 0 else ""
@@ -184,19 +194,19 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         at = len(calls) - 1
     if at < 0 and not part.get("id") and not function.get("name"):
-        return  # a gateway's call that is none
+        return  # a stray call of a gateway
     if at < 0 or is_other:
         places[index] = len(calls)
         if by_id is not None:
             places[by_id] = len(calls)
         kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
         arguments = function.get("arguments")
-        made = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
-        calls.append({"type": "function", **kept, "function": made})
+        begun_function = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
+        calls.append({"type": "function", **kept, "function": begun_function})
         return
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
-    if index is not None:  # later fragments without an id belong to it
+    if index is not None:  # later fragments with this index and no id belong to this call
         places[index] = at
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
     if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
@@ -204,7 +214,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 
 
 def _as_sent(message: Any) -> WireMessage:
-    """The message without what the SDK's ``parse`` has added to it, which no request takes, and with a content of texts."""
+    """Return the message without the fields that the SDK's ``parse`` adds, and with a content that requests accept."""
     if isinstance(message, dict):
         return with_content(message)
     sent: WireMessage = with_content(plain(message))

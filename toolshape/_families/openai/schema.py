@@ -1,4 +1,7 @@
-"""OpenAI Chat Completions: what is sent and what is refused. Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named."""
+"""Writes tools and choices for OpenAI's Chat Completions, and the rewrites of its strict dialect.
+
+Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named.
+"""
 
 import re
 from typing import Any
@@ -11,7 +14,7 @@ from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, NameRule
 
-_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # no automaton decodes these
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # constrained decoding uses automata, which cannot express these
 # Structured Outputs guide, Feb and Aug 2026, and the refusals cited here. "default" was refused in 2025
 # (dotnet/extensions#6266) and accepted in 2026: it goes into the description. Lengths: coder/mux#1220, 2025-12.
 # uniqueItems: mastra#23321, 2026-09.
@@ -50,7 +53,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """For vendors without ``allowed_tools``: to choose among several tools, only those are sent."""
+    """Write a request for vendors without ``allowed_tools``: to choose among several tools, send only those tools."""
     if len(choice.names) > 1:
         return _said(list(choice.chosen), "required", choice)
     return request(tools, choice)
@@ -81,7 +84,7 @@ ROOT = cited(
 )
 GUIDE = "Structured Outputs guide, 2026-08"
 STRICT = (structure.wrapped_root, *OBJECTS)
-# Fine-tuned models and Azure take none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
+# Fine-tuned models and Azure accept none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
 MOVED = (
     "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
     "maxItems",

@@ -1,4 +1,4 @@
-"""Chat Completions as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of Chat Completions. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ ENDPOINT = Endpoint(
 
 
 def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
-    """A function as OpenAI and its kin hold it."""
+    """Read a function in the form of OpenAI and its kin."""
     return SentTool(
         path=path,
         number=number,
@@ -47,17 +47,17 @@ def sent_function(function: JsonObject, path: str, number: int, entry: JsonObjec
 
 
 def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """The tools and the choice of a request; custom tools are the provider's own.
+    """Read the tools and the choice of a request; custom tools are the provider's own.
 
     Args:
         body: The request.
-        words: How a choice is said.
+        words: The provider's words for a choice.
     """
     given = listed(body.get("tools"))
     tools = [
-        sent_function(one["function"], f"tools[{at}].function", at, one)
-        for at, one in enumerate(given)
-        if isinstance(one, dict) and isinstance(one.get("function"), dict)
+        sent_function(entry["function"], f"tools[{at}].function", at, entry)
+        for at, entry in enumerate(given)
+        if isinstance(entry, dict) and isinstance(entry.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
     mode = mode_of(words, choice)
@@ -65,29 +65,29 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         allowed = mapping(choice.get("allowed_tools"))
         mode = mode_of(words, allowed.get("mode"))
         chosen = listed(allowed.get("tools")) if allowed else [choice]
-        named = texts(mapping(mapping(one).get("function")).get("name") for one in chosen)
+        named = texts(mapping(mapping(tool).get("function")).get("name") for tool in chosen)
         names = named if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(one for one in listed(body.get("messages")) if isinstance(one, dict)),
+        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
         native=len(given) - len(tools),
         mode=None if names else mode,
         names=names,
         parallel=parallel if isinstance(parallel, bool) else None,
-        is_strict=any(one.is_strict for one in tools) or body.get("strict_tools") is True,
+        is_strict=any(tool.is_strict for tool in tools) or body.get("strict_tools") is True,
         wants_usage=mapping(body.get("stream_options")).get("include_usage") is True,
     )
 
 
 def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """The same for servers whose streams always say what they cost."""
+    """Read a request for servers whose streams always report their cost."""
     return read_request(body, words)._replace(wants_usage=True)
 
 
 def usage(said: Completion) -> JsonObject:
-    """What a response cost, if that is told."""
+    """Return what a response cost, if the cost is reported."""
     if said.usage is None:
         return {}
     prompt, completion = said.usage
@@ -95,7 +95,7 @@ def usage(said: Completion) -> JsonObject:
 
 
 def respond(said: Completion) -> JsonObject:
-    """A completion."""
+    """Write a completion."""
     message: JsonObject = {"role": "assistant", "content": said.text or (None if said.calls else "")}
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
@@ -107,12 +107,12 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A completion as its chunks: first the role, then texts and arguments in pieces, then why it ended."""
+    """Split a completion into chunks: first the role, then texts and arguments in pieces, then why it ended."""
     return _chunks(body, is_whole=False)
 
 
 def unfold_whole_calls(body: JsonObject) -> Iterator[JsonObject]:
-    """The same, for those that send each call in one chunk."""
+    """Split a completion into chunks, each call in one chunk."""
     return _chunks(body, is_whole=True)
 
 
@@ -158,8 +158,8 @@ _TYPES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """The error body of OpenAI and its kin."""
-    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - HTTP's
+    """Write the headers and the body of an error, as OpenAI and its kin do."""
+    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
     kind, code = _TYPES.get(refusal.status, (kind, None))
     body = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code or code}
     return {"x-request-id": request_id(refusal.message)}, {"error": body}
@@ -243,4 +243,4 @@ SERVER = Server(
     wordings=WORDINGS,
 )
 VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={})
-"""Of vendors of whose servers nothing more is known than their form."""
+"""The server of vendors whose servers are known only by their form."""

@@ -1,4 +1,4 @@
-"""Vendors that speak OpenAI's Chat Completions, where they deviate. Read on 2026-11-20; the evidence stands at each."""
+"""Defines the vendors of OpenAI's Chat Completions by their differences, with evidence. Read on 2026-11-20."""
 
 import re
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ _FACTS = OPENAI.facts
 
 
 def _asked_by_openai(**variables: str) -> Endpoint:
-    """Where a vendor is asked by OpenAI's SDK, its own key beside."""
+    """Return the endpoint of a vendor that is called through OpenAI's SDK; ``variables`` add its own key."""
     return ENDPOINT._replace(variables={**VARIABLES, **variables})
 
 
 def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
-    """Where a vendor is asked by an SDK of its own, which is on httpx."""
+    """Return the endpoint of a vendor that has an SDK of its own, on httpx."""
     return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
 
 
@@ -51,7 +51,7 @@ _NO_STRICT = replace(VENDOR, schema=replace(VENDOR.schema, strict=None), facts=_
 
 
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """With strict tools parallel calls are to be off (Azure's page of 2025-01)."""
+    """Return the tools and the choice. With strict tools, parallel calls must be off (Azure's page of 2025-01)."""
     if choice.is_strict and choice.parallel is True:
         message = "Azure does not support parallel strict calls: use strict=False"
         raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
@@ -73,11 +73,11 @@ AZURE = replace(
         ),
         refuses=request_rules("the model stands in the address of Azure", required_fields("messages")),
     ),
-    facts=_FACTS._replace(needs="the limits of 2025-01 are taken to hold; no parallel calls with strict tools"),
+    facts=_FACTS._replace(needs="toolshape assumes the limits of 2025-01; no parallel calls with strict tools"),
 )
 
-# Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. $defs is spelt
-# differently there, so references are inlined.
+# Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. DeepSeek spells $defs
+# differently, so references are inlined.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(
     key for key in openai_schema.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems")
@@ -86,11 +86,11 @@ _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
 
 
 def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
-    """A model that thinks cannot be made to call a tool."""
+    """Check that no call is forced on a model that thinks."""
     thinks = _DEEPSEEK_THINKS.match(str(request.body.get("model")))
     is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
     if thinks and not is_off and (request.names or request.mode == "required"):
-        yield RequestFault("tool_choice", "forced_while_thinking", "a tool is forced in thinking mode")
+        yield RequestFault("tool_choice", "forced_while_thinking", "no tool can be forced in thinking mode")
 
 
 DEEPSEEK = replace(
@@ -114,7 +114,7 @@ DEEPSEEK = replace(
             everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
             everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
         ),
-        # It is documented, but "auto" cannot know the base URL: it stays lenient here too.
+        # The strict dialect is documented, but "auto" cannot know the base URL, so it stays lenient here too.
         strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
         budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
     ),
@@ -167,7 +167,7 @@ XAI = replace(
     server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(XAI_API_KEY=KEY)),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
-# The router passes tools on; caps and dialect are those of the model behind it (its documentation, 2026).
+# The router passes tools on: the model behind it sets the limits and the dialect (its documentation, 2026).
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
@@ -234,7 +234,7 @@ MOONSHOT = replace(
                 pattern="reasoning_content",
             )
         ),
-        # Sounds and files are refused, videos are taken: @ai-sdk/moonshotai 3.0.32, 2026-08.
+        # The server refuses sounds and files, and accepts videos: @ai-sdk/moonshotai 3.0.32, 2026-08.
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),

@@ -1,4 +1,4 @@
-"""OpenAI Responses."""
+"""Defines the providers of OpenAI's Responses API."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ OPENAI_RESPONSES = replace(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',
         declined="no `function_call` item; perhaps a `refusal` part of a message",
-        strict="`strict`, always said: left out, the server decides",
+        strict="`strict`, always sent: without it the server decides",
     ),
 )
 PROVIDERS = (

@@ -1,4 +1,4 @@
-"""Items of OpenAI's Responses; types read in openai 3.54.0 on 2026-11-22."""
+"""Reads and writes the items of OpenAI's Responses API; types read in openai 3.54.0 on 2026-11-22."""
 
 import json
 from collections.abc import Sequence
@@ -37,15 +37,15 @@ from toolshape.messages import (
 )
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""Where the arguments of a call stand, by the type of its item; of a custom call they are free text, for no tool of ours."""
+"""The key of a call's arguments, by the type of its item. A custom call has free text, and is for no tool of ours."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Each item is a message of one kind of part, but for messages proper, whose content may have several."""
+    """Read an item as a message with one part; an item of type "message" may have several parts."""
     kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
-        raise ValueError("a message with calls, or with a result, and no item: these are another provider's messages")
+        raise ValueError("these are another provider's messages: a message with calls, or with a result, is no item")
     if kind == "message":
         return _message(item, path)
     role: Any = "assistant"
@@ -64,7 +64,7 @@ def _message(item: JsonObject, path: str) -> Message:
     content = item.get("content")
     parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
     if isinstance(content, list):
-        parts = [_piece(one, f"content[{at}]") for at, one in enumerate(content)]
+        parts = [_piece(entry, f"content[{at}]") for at, entry in enumerate(content)]
     given = item.get("role")
     role: Any = "system" if given == "developer" else given if given in ("system", "assistant") else "user"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
@@ -109,14 +109,14 @@ def _result(item: JsonObject) -> ToolResultPart:
     output = item.get("output")
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
-        inner = [_piece(one, "") for one in output]
-        parts = () if all(isinstance(one, TextPart) for one in inner) else result_pieces(inner)
+        inner = [_piece(entry, "") for entry in output]
+        parts = () if all(isinstance(part, TextPart) for part in inner) else result_pieces(inner)
     text, code = marked_error(as_text(parts) if parts else text_of(output))
     return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """The item of a call; its arguments are JSON text."""
+    """Write the item of a call; its arguments are JSON text."""
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
@@ -125,34 +125,36 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Items in the order of the parts; neighbouring contents share one."""
-    found: list[WireMessage] = []
+    """Write items in the order of the parts; adjacent contents share an item."""
+    items: list[WireMessage] = []
     contents: list[MessagePart] = []
-    for one in message.parts:
-        is_content = isinstance(one, (TextPart, MediaPart)) or (
-            isinstance(one, ProviderPart) and one.path.startswith("content")
+    for part in message.parts:
+        is_content = isinstance(part, (TextPart, MediaPart)) or (
+            isinstance(part, ProviderPart) and part.path.startswith("content")
         )
         if is_content:
-            contents.append(one)
+            contents.append(part)
             continue
-        found += _contents(message.role, contents)
+        items += _contents(message.role, contents)
         contents = []
-        if one.raw is not None:
-            found.append(one.raw)
-        elif isinstance(one, ToolCallPart):
-            found.append(write_call_part(one))
-        elif isinstance(one, ToolResultPart):
-            found.append(write_result_part(one))
-    return found + _contents(message.role, contents)
+        if part.raw is not None:
+            items.append(part.raw)
+        elif isinstance(part, ToolCallPart):
+            items.append(write_call_part(part))
+        elif isinstance(part, ToolResultPart):
+            items.append(write_result_part(part))
+    return items + _contents(message.role, contents)
 
 
 def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
     if not parts:
         return []
     role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
-    if all(isinstance(one, TextPart) and one.raw is None for one in parts) and (len(parts) == 1 or role == "assistant"):
+    if all(isinstance(part, TextPart) and part.raw is None for part in parts) and (
+        len(parts) == 1 or role == "assistant"
+    ):
         return [{"role": role, "content": joined_text(parts, role)}]
-    return [{"role": role, "content": [one.raw if one.raw is not None else _written(one) for one in parts]}]
+    return [{"role": role, "content": [part.raw if part.raw is not None else _written(part) for part in parts]}]
 
 
 def _written(part: MessagePart) -> JsonObject:
@@ -160,7 +162,7 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """A text, image or file in an item."""
+    """Write a text, image or file for an item."""
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
     part = by_media_type(part)
@@ -174,7 +176,7 @@ def piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """The instructions of a request."""
+    """Read the instructions of a request."""
     return system_texts(request.get("instructions"), "instructions")
 
 
@@ -183,7 +185,7 @@ def _system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """The item of a call or of a result with another id of the call; the item's own id stays."""
+    """Return the item of a call or of a result with another id of the call; the item's own id stays."""
     return under(raw, "call_id", call_id)
 
 
@@ -222,7 +224,7 @@ HISTORIES = Histories(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def read_call(item: Any) -> WireCall:
@@ -253,13 +255,13 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], kind: str) -> JsonObject:
-    """The item that answers an item of some kind; there is no error flag."""
-    output = [piece(one) for one in _marked(parts, code)] or openai_messages.marked_text(text, code)
+    """Write the item that answers a call item of this kind; there is no error flag."""
+    output = [piece(part) for part in _marked(parts, code)] or openai_messages.marked_text(text, code)
     return {"type": f"{kind}_output", "call_id": call_id, "output": output}
 
 
 def _marked(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
-    """The parts of a result, the first text with the mark of an error where it is one."""
+    """Return the parts of a result. If it is an error, its first text carries the mark."""
     if not parts:
         return ()
     first = parts[0].text if isinstance(parts[0], Text) else None

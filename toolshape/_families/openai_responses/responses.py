@@ -1,4 +1,7 @@
-"""OpenAI Responses: reads responses, and puts streams together. Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions."""
+"""Reads responses of OpenAI's Responses API, and assembles its streams.
+
+Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response, its items, or one of them that is a call; ``None`` if it is none of these."""
+    """Return a response, or a response made of items with a call; ``None`` for any other body."""
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
@@ -29,15 +32,15 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """A response has a status and no reason; one that is incomplete says why."""
+    """Read the calls. A response has a status, but no finish reason; an incomplete response states a reason."""
     body = whole(body)
     if body is None:
         return None
     output = member(body, "output")
-    # Two ids: results are linked by call_id, never by id.
+    # A call has two ids: a result names the call_id, never the id.
     calls = [read_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
-    # An item without a type and a role is none, and no request takes it.
+    # A request accepts no item without a type or a role.
     items = [item for item in plain(output) if "type" in item or "role" in item]
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
     sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
@@ -47,14 +50,14 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Items arrive by their place; each is sent once more, whole, when it is done."""
+    """Merge an event. Items arrive by index; each is sent once more, whole, when it is done."""
     kind = str(event.get("type", ""))
     output = body.setdefault("output", [])
     positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
         given = event["response"].get("output") or output
-        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # what was announced is kept
+        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # keep calls that were announced
         body.update({**event["response"], "output": whole_output})
         return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
     if kind == "error":

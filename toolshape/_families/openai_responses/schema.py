@@ -1,4 +1,7 @@
-"""OpenAI Responses: what is sent and what is refused. Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions."""
+"""Writes tools and choices for OpenAI's Responses API, and groups of deferred tools.
+
+Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions.
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,16 +14,18 @@ from toolshape._wire.provider import Choice
 
 def refused_beside(native: Any, names: Collection[str]) -> str:
     if member(native, "type") == "tool_search" and member(native, "execution") == "client":
-        return "a search that the client carries out has nobody here to answer it: leave its execution out"
+        return "a tool_search with execution='client' has no handler here: leave out its execution"
     if member(native, "type") == "namespace":
         for tool in member(native, "tools") or ():
             if member(tool, "name") in names:
-                return f"a call of {member(tool, 'name')!r} in that namespace would be taken for the tool of this name: rename one"
+                return (
+                    f"a call of {member(tool, 'name')!r} in that namespace would run the tool of this name: rename one"
+                )
     return ""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """``strict`` is always sent: without it the server makes the schema strict in its own way (chatlas#255)."""
+    """Write an entry. ``strict`` is always sent: without it the server makes the schema strict itself (chatlas#255)."""
     tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
     if spec.description:
         tool["description"] = spec.description
@@ -28,7 +33,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
-    """A deferred function, or one in a group of its own: ``gathered`` puts those of one name together."""
+    """Return a deferred function, or a group with only this function; ``gathered`` merges the groups of one name."""
     function = {**entry, "defer_loading": True}
     if not isinstance(where, Namespace):
         return function
@@ -36,17 +41,17 @@ def deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
 
 
 def gathered(entries: list[JsonObject]) -> list[JsonObject]:
-    """The entries, with one group for each name, where the first of it stands."""
+    """Merge the groups of each name; a merged group is at the place of the first."""
     groups: dict[str, JsonObject] = {}
-    found: list[JsonObject] = []
+    merged: list[JsonObject] = []
     for entry in entries:
         group = groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
         if group is entry:
-            found.append(entry)
+            merged.append(entry)
         else:
             group["description"] = group["description"] or entry["description"]
             group["tools"] += entry["tools"]
-    return found
+    return merged
 
 
 def is_deferred(entry: JsonObject) -> bool:

@@ -1,4 +1,4 @@
-"""Responses as its server reads and writes them. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of the Responses API. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """The tools and the choice of a request. Where ``strict`` is left out the server decides: only ``true`` is strict."""
+    """Read the tools and the choice of a request. Without ``strict`` the server decides, so only ``true`` is strict."""
     given = listed(body.get("tools"))
     tools = list(_functions(given, "tools"))
     items = body.get("input")
@@ -23,26 +23,26 @@ def read_request(body: JsonObject) -> RequestRead:
     return chat._replace(
         body=body,
         tools=tuple(tools),
-        messages=tuple(one for one in messages if isinstance(one, dict)),
-        native=sum(mapping(one).get("type") not in ("function", "namespace") for one in given),
-        is_strict=any(one.is_strict for one in tools),
+        messages=tuple(message for message in messages if isinstance(message, dict)),
+        native=sum(mapping(entry).get("type") not in ("function", "namespace") for entry in given),
+        is_strict=any(tool.is_strict for tool in tools),
         wants_usage=True,
     )
 
 
 def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
-    """The functions among tools, and in the groups of them."""
-    for at, one in enumerate(given):
-        if isinstance(one, dict) and one.get("type") == "function":
-            yield openai.sent_function(one, f"{path}[{at}]", at, one)
-        elif isinstance(one, dict) and one.get("type") == "namespace":
-            yield from _functions(listed(one.get("tools")), f"{path}[{at}].tools")
+    """Yield the functions among tools, and in groups of tools."""
+    for at, entry in enumerate(given):
+        if isinstance(entry, dict) and entry.get("type") == "function":
+            yield openai.sent_function(entry, f"{path}[{at}]", at, entry)
+        elif isinstance(entry, dict) and entry.get("type") == "namespace":
+            yield from _functions(listed(entry.get("tools")), f"{path}[{at}].tools")
 
 
 def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
-    """Deferred tools and the search that finds them are sent together."""
-    has_search = any(mapping(one).get("type") == "tool_search" for one in listed(request.body.get("tools")))
-    deferred = [one for one in request.tools if one.entry.get("defer_loading") is True]
+    """Check that deferred tools and the search that finds them are sent together."""
+    has_search = any(mapping(entry).get("type") == "tool_search" for entry in listed(request.body.get("tools")))
+    deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
         message = "a deferred tool needs tool_search beside it"
         yield RequestFault(f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name))
@@ -54,13 +54,15 @@ def _as_chat(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice
     chosen = listed(choice.get("tools")) or [choice]
-    names = texts(mapping(one).get("name") for one in chosen if mapping(one).get("type") in ("function", "custom"))
+    names = texts(
+        mapping(entry).get("name") for entry in chosen if mapping(entry).get("type") in ("function", "custom")
+    )
     functions = [{"function": {"name": name}} for name in names]
     return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
 
 
 def respond(said: Completion) -> JsonObject:
-    """A response, each item with an id of its own and the status of the whole."""
+    """Write a response; each item has its own id and status."""
     is_cut = said.finish == "length"
     seed = said.id
     output: list[JsonObject] = []
@@ -103,7 +105,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """A response as its events, numbered."""
+    """Split a response into its events, numbered."""
     for number, event in enumerate(_events(body)):
         yield {**event, "sequence_number": number}
 
@@ -153,7 +155,7 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
 
 
 _PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}
-"""The key of a part of a message, and its name in events."""
+"""The key of the text in a part of a message, and the name of the part in events."""
 
 
 # openai 3.54.0 ResponseCreateParams, 2026-11-22.

@@ -1,4 +1,4 @@
-"""xAI over gRPC, as its SDK speaks it."""
+"""Defines the provider of xAI's protocol over gRPC, as its SDK uses it."""
 
 from dataclasses import replace
 
@@ -28,6 +28,6 @@ XAI_GRPC = replace(
         fold=fold,
     ),
     histories=messages.HISTORIES,
-    server=None,  # gRPC, and no fake speaks it
+    server=None,  # gRPC: the fake speaks HTTP only
 )
 PROVIDERS = (XAI_GRPC,)

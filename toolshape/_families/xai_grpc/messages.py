@@ -1,4 +1,7 @@
-"""Messages of xAI's protocol over gRPC, its fields as JSON; read in xai-sdk 1.21.0 on 2026-11-22."""
+"""Reads and writes the messages of xAI's protocol over gRPC, its fields as JSON.
+
+Read in xai-sdk 1.21.0 on 2026-11-22.
+"""
 
 import json
 from collections.abc import Sequence
@@ -41,19 +44,21 @@ _REASONING = ("reasoning_content", "encrypted_content")
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """A message as a record; calls that the server ran itself are its own."""
+    """Read a message as a record. Calls that the server ran itself become provider parts."""
     role = _ROLES.get(str(item.get("role")), "user")
     content = item.get("content")
     if role == "tool":
         text, code = marked_error(text_of(content))
         part = result_part(item.get("tool_call_id"), item.get("name"), text, code=code, raw=item)
         return Message(role="tool", parts=(part,), raw=item, path=path)
-    found = {key: item[key] for key in _REASONING if item.get(key)}
+    reasoning = {key: item[key] for key in _REASONING if item.get(key)}
     parts: list[MessagePart] = []
-    if found:
-        parts.append(ReasoningPart(text=str(found.get("reasoning_content", "")), raw=found, path=next(iter(found))))
+    if reasoning:
+        parts.append(
+            ReasoningPart(text=str(reasoning.get("reasoning_content", "")), raw=reasoning, path=next(iter(reasoning)))
+        )
     pieces = [{"text": content}] if isinstance(content, str) else content or ()
-    parts += [_piece(one, f"content[{at}]") for at, one in enumerate(pieces)]
+    parts += [_piece(piece, f"content[{at}]") for at, piece in enumerate(pieces)]
     for at, call in enumerate(item.get("tool_calls") or ()):
         where = f"tool_calls[{at}]"
         if call.get("type") not in OWN:
@@ -76,7 +81,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 
 def write_call(call_id: str, name: str, arguments: str) -> JsonObject:
-    """A call in a message; its arguments are JSON text."""
+    """Write a call in a message; its arguments are JSON text."""
     return {**openai_messages.write_call(call_id, name, arguments), "type": OWN[-1]}
 
 
@@ -85,34 +90,34 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """The results, each a message of its own, then the rest in one."""
-    results = [one for one in message.parts if isinstance(one, ToolResultPart)]
-    found: list[WireMessage] = [
-        write_result(one.id, result_text(one), one.code) if one.raw is None else one.raw for one in results
+    """Write each result as a message of its own, then the rest as one message."""
+    results = [part for part in message.parts if isinstance(part, ToolResultPart)]
+    messages: list[WireMessage] = [
+        write_result(part.id, result_text(part), part.code) if part.raw is None else part.raw for part in results
     ]
-    others = [one for one in message.parts if not isinstance(one, ToolResultPart)]
+    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if others or not results:
-        found.append(_written(_NAMES[message.role], others))
-    return found
+        messages.append(_written(_NAMES[message.role], others))
+    return messages
 
 
 def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
     message: WireMessage = {"role": role}
     content: list[Any] = []
     calls: list[JsonObject] = []
-    for one in parts:
-        if isinstance(one, ToolCallPart):
-            calls.append(write_call_part(one) if one.raw is None else one.raw)
-        elif isinstance(one, TextPart):
-            content.append({"text": one.text} if one.raw is None else one.raw)
-        elif isinstance(one, MediaPart):
-            written = {"image_url": {"image_url": data_url(one.media), "detail": "DETAIL_AUTO"}}
-            content.append(written if one.raw is None else one.raw)
-        elif isinstance(one, ProviderPart) and isinstance(one.raw, dict):
-            content += one.raw.get("content", ())
-            calls += one.raw.get("tool_calls", ())
-        elif isinstance(one, ReasoningPart) and isinstance(one.raw, dict):
-            message.update(one.raw)
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            calls.append(write_call_part(part) if part.raw is None else part.raw)
+        elif isinstance(part, TextPart):
+            content.append({"text": part.text} if part.raw is None else part.raw)
+        elif isinstance(part, MediaPart):
+            written = {"image_url": {"image_url": data_url(part.media), "detail": "DETAIL_AUTO"}}
+            content.append(written if part.raw is None else part.raw)
+        elif isinstance(part, ProviderPart) and isinstance(part.raw, dict):
+            content += part.raw.get("content", ())
+            calls += part.raw.get("tool_calls", ())
+        elif isinstance(part, ReasoningPart) and isinstance(part.raw, dict):
+            message.update(part.raw)
     if content:
         message["content"] = content
     if calls:
@@ -129,7 +134,7 @@ HISTORIES = Histories(
 )
 
 
-# --- the leaves: one reader and one writer for calls, one writer for results
+# --- leaf functions: one reader and one writer for calls, one writer for results
 
 
 def say(calls: Sequence[WireCall]) -> list[WireMessage]:
@@ -139,10 +144,13 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def encode(results: Sequence[Result]) -> list[WireMessage]:
-    return [write_result(one.call.id, one.text, None if one.error is None else one.error.code) for one in results]
+    return [
+        write_result(result.call.id, result.text, None if result.error is None else result.error.code)
+        for result in results
+    ]
 
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
-    """Text only; there is no error flag."""
+    """Write the message of a result. It holds text only; there is no error flag."""
     content = [{"text": openai_messages.marked_text(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

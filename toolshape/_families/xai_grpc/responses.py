@@ -1,4 +1,7 @@
-"""xAI over gRPC, as its SDK speaks it: reads responses, and puts streams together. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
+"""Reads responses of xAI's protocol over gRPC, as its SDK uses it, and assembles its streams.
+
+The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +17,7 @@ from toolshape._wire.provider import Completed, Reading
 
 
 def whole(body: Any) -> Any:
-    """A response, or one made of a message; ``None`` if it is neither."""
+    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     outputs = member(body, "outputs")
     if isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs):
         return body
@@ -28,7 +31,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """The calls of the last output, without those that the server ran itself."""
+    """Read the calls of the last output, without those that the server ran itself."""
     body = whole(body)
     if body is None:
         return None
@@ -39,7 +42,7 @@ def read(body: Any) -> Reading | None:
     sent = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai_messages.read_call(call) for call in sent if call.get("type") in OWN]
     assistant = openai_bodies.with_content({**plain(message), "role": "ROLE_ASSISTANT"})
-    if "toolCalls" in assistant:  # as JSON of protobuf names it; a request is read by the fields' own names
+    if "toolCalls" in assistant:  # protobuf's name in JSON; a request needs the field's own name
         assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent}
     if not all(is_plain_id(call.id) for call in calls):
         sent, calls = with_call_ids(
@@ -53,12 +56,12 @@ def read(body: Any) -> Reading | None:
 
 
 def _either(node: Any, name: str, camel: str) -> Any:
-    found = member(node, name)
-    return member(node, camel) if found is None else found
+    value = member(node, name)
+    return member(node, camel) if value is None else value
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Calls come whole, in deltas of the output."""
+    """Merge an event. Calls come whole, in deltas of the output."""
     outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
     message = outputs[0]["message"]
     done: list[Completed] = []

@@ -1,4 +1,7 @@
-"""xAI over gRPC, as its SDK speaks it: what is sent and what is refused. The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20."""
+"""Writes tools and choices for xAI's protocol over gRPC, as its SDK uses it.
+
+The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20.
+"""
 
 import json
 
@@ -10,13 +13,13 @@ _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """The parameters are JSON text."""
+    """Write an entry whose parameters are JSON text."""
     function = openai_schema.envelope(spec, strict)["function"]
     return {"function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}}
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """A choice among several tools is unsupported: only those tools are sent."""
+    """Return the tools and the choice of a request. To choose among several tools, send only those tools."""
     body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         body["tool_choice"] = {"function_name": choice.names[0]}
