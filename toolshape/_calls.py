@@ -1,4 +1,4 @@
-"""The records of tools and calls: a tool's canonical record, the losses on its way to a provider, a call that a model made."""
+"""Defines the records of tools and calls: a tool's canonical record, its losses at a provider, a model's call."""
 
 import json
 import re
@@ -9,7 +9,7 @@ JsonObject: TypeAlias = dict[str, Any]
 JsonSchema: TypeAlias = dict[str, Any]
 WireMessage: TypeAlias = dict[str, Any]
 ChoiceMode: TypeAlias = Literal["auto", "none", "required"]
-"""Whether a model may call tools, may not, or must."""
+"""Whether a model may, may not, or must call tools."""
 
 Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
@@ -22,14 +22,13 @@ Strictness: TypeAlias = bool | Literal["auto"]
 """Whether a provider is to constrain arguments to the schema; ``"auto"``: where every change that this needs is harmless."""
 
 new_record = tuple.__new__
-"""Makes a NamedTuple from all of its fields at half the cost of its constructor, which is a Python function."""
+"""Makes a NamedTuple from all of its fields at half the cost of its constructor, which is written in Python."""
 
 
 class Verbatim(NamedTuple):
-    """A definition that was written for one provider, to be sent as it is.
+    """A definition that was written for one provider and is sent unchanged.
 
-    ``form`` names the provider whose entries look like it; ``name``, ``schema`` and ``is_strict`` are what a provider
-    checks of it.
+    ``form`` names the provider whose entries have this form. A provider checks ``name``, ``schema`` and ``is_strict``.
     """
 
     form: str
@@ -40,14 +39,14 @@ class Verbatim(NamedTuple):
 
 
 class Namespace(NamedTuple):
-    """What deferred tools are grouped under, where a provider has groups: the name, and what a model reads of the group."""
+    """A group of deferred tools, for providers that have groups: its name, and its description for the model."""
 
     name: str
     description: str = ""
 
     @property
     def is_right(self) -> bool:
-        """Whether both are texts, and the name is one that can be sent."""
+        """Whether the name and the description are strings, and providers accept the name."""
         name: Any = self.name
         description: Any = self.description
         is_name = isinstance(name, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) is not None
@@ -57,10 +56,10 @@ class Namespace(NamedTuple):
 class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
-    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` where the result is not described.
-    ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` are further members of an entry, by
-    the provider's name. ``verbatim`` is an entry that is sent as it is to providers that take its form. ``deferred``:
-    it is loaded only when a model's search finds it, or so under a group.
+    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result is not described.
+    ``examples`` are valid arguments. ``effects`` tell what a call changes. ``keys`` are further members of an entry, by
+    the provider's name. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
+    ``deferred`` (``True`` or a group), the tool is loaded only when a model's search finds it.
     """
 
     name: str
@@ -76,11 +75,11 @@ class Spec(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A difference between the canonical schema and the one that a provider is sent, at ``path``.
+    """A difference at ``path`` between the canonical schema and the schema that is sent to a provider.
 
-    ``kind``: ``renamed`` and ``reshaped`` are mapped back in every call; ``moved`` stands in the description instead;
-    ``dropped`` is gone; ``widened``: the sent schema admits more; ``narrowed``: it admits less. ``ambiguous``:
-    canonical arguments cannot always be told from arguments in the form that was sent.
+    ``kind``: ``renamed`` and ``reshaped`` are mapped back in every call; ``moved``: the description has it instead;
+    ``dropped``: it is not sent; ``widened``: the sent schema accepts more values; ``narrowed``: it accepts fewer.
+    ``ambiguous``: canonical arguments cannot always be distinguished from arguments in the form that was sent.
     """
 
     path: str
@@ -91,7 +90,7 @@ class Loss(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something about a tool that works but deserves a look, at ``path`` (a parameter's name, ``""`` for the tool)."""
+    """A property of a tool that works but should be reviewed, at ``path`` (a parameter; ``""`` for the tool)."""
 
     path: str
     rule: Literal[
@@ -111,9 +110,9 @@ class Finding(NamedTuple):
 
 
 class WireCall(NamedTuple):
-    """A call as it stands on the wire: its name and its arguments are those of the provider.
+    """A call on the wire, with the provider's form of its name and arguments.
 
-    ``raw`` is the provider's own call where it was read; ``None`` for a call that is to be written.
+    ``raw`` is the provider's own call, if the call was read; ``None`` for a call that is yet to be written.
     """
 
     id: str
@@ -123,28 +122,28 @@ class WireCall(NamedTuple):
 
 
 class ArgumentsReader(Protocol):
-    """What reads the arguments of a call: the tool at the provider that was sent it."""
+    """Reads the arguments of a call: a tool in the form that a provider was sent."""
 
     @property
     def back(self) -> Callable[[Any], Any] | None:
-        """Maps arguments from the form that the provider was sent to the canonical one; ``None`` where they are equal."""
+        """Maps arguments from the form that the provider was sent to canonical form; ``None`` if the two are equal."""
 
     @property
     def may_return_null(self) -> bool:
-        """Whether the output schema of the tool admits null."""
+        """Whether the output schema of the tool accepts null."""
         raise NotImplementedError
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
+        """Validate and coerce received arguments; return what the function gets, as JSON, or ``None`` if invalid."""
 
 
 class Call(NamedTuple):
-    """One call a model made.
+    """One call that a model made.
 
-    ``name`` is the tool's own name, ``None`` when there is no such tool; ``wire_name`` is the name that the model used.
-    ``arguments_raw`` is the text or object as it came, ``raw`` the provider's whole call, untouched. ``id`` is the
-    provider's; where it gave none, it is derived from the response and always the same. ``reader`` is what reads its
-    arguments, ``None`` when there is no such tool.
+    ``name`` is the tool's own name, ``None`` if there is no such tool; ``wire_name`` is the name that the model used.
+    ``arguments_raw`` is the text or object as received, ``raw`` the provider's whole call, unchanged. ``id`` is the
+    provider's id; if the provider gave none, it is derived from the response and always the same. ``reader`` reads the
+    arguments; it is ``None`` if there is no such tool.
     """
 
     id: str
@@ -160,14 +159,14 @@ class Call(NamedTuple):
         return f"Call({visible(name)}, {shortened(self.arguments_raw, is_json=True)}, id={shortened(self.id)})"
 
     def __reduce__(self) -> Any:
-        # The reader belongs to one tool at one provider and cannot be pickled: what it reads takes its place.
+        # The reader belongs to one tool at one provider and cannot be pickled; the values that it reads replace it.
         if self.reader is None:
             return Call, tuple(self)
         return Call, (*self[:-1], _Read(self.arguments, self.reader.received(self.arguments_raw)))
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments as a JSON object in canonical form, before coercion; ``None`` where they are no JSON object."""
+        """The arguments as a JSON object in canonical form, before coercion; ``None`` if they are not a JSON object."""
         value = self.arguments_raw
         for _ in range(2):
             if isinstance(value, (str, bytes)):
@@ -179,12 +178,12 @@ class Call(NamedTuple):
             return {} if value is None else None
         try:
             return value if self.reader is None or self.reader.back is None else self.reader.back(value)
-        except ValueError:  # a key comes twice in JSON text inside them
+        except ValueError:  # a JSON text inside the arguments repeats a key
             return None
 
 
 class _Read:
-    """The reader of a call that was pickled or copied: what was read of its arguments, whatever they were sent as."""
+    """The reader of a call that was pickled or copied: returns the arguments that the original reader read."""
 
     __slots__ = ("_received", "canonical")
 
@@ -206,7 +205,7 @@ class _Read:
 
 
 class Coercion(NamedTuple):
-    """One coercion: at ``path``, by ``rule``, ``before`` became ``after`` (``None`` where the field was left out)."""
+    """One coercion: at ``path``, ``rule`` changed ``before`` to ``after`` (``None`` if the field was left out)."""
 
     path: str
     rule: str
@@ -215,7 +214,7 @@ class Coercion(NamedTuple):
 
 
 def shortened(value: Any, *, is_json: bool = False) -> str:
-    """A value as JSON, or as Python writes it, short enough for a line; a text may be JSON already."""
+    """Return a value as JSON or as its ``repr``, short enough for a line; with ``is_json``, a text is JSON already."""
     if isinstance(value, (str, bytes)):
         text = value[: _LONGEST_SHOWN + 1]
         text = text if is_json and isinstance(text, str) else repr(text)
@@ -229,13 +228,13 @@ def shortened(value: Any, *, is_json: bool = False) -> str:
 
 
 def visible(text: str) -> str:
-    """A text with every character escaped that is not seen, ends a line, or turns the text beside it around.
+    """Escape every character that is invisible, ends a line, or changes the direction of the text.
 
-    Models and servers write names and arguments, and a person who decides on a call must read what is there.
+    Models and servers write names and arguments, and a person who decides on a call must see what they wrote.
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
 
 
 def _repr(value: Any) -> str:

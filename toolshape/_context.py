@@ -1,4 +1,4 @@
-"""``CallContext``: what a hook, or a tool that asks for it, knows of the call that is running, and can say meanwhile."""
+"""Defines ``CallContext``: hooks and tools read the running call from it, and report progress through it."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from toolshape._results import Result
 
 
 class ToolFacts(Protocol):
-    """What a hook may want to know of a tool; each ``Tool`` has it."""
+    """The properties of a tool that a hook can read; each ``Tool`` has them."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ class ToolFacts(Protocol):
 
 
 class Progress(NamedTuple):
-    """How far a call is, as the tool says: ``done`` of ``total`` (``None``: unknown), in units of its own."""
+    """The progress of a call, as the tool reports it: ``done`` of ``total`` (``None``: unknown), in its own units."""
 
     call: Call
     done: float
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
 
 
 class Cancellation:
-    """Whether anybody still waits for a piece of work; what is inside another is cancelled with it."""
+    """Tells work that its caller no longer waits for it; if an outer cancellation is set, the inner one is set too."""
 
     __slots__ = ("_is_cancelled", "_outer")
 
@@ -46,21 +46,21 @@ class Cancellation:
         self._outer = outer
 
     def cancel(self) -> None:
-        """Say that nobody waits any more."""
+        """Mark the work as cancelled: its caller no longer waits."""
         self._is_cancelled = True
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether this work, or the work around it, was cancelled."""
         return self._is_cancelled or (self._outer is not None and self._outer.is_cancelled)
 
 
 class CallState:
-    """What the runs of one call share.
+    """The state that all runs of one call share.
 
-    ``attempts`` counts the runs of the tool. ``on_progress`` takes what the tool says; ``to_result`` makes a result of
-    a value, as if the tool had returned it. ``known_as`` is what tells the call from all others, once somebody has
-    asked.
+    ``attempts`` counts the runs of the tool. ``on_progress`` receives the tool's progress; ``to_result`` converts a
+    value into a result, as if the tool had returned the value. ``known_as`` is the identity of the call; it is computed
+    at first use.
     """
 
     __slots__ = ("attempts", "known_as", "on_progress", "to_result")
@@ -76,7 +76,7 @@ class CallState:
         self.known_as: Identity | None = None
 
     def identity(self, call: Call) -> Identity:
-        """What tells the call from all others, as a ledger knows it if there is one."""
+        """Return the identity of the call: the ledger's, if there is a ledger."""
         if self.known_as is None:
             self.known_as = identity_of(call, None)
         return self.known_as
@@ -84,12 +84,12 @@ class CallState:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallContext:
-    """The call that is running: given to hooks, and to every parameter of a tool that is annotated with this class.
+    """The running call: passed to hooks, and to each parameter of a tool that is annotated with this class.
 
-    ``arguments`` are what the function gets, as JSON, injected values left out. ``attempt`` counts the runs of the tool
-    for this call, from 1: a hook that calls on twice makes a second one. ``inject`` are the injected values that the
-    call was dispatched with, by name, to be read and not changed: a hook that keeps anything keeps it by user. They stand
-    in no ``repr``, trace or span.
+    ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts the runs of the tool
+    for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` are the injected values of
+    the dispatch, by name, and read-only: a hook that stores data can store it by user. They never appear in a ``repr``,
+    trace or span.
     """
 
     call: Call
@@ -105,62 +105,63 @@ class CallContext:
 
     @property
     def call_id(self) -> str:
-        """The call's id: the provider's, or the one made from the response; ``""`` under ``Tool.call``."""
+        """The call's id: the provider's, or an id derived from the response; ``""`` under ``Tool.call``."""
         return self.call.id
 
     @property
     def idempotency_key(self) -> str:
-        """A key for this call, for services that do a thing once for one key; 64 hexadecimal digits.
+        """A key for this call, for services that act only once per key; 64 hexadecimal digits.
 
-        It is the same at every attempt, and, with the scope of a ledger or the provider's id, when the same response is
-        dispatched again; a call without an id of the provider's and without a scope has a new one each time.
+        The key is the same at every attempt. With a ledger's scope or a provider's id, it is also the same when the
+        same response is dispatched again. Without both, each dispatch has a new key.
         """
         return self._state.identity(self.call).key
 
     def known_as(self, identity: Identity) -> Identity:
-        """Set what a ledger knows the call by, which the first to ask decides."""
+        """Set the identity that the ledger uses, unless the call already has one; return the call's identity."""
         if self._state.known_as is None:
             self._state.known_as = identity
         return self._state.known_as
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the call any more: its time is over, or whoever asked was cancelled.
+        """Whether the caller no longer waits for the call: it timed out, or the caller was cancelled.
 
-        A synchronous tool cannot be stopped from outside; a long one can look at this and return.
+        A synchronous tool cannot be stopped from outside; a long-running tool can check this and return.
         """
         return self._cancellation.is_cancelled
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Say how far the call is, to the ``on_progress`` of whoever dispatched it; without one, nothing happens.
+        """Report progress to the ``on_progress`` of the dispatch; without ``on_progress``, do nothing.
 
         Args:
-            done: How much is done, in units of your own; it should grow.
+            done: How much is done, in your own units; it should increase.
             total: How much there is to do, in the same units.
-            message: What happens at the moment, for people.
+            message: The current step, for people.
         """
         if self._state.on_progress is not None and not self.cancelled:
             try:
-                said = self._state.on_progress(Progress(self.call, done, total, message))
-                if isinstance(said, Coroutine):
-                    said.close()
+                returned = self._state.on_progress(Progress(self.call, done, total, message))
+                if isinstance(returned, Coroutine):
+                    returned.close()
                     message = (
-                        "on_progress is async: give a function that passes it on, as loop.call_soon_threadsafe does"
+                        "on_progress is async: pass a plain function that forwards the progress to the event loop, "
+                        "for example with loop.call_soon_threadsafe"
                     )
-                    raise TypeError(message)  # noqa: TRY301 - logged like whatever else it raises
-            except Exception:  # whoever listens may raise anything, which is no failure of the tool
-                import logging  # noqa: PLC0415 - only what goes wrong needs it
+                    raise TypeError(message)  # noqa: TRY301 - logged like any other error of on_progress
+            except Exception:  # on_progress may raise anything; the tool must not fail because of it
+                import logging  # noqa: PLC0415 - only failures need it
 
                 logging.getLogger("toolshape").exception("on_progress failed at %r", self.call)
 
     def result(self, value: Any) -> Result:
-        """The result of this call with a value of your own, as if the tool had returned it: for caches and stand-ins."""
+        """Return a result of this call with your own value, as if the tool had returned it: for caches and stubs."""
         if self._state.to_result is None:
-            raise TypeError("there is no result to make under Tool.call: return the value")
+            raise TypeError("Tool.call makes no Result: return the value itself")
         return self._state.to_result(value)
 
 
 def with_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The injected values and the context under its names; a ``CallContext`` that was given, as by a test, stays."""
+    """Return the injected values plus the context under its names; keep a ``CallContext`` that the caller injected."""
     given = {name: value for name, value in inject.items() if isinstance(value, CallContext)}
     return {**inject, **dict.fromkeys(names, context), **given}

@@ -1,15 +1,15 @@
-"""The error tree, grouped by who must act, and the wording of each error.
+"""Defines the error tree, grouped by who must act, and words each error.
 
 ToolshapeError
-|- DefinitionError   the developer, at ``@tool``: every problem of the function at once
-|- ExportError       the developer, at export: this provider cannot be sent this tool
-|- HistoryError      the developer, at a request: a conversation that this provider cannot be sent
+|- DefinitionError   the developer, at ``@tool``: lists every problem of the function at once
+|- ExportError       the developer, at export: the tool cannot be sent to this provider
+|- HistoryError      the developer, at a request: the conversation cannot be sent to this provider
 |- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
-|- TokenError        the integrator: a paused plan cannot be resumed by what was given for its token
+|- TokenError        the integrator: the given token cannot resume a paused plan
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
 
-``ToolError`` stands outside the tree: it is what a tool raises to say something to the model on purpose.
+``ToolError`` is outside the tree: a tool raises it to send its own message to the model.
 """
 
 import functools
@@ -59,12 +59,12 @@ _CONTROL = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, at one place.
+    """One problem at one place.
 
-    ``path`` is the place in the names the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
-    machine-readable name of what was broken. ``expected``, ``got`` and ``hint`` are short phrases that complete
-    "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence where that form does not fit.
-    ``evidence`` is where a provider's rule is written down or was seen, with its date.
+    ``path`` is the place, in names that the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
+    machine-readable name of the violated rule. ``expected``, ``got`` and ``hint`` are short phrases that complete
+    "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence if that form does not fit.
+    ``evidence`` is the source of a provider's rule, documentation or observation, with its date.
     """
 
     path: str
@@ -80,15 +80,15 @@ class Problem(NamedTuple):
         path = self.path if len(self.path) <= _LONGEST_PATH_SHOWN else self.path[:_LONGEST_PATH_SHOWN] + "…"
         placed = f"{path}: {sentence}" if path else sentence
         line = f"{placed} ({self.hint})" if self.hint else placed
-        return re.sub(_CONTROL, lambda found: json.dumps(found[0])[1:-1], line)  # a problem is one line
+        return re.sub(_CONTROL, lambda match: json.dumps(match[0])[1:-1], line)  # a problem is one line
 
 
 class ToolshapeError(Exception):
-    """The root of toolshape's own errors."""
+    """The base class of toolshape's errors."""
 
 
 class DefinitionError(ToolshapeError):
-    """A function cannot be a tool. ``problems`` holds every reason, ``location`` is ``file:line``."""
+    """A function cannot be a tool. ``problems`` lists every reason; ``location`` is ``file:line``."""
 
     def __init__(self, *, tool: str, location: str, problems: Sequence[Problem]) -> None:
         self.tool = tool
@@ -106,7 +106,7 @@ class DefinitionError(ToolshapeError):
 
 
 class ExportError(ToolshapeError):
-    """These tools cannot be sent to this provider. Each of ``problems`` has a path, a rule, and what to do."""
+    """Tools cannot be sent to a provider. Each of ``problems`` has a path, a rule, and what to do."""
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -124,7 +124,7 @@ class ExportError(ToolshapeError):
 
 
 class HistoryError(ToolshapeError):
-    """A conversation cannot be sent to this provider. Each of ``problems`` has a path, a rule, its evidence, and what to do."""
+    """A conversation cannot be sent to a provider. ``problems`` each have a path, a rule, evidence, and what to do."""
 
     def __init__(self, *, provider: str, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -137,11 +137,11 @@ class HistoryError(ToolshapeError):
 
 
 class UsageError(ToolshapeError):
-    """The developer's own mistake in using tools. Nothing has been run when it is raised."""
+    """The developer used a tool wrongly. No tool was run when it is raised."""
 
 
 class ResponseError(ToolshapeError):
-    """The body is not a response of any known family. Nothing has been run; ``body`` is what was given, or what its text says."""
+    """The body is not a response of any known family. No tool was run; ``body`` is the body as given, or as parsed."""
 
     def __init__(self, message: str, *, body: object) -> None:
         self.body = body
@@ -152,7 +152,7 @@ class ResponseError(ToolshapeError):
 
 
 class TokenError(ToolshapeError):
-    """A text is no token by which a paused plan is resumed here and now. Nothing has been run; ``rule`` says which way."""
+    """A token cannot resume a paused plan here and now. No tool was run; ``rule`` names the reason."""
 
     def __init__(self, rule: TokenRule, message: str) -> None:
         self.rule: TokenRule = rule
@@ -163,11 +163,11 @@ class TokenError(ToolshapeError):
 
 
 class ToolError(Exception):
-    """Raise it inside a tool to tell the model, in your own words, why the call cannot be done.
+    """Raise it inside a tool to tell the model, in your own words, why the call failed.
 
     Args:
-        text: What the model reads, verbatim.
-        retryable: Whether the same tool called differently may succeed; carried to ``CallError.retryable``.
+        text: The text that the model reads, verbatim.
+        retryable: Whether a different call of the same tool may succeed; copied to ``CallError.retryable``.
     """
 
     text: str = ""
@@ -185,11 +185,11 @@ class ToolError(Exception):
 class CallError(ToolshapeError):
     """One call could not be answered with a value.
 
-    ``code`` says which way it failed, ``tool`` is the name the model used, ``problems`` the places at fault,
-    ``retryable`` whether a different call may succeed, ``reference`` the id under which the cause was logged, and
-    ``__cause__`` the original exception. ``arguments`` are the invalid ones, as JSON in the function's own form and
-    coerced as far as they could be; ``annotated`` is that JSON with a comment at each fault, where it was made.
-    ``str()`` is what the model reads: see ``for_model``.
+    ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` are the invalid places.
+    ``retryable`` is whether a different call may succeed. ``reference`` is the id under which the cause was logged,
+    ``__cause__`` the original exception. ``arguments`` are the invalid arguments as JSON in the function's own form,
+    coerced as far as possible; ``annotated`` is that JSON with a comment at each fault, if it was requested. ``str()``
+    is the text that the model reads: see ``for_model``.
     """
 
     def __init__(
@@ -220,43 +220,43 @@ class CallError(ToolshapeError):
         return for_model(self)
 
     def __reduce__(self) -> Any:
-        # The cause stays where it was raised: the log has it, under the reference.
+        # The cause is not pickled: the log has it, under the reference.
         names = ("tool", "problems", "text", "names", "retryable", "reference", "arguments", "annotated")
         return _unpickle_error, (type(self), (self.code,), {name: getattr(self, name) for name in names})
 
 
 def _unpickle_error(kind: type[Exception], given: tuple[Any, ...], named: dict[str, Any]) -> Exception:
-    """An error as it was before it was pickled or copied."""
+    """Rebuild an error that was pickled or copied."""
     return kind(*given, **named)
 
 
 def for_model(error: CallError) -> str:
-    """The error as the model that made the call reads it: one short line per problem, and nothing internal.
+    """Return the error as the model reads it: one short line per problem, and no internal details.
 
-    It never contains the text of an exception, except for a ``ToolError`` raised by the tool and a ``ValueError``
-    raised by a user validator: both are written for the caller.
+    The text never contains the text of an exception, except for a ``ToolError`` raised by the tool and a
+    ``ValueError`` raised by a user validator: both are written for the caller.
     """
-    return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
+    return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # a lone surrogate cannot be sent
 
 
-def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - a line a code
+def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
         case "malformed_arguments":
             is_over_limit = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
-            what = "cannot be taken" if is_over_limit else "are not a JSON object"
+            what = "cannot be processed" if is_over_limit else "are not a JSON object"
             return f"The arguments of {error.tool} {what}: {_problems(error)}"
         case "truncated_arguments":
             return (
                 f"The arguments of {error.tool} were cut off: {_problems(error)}. "
-                "Nothing was run. Send the whole call again, shorter if need be."
+                "Nothing was run. Send the whole call again, shorter if necessary."
             )
         case "invalid_arguments":
             problems = error.annotated or _problems(error)
             return f"The arguments of {error.tool} are invalid, nothing was run:\n{problems}"
         case "tool_error":
-            return error.text or f"{error.tool} refused, without saying why."
+            return error.text or f"{error.tool} failed without giving a reason."
         case "tool_crashed":
             return f"{error.tool} failed for an internal reason (reference {error.reference})."
         case "tool_timeout":
@@ -266,13 +266,13 @@ def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - a l
         case "denied":
             return f"{error.tool} was not allowed and was not run" + (f": {error.text}" if error.text else ".")
         case "pending":
-            return f"{error.tool} waits for approval and was not run."
+            return f"{error.tool} is waiting for approval and was not run."
         case "not_run":
             return f"{error.tool} was not run."
         case "duplicate_call":
             return (
-                f"{error.tool} was not run: another call has this id, of another tool or with other arguments. "
-                "Call it anew, with an id of its own."
+                f"{error.tool} was not run: another call has this id, for another tool or with other arguments. "
+                "Call it again with a new id."
             )
         case "unknown_outcome":
             return _unknown_outcome(error)
@@ -283,26 +283,26 @@ def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - a l
 def _unknown_outcome(error: CallError) -> str:
     if error.text == "running":
         return (
-            f"{error.tool} is still running elsewhere, and was not started a second time. Its outcome is not known yet."
+            f"{error.tool} is still running elsewhere and was not started a second time. Its outcome is not known yet."
         )
     return (
-        f"{error.tool} was started and broken off. It may have had its effect, or not, and was not run again. "
+        f"{error.tool} was started but interrupted. It may or may not have had an effect, and was not run again. "
         "Find out which before you call it again."
     )
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The word that is surely meant, if one is near; no long text is compared."""
+    """Return the closest word, or ``None`` if none is close enough; long words are not compared."""
     if len(word) > _LONGEST_WORD:
         return None
-    import difflib  # noqa: PLC0415 - only what goes wrong needs it
+    import difflib  # noqa: PLC0415 - only errors need it
 
     names = words if isinstance(words, (list, tuple)) else list(words)
     if len(names) > _MOST_COMPARED:
         names = _sharing_pieces(word, tuple(names))
-    by_folded = {one.casefold(): one for one in names}
-    found = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
-    return by_folded[found[0]] if found else None
+    by_folded = {name.casefold(): name for name in names}
+    matches = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
+    return by_folded[matches[0]] if matches else None
 
 
 _MOST_COMPARED = 50
@@ -310,38 +310,38 @@ _PIECE = 3
 
 
 def _sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
-    """The names that share the rarest pieces of three letters with a word: to compare all of many names takes seconds."""
+    """Return the names that share the rarest three-letter pieces with a word: comparing all names can take seconds."""
     by_piece = _by_piece(names)
-    found: dict[str, None] = {}
-    for piece in sorted(_pieces(word), key=lambda one: len(by_piece.get(one, ()))):
-        for name in by_piece.get(piece, ())[: _MOST_COMPARED - len(found)]:
-            found[name] = None
-    return list(found)
+    candidates: dict[str, None] = {}
+    for piece in sorted(_pieces(word), key=lambda text: len(by_piece.get(text, ()))):
+        for name in by_piece.get(piece, ())[: _MOST_COMPARED - len(candidates)]:
+            candidates[name] = None
+    return list(candidates)
 
 
 @functools.lru_cache(maxsize=8)
 def _by_piece(names: tuple[str, ...]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_piece: dict[str, list[str]] = {}
     for name in names:
         for piece in _pieces(name):
-            found.setdefault(piece, []).append(name)
-    return found
+            by_piece.setdefault(piece, []).append(name)
+    return by_piece
 
 
 def _pieces(name: str) -> list[str]:
-    """The pieces of a name, its ends marked, whatever their case; in its order, which is the same in every process."""
+    """Return the lowercase pieces of a name, with its ends marked, in an order that is the same in every process."""
     marked = f"  {name[:_LONGEST_WORD].lower()} "
     return list(dict.fromkeys(marked[start : start + _PIECE] for start in range(len(marked) - _PIECE + 1)))
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A hint at the word that is meant; empty where none is near."""
+    """Return a hint with the closest word, or an empty text if no word is close."""
     near = nearest(word, words)
     return f'did you mean "{near}"?' if near else ""
 
 
 def preview(value: Any) -> str:
-    """A value a model wrote, as short JSON; no more of a long one is written than is shown."""
+    """Return a value that a model wrote as short JSON; a long value is encoded only as far as it is shown."""
     if isinstance(value, str):
         value = value[: _LONGEST_VALUE_SHOWN + 1]
     text = ""

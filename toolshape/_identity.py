@@ -1,4 +1,4 @@
-"""A call in; what tells it from all others, and its arguments from others, out."""
+"""The identity of a call: scope, id, tool, and a digest of its arguments."""
 
 import hashlib
 import json
@@ -9,10 +9,11 @@ from toolshape._calls import Call
 
 
 class Identity(NamedTuple):
-    """What tells a call from all others.
+    """The identity of a call.
 
-    ``digest`` is of its arguments in canonical form, before coercion. ``is_lasting`` is whether the same call has the
-    same identity when its response is read again: not where neither the provider nor the application named it.
+    ``digest`` is the digest of its arguments in canonical form, before coercion. ``is_lasting`` is whether the same
+    call has the same identity when its response is parsed again. If the provider gave no id and the application no
+    scope, it has not.
     """
 
     scope: str
@@ -23,17 +24,17 @@ class Identity(NamedTuple):
 
     @property
     def key(self) -> str:
-        """All of it, as 64 hexadecimal digits."""
+        """The whole identity as 64 hexadecimal digits."""
         return hashlib.sha256(canonical_json([*self[:4]]).encode()).hexdigest()
 
 
 def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Identity:
-    """The identity of a call.
+    """Return the identity of a call.
 
     Args:
         call: The call.
-        scope: What the application says of where it was made, as a conversation and a turn; ``None`` if nothing.
-        unnamed: The scope instead of none, for a call whose id was made up.
+        scope: The application's name for the place of the call, such as a conversation and a turn, or ``None``.
+        unnamed: The scope for a call whose id was made up, if ``scope`` is ``None``.
     """
     if scope is None and has_made_up_id(call):
         scope = unnamed
@@ -46,11 +47,11 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
 
 
 def has_made_up_id(call: Call) -> bool:
-    """Whether the id of a call was made from the response, as the provider gave none: it is not in what came."""
+    """Whether the id of a call was derived from the response because the provider gave none: ``raw`` lacks the id."""
     written = json.dumps(call.id, ensure_ascii=False)[1:-1]
     return not call.id or written not in json.dumps(call.raw, ensure_ascii=False, default=str)
 
 
 def canonical_json(value: Any) -> str:
-    """JSON in its one form: no space, keys in order, no character beyond ASCII."""
+    """Return JSON in canonical form: no whitespace, sorted keys, only ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

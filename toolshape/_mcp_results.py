@@ -1,6 +1,7 @@
-"""Reads what MCP's SDKs and fastmcp make of a result: a client's ``CallToolResult``, and the content that a tool returns.
+"""Reads the result objects of MCP's SDKs and fastmcp: a client's ``CallToolResult``, and a tool's content blocks.
 
-Read by its form, under the names of the official SDK 2.3.0 and those that it had until 1.x (both read 2026-11-22).
+Objects are recognised by their names and fields, with the names of the official SDK 2.3.0 and of 1.x (both read
+2026-11-22), so that no SDK is imported.
 """
 
 import base64
@@ -21,32 +22,32 @@ class Structured(tuple[Part, ...]):
 
 _BLOCKS = frozenset({"TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink"})
 _HELPERS = {"Image": "to_image_content", "Audio": "to_audio_content", "File": "to_resource_content"}
-"""Objects of servers that are written with the SDK or with fastmcp, and the method that makes content of each."""
+"""Helper classes for servers written with the SDK or with fastmcp, and the method that converts each to content."""
 _PACKAGES = ("mcp", "mcp_types", "fastmcp")
 
 
-@functools.lru_cache(maxsize=256)  # asked of every result that is no plain value
+@functools.lru_cache(maxsize=256)  # called for every result that is not a plain value
 def is_mcp_content_type(kind: Any) -> bool:
-    """Whether objects of a class are content of MCP: a block, or what a server's author returns in place of one."""
-    for one in getattr(kind, "__mro__", ()):
-        if one.__module__.split(".")[0] in _PACKAGES and (
-            one.__name__ in _BLOCKS or hasattr(one, _HELPERS.get(one.__name__, "\0"))
+    """Whether objects of a class are MCP content: a block, or a helper that a server's author returns instead."""
+    for base in getattr(kind, "__mro__", ()):
+        if base.__module__.split(".")[0] in _PACKAGES and (
+            base.__name__ in _BLOCKS or hasattr(base, _HELPERS.get(base.__name__, "\0"))
         ):
             return True
     return False
 
 
 def mcp_contents(value: Any) -> tuple[Part, ...]:
-    """The parts of what a tool returned in MCP's own form: one block, or a list with some; none for anything else.
+    """Return the parts of a value in MCP's form: one block, or a list that contains blocks; none for other values.
 
     Raises:
-        TypeError: Something else is among the blocks.
+        TypeError: The list also contains a value of another type.
     """
     given = value if isinstance(value, (list, tuple)) else [value]
     kinds: set[Any] = set(map(type, given))
     if not any(is_mcp_content_type(kind) for kind in kinds):
         return ()
-    return tuple(_part_of(one) for one in given)
+    return tuple(_part_of(block) for block in given)
 
 
 def _part_of(value: Any) -> Part:
@@ -56,48 +57,48 @@ def _part_of(value: Any) -> Part:
         return Text(value)
     kind: Any = type(value)
     if not is_mcp_content_type(kind):
-        raise TypeError(f"among texts, images and files stands a value of type {type(value).__name__}")
+        raise TypeError(f"a list of texts, images and files contains a value of type {type(value).__name__}")
     make = next((make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None), None)
     return _part(value if make is None else make())
 
 
 def is_mcp_result_type(annotation: Any) -> bool:
-    """Whether a return annotation says that the function gives one."""
+    """Whether a return annotation is an MCP result class."""
     return getattr(annotation, "__name__", "") == _NAME
 
 
 def is_mcp_result(value: Any) -> bool:
-    """Whether a function returned one."""
+    """Whether a value is an MCP result."""
     kind: Any = type(value)
     return _is_result_class(kind)
 
 
-@functools.lru_cache(maxsize=256)  # asked of every result
+@functools.lru_cache(maxsize=256)  # called for every result
 def _is_result_class(kind: Any) -> bool:
-    return any(one.__name__ == _NAME for one in kind.__mro__)
+    return any(base.__name__ == _NAME for base in kind.__mro__)
 
 
 def _either(value: Any, name: str, name_until_1: str) -> Any:
-    """A field under its name, or under the one of 1.x, which is not looked at where the other is: fastmcp warns of that."""
+    """Return a field by its name, or by its name in 1.x; fastmcp warns if the 1.x name is read needlessly."""
     return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
 
 
 def mcp_error(value: Any) -> str | None:
-    """What the server said of a failed call; ``None`` for anything else."""
+    """Return the server's text for a failed call; ``None`` for any other value."""
     if not is_mcp_result(value):
         return None
     return as_text(mcp_parts(value)) if _either(value, "is_error", "isError") is True else None
 
 
 def mcp_structured(value: Any) -> Any:
-    """The structured content; ``None`` where there is none, and for anything else."""
+    """Return the structured content of an MCP result, or ``None``."""
     if not is_mcp_result(value):
         return None
     return _either(value, "structured_content", "structuredContent")
 
 
 def mcp_value(value: Any) -> Any:
-    """What the result says: the structured content, else its one text, else its parts."""
+    """Return the value of an MCP result: its structured content, else its only text, else its parts."""
     structured, parts = mcp_structured(value), mcp_parts(value)
     if structured is not None:
         return structured
@@ -105,7 +106,7 @@ def mcp_value(value: Any) -> Any:
 
 
 def mcp_parts(value: Any) -> tuple[Part, ...]:
-    """The content, or the structured content as text where there is no other."""
+    """Return the content of an MCP result; without content, the structured content as text."""
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
     parts = tuple(_part(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
     parts = parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)
@@ -113,7 +114,7 @@ def mcp_parts(value: Any) -> tuple[Part, ...]:
 
 
 def _part(block: Any) -> Part:
-    """A block of content: text, image, audio, a resource or a link to one (specification 2026-07-28, ContentBlock)."""
+    """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28)."""
     inner = getattr(block, "resource", None) or block
     media_type = str(_either(inner, "mime_type", "mimeType") or "application/octet-stream")
     text, data = getattr(inner, "text", None), getattr(inner, "data", getattr(inner, "blob", None))
@@ -122,7 +123,7 @@ def _part(block: Any) -> Part:
     if isinstance(text, str):
         return Text(text)
     if not isinstance(data, str):
-        is_public = url.startswith(("https://", "http://"))  # what else a server links, nobody but it can fetch
+        is_public = url.startswith(("https://", "http://"))  # only the server can fetch any other link
         return File(media_type=media_type, name=name, url=url) if is_public else Text(f"[{name}, {media_type}, {url}]")
     try:
         content = base64.b64decode(data, validate=True)

@@ -1,4 +1,4 @@
-"""The options of ``@tool``, and the errors for values that they cannot have."""
+"""Defines the options of ``@tool``, and rejects invalid values."""
 
 import inspect
 import json
@@ -10,11 +10,11 @@ from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import chosen_rules
 
 Approve: TypeAlias = Callable[[JsonObject], bool]
-"""Takes the arguments that a function would get, as JSON, and says whether somebody has to approve of the call."""
+"""Takes the function's arguments as JSON; returns whether the call needs approval."""
 
 
 class ToolOptions(TypedDict, total=False):
-    """What ``tool`` takes besides the function; see there."""
+    """The keyword arguments of ``tool``, which documents them."""
 
     name: str | None
     title: str | None
@@ -57,10 +57,10 @@ class Options(NamedTuple):
 
 
 def options_of(given: ToolOptions) -> Options:
-    """The options as they are kept; collections are copied.
+    """Return the options as a record; collections are copied.
 
     Raises:
-        DefinitionError: One is not of the kind that it can be.
+        DefinitionError: An option has a value of the wrong kind.
         TypeError: There is no such option.
     """
     values = cast("dict[str, Any]", given)
@@ -91,11 +91,11 @@ def _is_count(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, (str, list, tuple, set, frozenset)) and all(isinstance(one, str) for one in value)
+    return isinstance(value, (str, list, tuple, set, frozenset)) and all(isinstance(text, str) for text in value)
 
 
 def _are_examples(value: Any) -> bool:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, (list, tuple)) or not all(isinstance(example, dict) for example in value):
         return False
     try:
         json.dumps(value)
@@ -112,8 +112,8 @@ def _is_decision(value: Any) -> bool:
     if isinstance(value, bool):
         return True
     return callable(value) and not any(
-        inspect.iscoroutinefunction(one)
-        for one in (value, getattr(value, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
+        inspect.iscoroutinefunction(function)
+        for function in (value, getattr(value, "__call__", None))  # noqa: B004 - checks the method, not callability
     )
 
 
@@ -133,7 +133,7 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "approve": (_is_decision, "must be True, False, or a function of the arguments that is not async"),
     "deferred": (
         lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
-        "must be True, False, or a Namespace of a name (1 to 64 of a-z A-Z 0-9 _ -) and what is in it",
+        "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a description",
     ),
     "examples": (_are_examples, "must be a list of JSON objects"),
     "providers": (_are_keys, "must map provider names to objects"),
@@ -144,7 +144,7 @@ def refuse_wrong(options: Options, name: str, location: str) -> None:
     """Check the options of a tool.
 
     Raises:
-        DefinitionError: Some of them cannot be meant; every problem at once.
+        DefinitionError: An option is invalid; the error lists all problems.
     """
     if problems := list(_wrong_options(options)):
         raise DefinitionError(tool=name, location=location, problems=problems)
@@ -169,11 +169,11 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
         yield Problem(
             path="effects",
             rule="option",
-            message=f"no effect {effect!r}; there are {', '.join(_EFFECTS)}",
+            message=f"unknown effect {effect!r}; the effects are {', '.join(_EFFECTS)}",
             hint=did_you_mean(effect, _EFFECTS),
         )
     if {"open_world", "closed_world"} <= options.effects:
-        yield Problem(path="effects", rule="option", message="the world is open or closed: leave one out")
+        yield Problem(path="effects", rule="option", message='"open_world" excludes "closed_world": leave one out')
     if "read" in options.effects and options.effects & {"write", "destructive"}:
         yield Problem(path="effects", rule="option", message='"read" excludes "write" and "destructive": leave one out')
     if options.providers:
@@ -188,10 +188,10 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
 
 
 def given_in(options: Options) -> dict[str, Any]:
-    """The options that were given at all."""
+    """Return the options that differ from their defaults."""
     return {key: value for key, value in options._asdict().items() if value != Options._field_defaults[key]}
 
 
 def labels(tags: Collection[str]) -> frozenset[Any]:
-    """Tags as a set; a single text is one tag."""
+    """Return tags as a set; a single string is one tag."""
     return frozenset((tags,) if isinstance(tags, str) else tags)

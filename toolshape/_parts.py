@@ -1,4 +1,4 @@
-"""Texts, images and files that a tool may return, and the text that stands for them where a provider takes only text."""
+"""Defines the texts, images and files that a tool may return, and the text that replaces them if needed."""
 
 import base64
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ class Text:
     text: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no text where it is made, not where it is sent."""
+        """Reject a value that is not a string here, not when it is sent."""
         _refuse_odd(b"", self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image that a model may see: its bytes, or where it is.
+    """An image that a model may see: its bytes or its URL.
 
     Args:
-        data: The bytes of the file; empty where there is a ``url``.
-        media_type: As in ``"image/png"``.
-        url: Where it is, for providers that fetch.
+        data: The bytes of the file; empty if there is a ``url``.
+        media_type: The media type, such as ``"image/png"``.
+        url: The URL of the image, for providers that fetch it.
     """
 
     data: bytes = b""
@@ -31,19 +31,19 @@ class Image:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is of another kind where it is made, not where it is sent."""
+        """Reject values of the wrong type here, not when they are sent."""
         _refuse_odd(self.data, self.media_type, self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that a model may read: its bytes, or where it is.
+    """A file that a model may read: its bytes or its URL.
 
     Args:
-        data: The bytes of the file; empty where there is a ``url``.
-        media_type: As in ``"application/pdf"``.
-        name: What it is called.
-        url: Where it is, for providers that fetch.
+        data: The bytes of the file; empty if there is a ``url``.
+        media_type: The media type, such as ``"application/pdf"``.
+        name: The name of the file.
+        url: The URL of the file, for providers that fetch it.
     """
 
     data: bytes = b""
@@ -52,7 +52,7 @@ class File:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is of another kind where it is made, not where it is sent."""
+        """Reject values of the wrong type here, not when they are sent."""
         _refuse_odd(self.data, self.media_type, self.name, self.url)
 
 
@@ -61,31 +61,31 @@ Part: TypeAlias = Text | Image | File
 
 def _refuse_odd(data: Any, *texts: Any) -> None:
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"the data of a part are bytes, not {type(data).__name__}")
+        raise TypeError(f"the data of a part must be bytes, not {type(data).__name__}")
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"a part is described by texts, not by {type(text).__name__}")
+            raise TypeError(f"the text fields of a part must be strings, not {type(text).__name__}")
         text.encode()
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """The parts that a tool gave: one, or a list of parts and texts; none where it gave a plain value."""
+    """Return the parts that a tool returned: a part, or a list of parts and strings; none for a plain value."""
     given = [value] if isinstance(value, (Text, Image, File)) else value
-    if not isinstance(given, (list, tuple)) or not any(isinstance(one, (Text, Image, File)) for one in given):
+    if not isinstance(given, (list, tuple)) or not any(isinstance(part, (Text, Image, File)) for part in given):
         return ()
-    for one in given:
-        if not isinstance(one, (str, Text, Image, File)):
-            raise TypeError(f"among texts, images and files stands a value of type {type(one).__name__}")
-    return tuple(Text(one) if isinstance(one, str) else one for one in given)
+    for part in given:
+        if not isinstance(part, (str, Text, Image, File)):
+            raise TypeError(f"a list of texts, images and files contains a value of type {type(part).__name__}")
+    return tuple(Text(part) if isinstance(part, str) else part for part in given)
 
 
 def as_text(parts: tuple[Part, ...]) -> str:
-    """What is read where only texts pass: each image and file is named in its place."""
-    return "\n".join(one.text if isinstance(one, Text) else named(one) for one in parts)
+    """Return the parts as one text, for providers that accept only text; images and files are named."""
+    return "\n".join(part.text if isinstance(part, Text) else named(part) for part in parts)
 
 
 def named(part: Image | File) -> str:
-    """A part that is no text, in words."""
+    """Return a short description of an image or a file."""
     what = f"{part.name}, " if isinstance(part, File) else ""
     where = part.url or f"{len(part.data)} bytes"
     return f"[{what}{part.media_type}, {where}]"
@@ -95,7 +95,7 @@ _OTHER_NAMES = {
     "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/wave": "audio/wav",
     "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
 }  # fmt: skip
-"""Media types under names that no provider lists, and under the name that providers list."""
+"""Maps names of media types that no provider lists to the names that providers list."""
 
 
 _BY_ENDING = {
@@ -108,18 +108,18 @@ _BY_ENDING = {
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }  # fmt: skip
 _UNSAID = frozenset({"image/png", "application/pdf", "application/octet-stream"})
-"""The media types of a part whose author has named none."""
+"""The media types of a part whose author gave no specific type."""
 
 
 def named_by_url(url: str) -> str:
-    """Return the name of the file that a URL ends with, or an empty text."""
+    """Return the file name at the end of a URL, or an empty text."""
     return url.partition("?")[0].partition("#")[0].rpartition("/")[2]
 
 
 def by_media_type(part: Image | File) -> Image | File:
-    """Return the part as its media type says: an image as an ``Image``, anything else as a ``File``.
+    """Return the part as an ``Image`` if its media type is an image type, otherwise as a ``File``.
 
-    Where only a URL is known, its ending tells the media type.
+    If the author gave a URL and no specific media type, the URL's ending decides the media type.
     """
     media_type = part.media_type.partition(";")[0].strip().lower()
     if part.url and media_type in _UNSAID:
@@ -134,17 +134,17 @@ def by_media_type(part: Image | File) -> Image | File:
 
 
 def kind_of(part: Image | File) -> str:
-    """Return what a part is, by its media type: ``"image"``, ``"audio"``, ``"video"``, or else ``"file"``."""
+    """Return the kind of a part by its media type: ``"image"``, ``"audio"``, ``"video"``, or else ``"file"``."""
     kind = part.media_type.partition("/")[0].lower()
     return kind if kind in ("image", "audio", "video") else "file"
 
 
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
-    """Return whether a provider takes a part of this media type. Of the parts with a URL, it reaches only those on the web.
+    """Return whether a provider accepts a part. A part with a URL is accepted only if the URL is on the web.
 
     Args:
         part: The part.
-        types: The media types that it takes, ``"text/*"`` for all texts; ``None``: any.
+        types: The media types that the provider accepts, ``"text/*"`` for all texts; ``None``: any.
     """
     if part.url and not part.url.startswith(("http://", "https://")):
         return False
@@ -153,10 +153,10 @@ def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
 
 
 def encoded(part: Image | File) -> str:
-    """The bytes as base64."""
+    """Return the bytes of a part as base64."""
     return base64.b64encode(part.data).decode()
 
 
 def data_url(part: Image | File) -> str:
-    """Where the part is, or the part itself as a URL."""
+    """Return the URL of a part, or a data URL with its bytes."""
     return part.url or f"data:{part.media_type};base64,{encoded(part)}"

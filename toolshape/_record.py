@@ -1,4 +1,4 @@
-"""The immutable record behind a ``Tool``: all that exports and calls need, made from a function or from a definition."""
+"""The immutable record behind a ``Tool``, from a function or a definition: the data for exports and calls."""
 
 import copy
 import functools
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from toolshape._execution.concurrency import ConcurrencyLimit
 
 
-_SURELY = 0.8  # the likeness of a misspelt name
+_SURELY = 0.8  # the similarity that counts as a misspelt name
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
-"""What a tool in a class body is bound to when it is taken from an object."""
+"""Whether a tool in a class body is bound to the object or its class when an object's attribute is read."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Record:
-    """What a ``Tool`` stands on: what is known of it, its options, and what a call calls.
+    """The data behind a ``Tool``: its source, its options, and the function that a call runs.
 
-    ``function`` is the method, where the tool is bound to an object; ``needs_object`` is whether this is a method that
-    no object has been given.
+    If the tool is bound to an object, ``function`` is the bound method. ``needs_object`` is whether the tool is a
+    method that is not bound yet.
     """
 
     function: Callable[..., Any] | None
@@ -49,7 +49,7 @@ class Record:
     @functools.cached_property
     def definition(self) -> Definition:
         definition = self.source.definition
-        if not self.is_bound:  # the tool that it was bound from has been checked
+        if not self.is_bound:  # the unbound tool's examples were already checked
             check_examples(self, definition)
         return definition
 
@@ -75,7 +75,7 @@ class Record:
 
     @functools.cached_property
     def validate_for_call(self) -> Validate:
-        """Validates as ``validate``, and refuses what would wait for approval: there is nobody to ask."""
+        """Validates like ``validate``, but rejects calls that need approval: a direct call cannot wait for it."""
         if self.options.approve is False:
             return self.validate
 
@@ -88,21 +88,21 @@ class Record:
         return validate_approved
 
     def must_wait(self, validated: Any) -> bool:
-        """Whether a call waits for approval; where that cannot be decided, it does."""
+        """Whether a call must wait for approval; also true if the user's function fails to decide."""
         wanted = self.options.approve
         if isinstance(wanted, bool):
             return wanted
         try:
             return bool(wanted(self.source.written(validated)))
-        except Exception:  # a function of the user's may raise anything
-            import logging  # noqa: PLC0415 - only what goes wrong needs it
+        except Exception:  # a user's function may raise anything
+            import logging  # noqa: PLC0415 - only failures need it
 
             logging.getLogger("toolshape").exception("approve= of %r failed: the call waits for approval", self.name)
             return True
 
     @functools.cached_property
     def validate_uncoerced(self) -> Validate:
-        """Validates what an author wrote: in canonical form, with every coercion rule off."""
+        """Validates arguments that an author wrote: in canonical form, with every coercion rule off."""
         return self.compile_validation(ValidationSettings(self.name, frozenset()))
 
     @functools.cached_property
@@ -119,7 +119,7 @@ class Record:
         most = self.options.limit
         if most is None:
             return None
-        from toolshape._execution import concurrency  # noqa: PLC0415 - concurrent.futures loads logging, for what few ask
+        from toolshape._execution import concurrency  # noqa: PLC0415 - concurrent.futures imports logging; few tools need it
 
         return self.source.limits.setdefault(most, concurrency.ConcurrencyLimit(most))
 
@@ -130,13 +130,13 @@ class Record:
         return replace(self, options=options)
 
     def bound_to(self, subject: Any) -> "Record":
-        """The record of the method of an object, or of a class."""
+        """Return the record of the tool bound to an object or a class."""
         source = self._function_source()
         method = types.MethodType(source.function, subject)
         return Record(function=method, source=source.as_method, options=self.options, is_bound=True)
 
     def in_class(self) -> "Record":
-        """The record of a function that has turned out to stand in a class body: its first parameter is the object."""
+        """Return this record as a method's: ``__set_name__`` showed that the first parameter is ``self``."""
         source = self._function_source()
         is_read = "definition" in vars(source)
         return replace(
@@ -149,14 +149,14 @@ class Record:
 
 
 def _own_settings(record: Record) -> ValidationSettings:
-    """The settings of a call that comes from no provider: canonical arguments, the tool's own rules."""
+    """Return the settings for a call without a provider: canonical arguments, the tool's own rules."""
     return ValidationSettings(record.name, chosen_rules(record.options.coerce))
 
 
 def with_context(
     record: Record, tool: ToolFacts, validated: Any, inject: Mapping[str, Any], cancellation: Cancellation
 ) -> Mapping[str, Any]:
-    """The injected values, and a ``CallContext`` where the function takes one, of a call that no provider made."""
+    """Return the injected values for a call without a provider, with a ``CallContext`` if the function takes one."""
     contexts = record.definition.layout.contexts
     if not contexts:
         return inject
@@ -201,10 +201,10 @@ def _in_turn(invoke: Invoke, limit: "ConcurrencyLimit") -> Invoke:
 
 
 def require_object(record: Record) -> None:
-    """Check that this is not an unbound method.
+    """Check that a tool is not an unbound method.
 
     Raises:
-        UsageError: It is one; get it from an object.
+        UsageError: The tool is an unbound method; get it from an object.
     """
     if record.needs_object:
         raise UsageError(f"{record.name} is an unbound method: get it from an object, or put @tool above @classmethod")
@@ -214,7 +214,7 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
     """Check that a tool can be called with these injected values.
 
     Raises:
-        UsageError: It is a method bound to nothing, it has no function, or a value is missing.
+        UsageError: The tool is an unbound method, it has no function, or a value is missing.
     """
     require_object(record)
     if record.function is None:
@@ -225,7 +225,7 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
             continue
         if default is not inspect.Parameter.empty:
             if inject and (meant := nearest(name, inject.keys() - layout.injected.keys(), _SURELY)):
-                message = f"inject={{{meant!r}: ...}} is no parameter of {record.name}: did you mean {name!r}?"
+                message = f"inject={{{meant!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
                 raise UsageError(message)
         else:
             given = f", was given {sorted(map(str, inject))}" if inject else ""
@@ -233,7 +233,7 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
 
 
 def check_validation_of_results(record: Record) -> None:
-    """Check that the results of a tool that asks for it can be held against a schema.
+    """If ``validate_result`` is set, check that the results of the tool can be validated against a schema.
 
     Raises:
         DefinitionError: There is no schema, or jsonschema is not installed.
@@ -241,10 +241,10 @@ def check_validation_of_results(record: Record) -> None:
     if not record.options.validate_result:
         return
     output = record.output
-    if output.schema is None and not any(one.rule == "unresolved_return" for one in output.findings):
-        message = "the return annotation describes no result: annotate it, or leave this out"
+    if output.schema is None and not any(finding.rule == "unresolved_return" for finding in output.findings):
+        message = "the return annotation describes no result: annotate the return type, or leave this option out"
     elif not is_installed("jsonschema"):
-        message = "it needs jsonschema: pip install 'toolshape[schema]'"
+        message = "this option needs jsonschema: pip install 'toolshape[schema]'"
     else:
         return
     problem = Problem(path="validate_result", rule="option", message=message)
@@ -252,10 +252,10 @@ def check_validation_of_results(record: Record) -> None:
 
 
 def check_examples(record: Record, definition: Definition) -> None:
-    """Validate the examples as a model's arguments are validated, with every coercion rule off.
+    """Validate the examples like a model's arguments, but with every coercion rule off.
 
     Raises:
-        DefinitionError: One is not what the tool takes.
+        DefinitionError: An example is invalid.
     """
     options = record.options
     examples = [(f"examples[{index}]", example) for index, example in enumerate(options.examples)]
@@ -263,7 +263,9 @@ def check_examples(record: Record, definition: Definition) -> None:
         from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
 
         key = providers.get(name).request.examples
-        examples += [(f"providers[{name!r}].{key}[{index}]", one) for index, one in enumerate(keys.get(str(key), ()))]
+        examples += [
+            (f"providers[{name!r}].{key}[{index}]", example) for index, example in enumerate(keys.get(str(key), ()))
+        ]
     if not examples:
         return
     problems: list[Problem] = []
@@ -273,6 +275,6 @@ def check_examples(record: Record, definition: Definition) -> None:
         try:
             validate(example)
         except CallError as error:
-            problems += [one._replace(path=f"{path}.{one.path}".strip(".")) for one in error.problems]
+            problems += [problem._replace(path=f"{path}.{problem.path}".strip(".")) for problem in error.problems]
     if problems:
         raise DefinitionError(tool=name, location=definition.location, problems=problems)

@@ -1,4 +1,4 @@
-"""The outcome of a call, and of all calls of a response: values or errors, and the messages that answer them."""
+"""Holds the results of the calls in a response: values or errors, and the messages that answer the calls."""
 
 import copy
 import json
@@ -15,18 +15,18 @@ from toolshape._parts import File, Image, Part, Text
 
 _MOST_SHOWN = 20
 REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
-"""The codes of errors for which a tool is not run, as its arguments are not what it takes."""
+"""The error codes of calls that are not run because the tool or its arguments are invalid."""
 
 
 class Result(NamedTuple):
-    """The outcome of one call: ``value``, or ``error``; both only where a value could not be sent.
+    """The outcome of one call: ``value`` or ``error``; both only if a value could not be sent.
 
-    ``text`` is what the model reads: a string verbatim, any other value as compact JSON, or the error's message.
-    ``parts`` are the texts, images and files that the tool returned, if it did; ``text`` names those that are no texts.
-    ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds. ``is_text`` is
-    ``True`` where ``text`` is a string value itself, ``False`` where it is the JSON of another value, and ``None``
-    where it is neither: for parts, for what was cut or marked as untrusted, and where it was not recorded. ``received``
-    are the ``arguments`` where they were taken before the tool ran.
+    ``text`` is the text that the model reads: a string verbatim, any other value as compact JSON, or the error's
+    message. ``parts`` are the texts, images and files that the tool returned, if any; ``text`` names the images and
+    files. ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds.
+    ``is_text`` is ``True`` if ``text`` is a string value itself, and ``False`` if it is the JSON of another value. It
+    is ``None`` for parts, for a text that was cut or marked as untrusted, and if it was not recorded. ``received`` are
+    the ``arguments`` if they were recorded before the tool ran.
     """
 
     call: Call
@@ -46,11 +46,11 @@ class Result(NamedTuple):
 
     @property
     def arguments(self) -> JsonObject | None:
-        """What the function got, as JSON: validated, coerced, defaults filled in; ``None`` for a call that was refused.
+        """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
 
-        Under a hook it is what was taken before the tool ran. Otherwise it is made anew from the call as it came each
-        time this is asked for, by validating it once more: a tool that changed its arguments has not changed these, and
-        a validator that gives another value each time gives another here.
+        Under a hook, they were recorded before the tool ran. Otherwise each access validates the call's raw arguments
+        again. So they do not show changes that the tool made to its arguments, and a validator that returns another
+        value each time returns another value here.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None
@@ -60,14 +60,14 @@ class Result(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether the tool gave a value."""
+        """Whether the tool returned a value."""
         return self.error is None
 
     def unwrap(self) -> Any:
         """Return the value, or raise the error.
 
         Raises:
-            CallError: the call failed; its ``__cause__`` is the original exception where there is one.
+            CallError: The call failed; its ``__cause__`` is the original exception, if there is one.
         """
         if self.error is not None:
             raise self.error
@@ -75,10 +75,10 @@ class Result(NamedTuple):
 
 
 class PendingCall(NamedTuple):
-    """A call that waits until somebody approves of it.
+    """A call that waits for approval.
 
-    ``arguments`` are what the function would get, as JSON: validated, coerced, defaults filled in. ``coercions`` lists
-    what was changed of what the model wrote.
+    ``arguments`` are the arguments that the function would get, as JSON: validated, coerced, with defaults.
+    ``coercions`` lists the changes to the arguments that the model wrote.
     """
 
     call: Call
@@ -104,26 +104,26 @@ class Answering(Protocol):
 
     @property
     def write_results(self) -> Callable[[Sequence[Result]], list[WireMessage]]:
-        """Returns the messages that answer the calls."""
+        """Returns the messages that answer the calls of the given results."""
         ...
 
 
 class Answered(Protocol):
-    """The provider whose response is answered."""
+    """The provider that sent the response."""
 
     @property
     def name(self) -> str:
-        """What users write."""
+        """The provider's name, as users write it."""
         ...
 
     @property
     def codec(self) -> Answering:
-        """Its codec."""
+        """The provider's codec."""
         ...
 
     @property
     def takes(self) -> Callable[[Image | File], bool]:
-        """Whether its messages can hold an image or a file."""
+        """Returns whether the provider's messages can hold an image or a file."""
         ...
 
 
@@ -132,13 +132,13 @@ Entry: TypeAlias = tuple[Any, ...]
 
 
 class Controls:
-    """The calls of a plan that somebody decides on, and the state of each, which ``_dispatch/state.py`` alone changes.
+    """The calls of a plan that needs control, and their states; only ``_dispatch/state.py`` changes a state.
 
-    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` has the positions by
-    state. ``approvals`` are the positions of calls that were approved of, ``as_written`` the calls that were edited, as
-    the model wrote them. ``runs`` counts the runs that are under way; ``observer`` is told when the plan is over.
-    ``scope`` is that of the ledger that the plan was run under, if any, ``unnamed`` that of calls whose ids were made
-    up. ``places`` has the positions of calls by identity and by id, once somebody has named a call.
+    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` maps a state to its
+    positions. ``approvals`` are the positions of approved calls; ``as_written`` are the edited calls, as the model
+    wrote them. ``runs`` counts the current runs; ``observer`` is called when the plan is over. ``scope`` is the scope
+    of the ledger that the plan was run under, if any, and ``unnamed`` the scope of calls whose ids were made up.
+    ``places`` maps identities and ids to the positions of calls; it is filled when a caller first names a call.
     """
 
     __slots__ = (
@@ -170,11 +170,12 @@ class Controls:
 
     @property
     def pending(self) -> list[int]:
-        """The positions of the calls that wait for approval, here or where the plan is resumed, in call order."""
+        """The positions, in call order, of the calls that wait for approval here or where the plan is resumed."""
         return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
 
     def __getstate__(self) -> dict[int, str]:
-        # Entries hold functions, and a state means nothing in another process but for what may be said of the call.
+        # Entries hold functions, so they are not pickled. States are reduced to those that mean something in another
+        # process: whether a call waits for approval, and whether it has begun.
         return {position: _PICKLED[state] for position, state in self.states.items() if state in _PICKLED}
 
     def __setstate__(self, states: dict[int, str]) -> None:
@@ -196,17 +197,17 @@ _NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 
 
 class Results(Sequence[Result]):
-    """The answers to every call of one response, in call order; falsy when the response called no tool.
+    """The results of every call in one response, in call order; falsy if the response called no tool.
 
-    They are complete at any time: a call that nobody has run reads as ``not_run``, one that waits for approval as
-    ``pending``, one that began and did not finish as ``cancelled``. ``finish`` says why the response ended, in one word
-    for all providers; ``finish_raw`` is the provider's own word.
+    They are complete at any time: a call that was not run yet reads as ``not_run``, a call that waits for approval as
+    ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` tells why the response ended, in
+    words that all providers share; ``finish_raw`` is the provider's own word.
 
-    There is no constructor, and ``planned`` sets the attributes: one was measured at 2.9 % of a scalar dispatch.
-    ``answers`` has ``None`` for a call not answered yet. ``waiting`` are the calls that may run, where there are no
-    ``controls``; these are there once somebody decides on calls, names them, asks a ledger or observes them.
-    ``is_plain`` is whether all calls can be run without a check before. ``assistant`` are the response's own messages;
-    ``provider`` is whose response it was. Pickled results keep the answers that were there at that time.
+    ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
+    for a call that is not answered yet. ``waiting`` are the calls that may run, if there are no ``controls``.
+    ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or observed. ``is_plain`` is
+    whether all calls can run without a prior check. ``assistant`` are the response's own messages; ``provider`` sent
+    the response. Pickled results keep the answers that existed at that time.
     """
 
     __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "is_plain", "provider", "waiting")
@@ -247,40 +248,40 @@ class Results(Sequence[Result]):
         error = CallError(code, tool=call.wire_name)
         coercions = ()
         if entry is not None and code != "cancelled":
-            coercions = next(iter(entry[4:]), ())  # of what was pickled, only the position is left
+            coercions = next(iter(entry[4:]), ())  # a pickled entry has only its position
         return Result(call, error=error, coercions=coercions, text=str(error))
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls that wait until somebody approves of them, in call order; see ``Plan.approve``."""
+        """The calls that wait for approval, in call order; see ``Plan.approve``."""
         if not hasattr(self, "controls"):
             return ()
-        found = []
+        pending = []
         for position in self.controls.pending:
             call, entry = self.calls[position], self.controls.entries.get(position)
             if entry is None:  # pickled
                 arguments = None if call.reader is None else call.reader.received(call.arguments_raw)
-                found.append(PendingCall(call, arguments or {}))
+                pending.append(PendingCall(call, arguments or {}))
             else:
-                found.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
-        return tuple(found)
+                pending.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
+        return tuple(pending)
 
     def _refuse_half(self) -> None:
         """Check that no call waits for approval.
 
         Raises:
-            UsageError: One does.
+            UsageError: A call waits for approval.
         """
         held = self.controls.pending if hasattr(self, "controls") else ()
         if held:
-            names = ", ".join(f"{one.name} ({one.id})" for one in map(self.calls.__getitem__, held))
+            names = ", ".join(f"{call.name} ({call.id})" for call in map(self.calls.__getitem__, held))
             raise UsageError(
-                f"{visible(names)} still wait for approval, and half an answer cannot be sent: take the plan, as by "
-                "bound.plan(results), approve or deny them, and run it; or pause it"
+                f"calls still wait for approval, and a partial answer cannot be sent: {visible(names)}; "
+                "get the plan with bound.plan(results), approve or deny these calls, and run it; or pause it"
             )
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        # What waits holds functions: its positions are enough to tell what was not run.
+        # Waiting entries hold functions; their positions are enough to tell which calls were not run.
         slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
         return None, {**slots, "waiting": [entry[:1] for entry in self.waiting]}
 
@@ -290,7 +291,7 @@ class Results(Sequence[Result]):
         return f"Results([{', '.join([*shown, *more])}])"
 
     def __str__(self) -> str:
-        """A line a call, on one screen however many there are."""
+        """Return one line per call, for at most one screen of calls."""
         lines = [_line(result) for result in self[:_MOST_SHOWN]]
         if len(self) > _MOST_SHOWN:
             lines.append(f"and {len(self) - _MOST_SHOWN} more")
@@ -298,12 +299,12 @@ class Results(Sequence[Result]):
 
     @property
     def ok(self) -> bool:
-        """Whether every call gave a value."""
+        """Whether every call returned a value."""
         return all(result.error is None for result in self)
 
     @property
     def messages(self) -> list[Any]:
-        """The provider's messages that answer the calls, without the assistant's own; empty when there was no call.
+        """The provider's messages that answer the calls, without the assistant's message; empty without calls.
 
         Raises:
             UsageError: A call waits for approval.
@@ -318,7 +319,7 @@ class Results(Sequence[Result]):
 
     @property
     def losses(self) -> list[Loss]:
-        """The parts of results that the provider's messages cannot hold: the text names each in its place."""
+        """The parts of results that the provider's messages cannot hold; the text names each part instead."""
         lost = []
         for result in self:
             for part in result.parts:
@@ -329,7 +330,7 @@ class Results(Sequence[Result]):
 
     @property
     def turn(self) -> list[Any]:
-        """What to append to the conversation: the assistant's message as it came, then ``messages``.
+        """The messages to append to the conversation: the assistant's message as received, then ``messages``.
 
         Raises:
             UsageError: A call waits for approval.
@@ -338,25 +339,25 @@ class Results(Sequence[Result]):
 
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
-    """Return the call at a position, if it is among these, which are in call order, without looking through the others."""
+    """Return the waiting call at a position, or ``None``, by binary search; ``waiting`` is in call order."""
     at = bisect_left(waiting, position, key=itemgetter(0))
     return waiting[at] if at < len(waiting) and waiting[at][0] == position else None
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
-    """The messages as received, but for what no client could send.
+    """Return the messages as received, with values replaced that no client can send.
 
-    A lone surrogate is replaced by ``?``, and a number that is NaN or beyond floats, as 1e400, by its text.
+    A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes its text.
     """
     try:
         json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError):  # bytes, too, which are no JSON and which some clients send
+    except (TypeError, ValueError):  # also raised for bytes, which are not JSON but which some clients send
         try:
             made = _sendable(messages)
         except RecursionError:
             return messages
         return messages if made == messages else cast("Sequence[WireMessage]", made)
-    except RecursionError:  # the client refuses it
+    except RecursionError:  # the client will reject the messages
         return messages
     return messages
 

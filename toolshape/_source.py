@@ -1,4 +1,4 @@
-"""What a tool is made from: a function, read once, or a definition that somebody else wrote."""
+"""The source of a tool: a decorated function, read once, or a definition that was written elsewhere."""
 
 import copy
 import functools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Definition(Protocol):
-    """What is known of a tool, whether it was read from a function or written by somebody else."""
+    """The definition of a tool, read from a function or written elsewhere."""
 
     @property
     def name(self) -> str: ...
@@ -48,9 +48,9 @@ class Definition(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionSource:
-    """A function that was decorated, and what is read of it once: shared by the tools that differ in options or object.
+    """A decorated function and its cached definition; tools that differ only in options or object share it.
 
-    ``frame`` holds the frame of the decorator until the annotations are resolved, where they name what is local to it.
+    ``frame`` holds the decorating frame until the annotations are resolved, because they may name locals of it.
     """
 
     function: Any
@@ -58,7 +58,7 @@ class FunctionSource:
     skip_first: bool = False
     frame: list[types.FrameType] = field(default_factory=list)
     origin: "FunctionSource | None" = None
-    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)  # of all objects that it is a method of
+    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)  # shared by all objects with this method
 
     @functools.cached_property
     def definition(self) -> FunctionDefinition:
@@ -71,8 +71,10 @@ class FunctionSource:
             return define_model(signatures.without_first(self.origin.definition.signature))
         frame = self.frame[0] if self.frame else None
         try:
-            found = signatures.read_signature(self.function, name=self.name, skip_first=self.skip_first, frame=frame)
-            definition = define_model(found)
+            signature = signatures.read_signature(
+                self.function, name=self.name, skip_first=self.skip_first, frame=frame
+            )
+            definition = define_model(signature)
         except signatures.NameNotDefinedError as error:
             message = f"{error}: define it, or import it outside of `if TYPE_CHECKING:`"
             problem = Problem(path="", rule="name_not_defined", message=message)
@@ -82,7 +84,7 @@ class FunctionSource:
 
     @functools.cached_property
     def traits(self) -> ModelTraits:
-        """What of the model decides how arguments are validated."""
+        """The traits of the model that decide how arguments are validated."""
         return traits_of(self.definition)
 
     @functools.cached_property
@@ -94,60 +96,60 @@ class FunctionSource:
 
     @functools.cached_property
     def as_method(self) -> "FunctionSource":
-        """The same without the first parameter, which an object will fill."""
+        """This source without the first parameter, which the bound object fills."""
         return self if self.skip_first else replace(self, skip_first=True, origin=self)
 
     @property
     def entry(self) -> None:
-        """There is no definition that was written by somebody."""
+        """``None``: a function has no definition that was written elsewhere."""
         return None
 
     @property
     def verbatim(self) -> None:
-        """There is nothing to be sent as it was written."""
+        """``None``: a function has no definition to send unchanged."""
         return None
 
     def model(self) -> type[BaseModel]:
-        """The model that makes the schema and validates."""
+        """Return the model that generates the schema and validates arguments."""
         return self.definition.model
 
     def compile_invoke(self, function: Callable[..., Any] | None) -> Invoke:
-        """Compile the call of the function, or of the method that it is bound as."""
-        assert function is not None  # noqa: S101 - what was decorated
+        """Compile the call of the function or bound method."""
+        assert function is not None  # noqa: S101 - the decorated function
         return compile_invoke(function, self.definition.layout)
 
     def written(self, validated: Any) -> JsonObject:
-        """Validated arguments as JSON, by the names that a model knows."""
+        """Return validated arguments as JSON, with the names that a model knows."""
         return written_arguments(validated, self.definition.layout.omittable)
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """The same with what ``is_same_value`` needs to compare what the function gets; with secrets as they are, or not."""
+        """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` includes secrets."""
         return written_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=reveals, keeps_values=True)
         )
 
     def sparse(self, validated: Any) -> JsonObject:
-        """The same without nested fields that nobody gave: what validates to the same again."""
+        """Return JSON without nested fields that were not set; it validates to the same arguments again."""
         return written_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
         )
 
     def exact(self, validated: Any) -> Any:
-        """Validated arguments as JSON that differs where they differ.
+        """Return JSON that differs whenever the validated arguments differ.
 
         Raises:
-            TypeError: One has no form in JSON.
+            TypeError: A value cannot be written as JSON.
         """
         return exact_arguments(validated, self.definition.layout.omittable)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        """Compile the validation of arguments by the model."""
+        """Compile the validation of arguments with the model."""
         return compile_model_validation(self.traits, settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DefinitionSource:
-    """A definition that somebody else wrote, and what has been read of it."""
+    """A definition that was written elsewhere, in its parsed form."""
 
     definition: SchemaDefinition
     limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
@@ -164,40 +166,40 @@ class DefinitionSource:
 
     @property
     def verbatim(self) -> Verbatim | None:
-        """The definition, to be sent as it was written."""
+        """The definition, to be sent unchanged."""
         return self.definition.verbatim
 
     def model(self) -> type[BaseModel]:
-        """There is none.
+        """Refuse: a definition has no model.
 
         Raises:
             UsageError: Always.
         """
-        raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, and no model")
+        raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, but no model")
 
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
-        """The call of the function, which was fitted to the definition when that was read."""
+        """Return the call of the function, which was compiled when the definition was read."""
         return self.definition.invoke
 
     def written(self, validated: Any) -> JsonObject:
-        """Validated arguments, which are JSON."""
+        """Return a copy of validated arguments, which are JSON."""
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """The same: JSON is compared as it is, and masks nothing."""
+        """Return the same as ``written``: JSON is compared unchanged, and masks nothing."""
         del reveals
         return self.written(validated)
 
     def sparse(self, validated: Any) -> JsonObject:
-        """The same: nothing is filled in below the top level."""
+        """Return the same as ``written``: validation fills in no nested fields."""
         return self.written(validated)
 
     def exact(self, validated: Any) -> Any:
-        """Validated arguments, which are JSON."""
+        """Return JSON that differs whenever the validated arguments differ."""
         return exact_arguments(dict(validated), frozenset())
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        """Compile the validation of arguments by the definition's own JSON Schema."""
-        from toolshape._definitions import build  # noqa: PLC0415 - a tool of somebody else's: most programs have none
+        """Compile the validation of arguments with the definition's own JSON Schema."""
+        from toolshape._definitions import build  # noqa: PLC0415 - most programs have no foreign definitions
 
         return build.compile_validation(self.definition, settings)

@@ -74,10 +74,10 @@ def test_dispatch_runs_what_may_run(how):
     ]
     assert [one.rule for one in results.pending[1].coercions] == ["number_text"]
     for half in ("messages", "turn"):
-        with pytest.raises(UsageError, match=r"drop \(call_0\), pay \(call_2\) still wait for approval"):
+        with pytest.raises(UsageError, match=r"calls still wait for approval.*: drop \(call_0\), pay \(call_2\);"):
             getattr(results, half)
     assert not results.ok
-    assert "waits for approval and was not run" in str(results)
+    assert "is waiting for approval and was not run" in str(results)
 
 
 @EACH_WAY
@@ -290,7 +290,7 @@ def test_calling_a_tool_by_itself_refuses_what_would_wait():
     """There is nobody to ask; the function itself can be called."""
     assert pay.call({"amount": 5}) == "paid 5 to bob"
     for refused in (lambda: pay.call({"amount": 500}), lambda: asyncio.run(drop.acall({"name": "x"}))):
-        with pytest.raises(CallError, match="waits for approval and was not run") as caught:
+        with pytest.raises(CallError, match="is waiting for approval and was not run") as caught:
             refused()
         assert caught.value.code == "pending"
     assert pay(500) == "paid 500 to bob"

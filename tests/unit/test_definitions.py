@@ -575,7 +575,7 @@ def test_verbatim_is_strict_or_not_as_it_was_written():
     with pytest.raises(ExportError, match="relax v20"):
         registry.export("anthropic")
     for wish, entry in ((False, strict[0]), (True, {"name": "v", "input_schema": schema})):
-        with pytest.raises(ExportError, match="sent as it was written"):
+        with pytest.raises(ExportError, match="sent as written"):
             Registry([Tool.from_definition(entry, verbatim=True)]).export("anthropic", strict=wish)
     together = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
     with pytest.raises(ExportError, match="no strict form"):

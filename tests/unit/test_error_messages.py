@@ -176,7 +176,7 @@ MISTAKES = {
     "an effect that is none": (
         lambda: tool(effects=["delete"])(add.function),
         DefinitionError,
-        "no effect 'delete'; there are read, write, destructive",
+        "unknown effect 'delete'; the effects are read, write, destructive",
     ),
     "an injected value missing": (
         lambda: Registry([find]).dispatch({"name": "find", "arguments": {"name": "a"}}, inject={"bd": {}}),
@@ -220,7 +220,7 @@ MISTAKES = {
     "results to be checked that nothing describes": (
         lambda: tool(validate_result=True)(bare),
         DefinitionError,
-        "the return annotation describes no result: annotate it, or leave this out",
+        "the return annotation describes no result: annotate the return type, or leave this option out",
     ),
     "Injected inside a list": (
         lambda: tool(injects_a_list),
@@ -268,7 +268,7 @@ MISTAKES = {
     "an injected name misspelt beside a default": (
         lambda: Registry([look]).dispatch({"name": "look", "arguments": {}}, inject={"cahce": {}}),
         UsageError,
-        "inject={'cahce': ...} is no parameter of look: did you mean 'cache'?",
+        "inject={'cahce': ...} is not a parameter of look: did you mean 'cache'?",
     ),
     "a hook that cannot be awaited": (
         lambda: asyncio.run(hooked().adispatch({"name": "add", "arguments": {"a": 1}})),
@@ -313,7 +313,7 @@ MISTAKES = {
     "the model of a tool that has none": (
         lambda: Tool.from_definition({"name": "a", "parameters": {}}).model,
         UsageError,
-        "was made from a definition: it has a schema, and no model",
+        "was made from a definition: it has a schema, but no model",
     ),
     "a tool without a function": (
         lambda: Registry([Tool.from_definition({"name": "a", "parameters": {}})]).dispatch(

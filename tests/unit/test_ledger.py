@@ -177,7 +177,7 @@ def test_what_was_broken_off_is_not_run_again(how, ledger):
     results = dispatch(how, BODY, ledger, "c:1")
     assert outcomes(results) == ["unknown_outcome"] * 4 + [8]
     assert RAN == [8]
-    assert "It may have had its effect, or not, and was not run again" in results[0].text
+    assert "It may or may not have had an effect, and was not run again" in results[0].text
     assert {one.state for one in ledger.entries("c:1")} == {"unknown", "done"}
     assert outcomes(dispatch(how, BODY, ledger, "c:1")) == ["unknown_outcome"] * 4 + [8]
 

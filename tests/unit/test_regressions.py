@@ -96,7 +96,7 @@ def test_a_tool_error_says_something(error):
     def f() -> None:
         raise error
 
-    assert dispatch(f).text in ("'x'", "f refused, without saying why.")
+    assert dispatch(f).text in ("'x'", "f failed without giving a reason.")
 
 
 class BareError(ToolError):
@@ -110,7 +110,7 @@ def test_a_tool_error_of_ones_own_without_a_text():
     def f() -> None:
         raise BareError
 
-    assert dispatch(f).text == "f refused, without saying why."
+    assert dispatch(f).text == "f failed without giving a reason."
 
 
 @pytest.mark.parametrize("name", [None, 5, ["x"], {}])

@@ -458,7 +458,7 @@ def test_own_keys_go_along():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"effects": ["destructiv"]}, 'no effect .destructiv.; there are .* .did you mean "destructive"'),
+        ({"effects": ["destructiv"]}, 'unknown effect .destructiv.; the effects are .* .did you mean "destructive"'),
         ({"effects": ["read", "write"]}, "leave one out"),
         ({"providers": {"antropic": {}}}, 'no provider .antropic. .did you mean "anthropic"'),
         ({"effects": ["open_world", "closed_world"]}, "leave one out"),

@@ -184,8 +184,8 @@ def check_elsewhere(value: int) -> int:
         (Dates, {"start": 5, "end": 1}, "x: end must not be before start"),
         (Dates, {"start": -5, "end": 1}, "x.start: start must not be negative"),
         (Annotated[int, AfterValidator(refused_here)], 3, "x: must be even, like 4"),
-        (Annotated[int, AfterValidator(library)], 3, "x: it is refused"),
-        (Annotated[int, AfterValidator(in_c)], 3, "x: it is refused"),
+        (Annotated[int, AfterValidator(library)], 3, "x: the value is rejected"),
+        (Annotated[int, AfterValidator(in_c)], 3, "x: the value is rejected"),
     ],
 )
 def test_what_an_author_says_on_purpose_is_told(annotation, value, line):

@@ -328,7 +328,7 @@ def posted(fake, body):
 @pytest.mark.parametrize(
     ("native", "said"),
     [
-        ({"type": "tool_search", "execution": "client"}, "has nobody here to answer it"),
+        ({"type": "tool_search", "execution": "client"}, "has no handler here"),
         (
             {"type": "namespace", "name": "theirs", "tools": [{"type": "function", "name": "search"}]},
             "'search' in that namespace",

@@ -1,1 +1,1 @@
-"""Running a function with validated arguments: its value, or the error that answers the call."""
+"""Runs a function with validated arguments; returns its value, or raises the error that answers the call."""

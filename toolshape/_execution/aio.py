@@ -1,4 +1,4 @@
-"""Runs tools in an event loop or a thread, with deadlines. Loaded at first use: asyncio is slow to import."""
+"""Runs tools in an event loop or a thread, with deadlines; imported at first use, because asyncio is slow to import."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def is_running() -> bool:
-    """Whether a loop runs in this thread."""
+    """Whether an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -29,7 +29,7 @@ def is_running() -> bool:
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run it in a loop of its own."""
+    """Run a coroutine in a new event loop."""
     try:
         return asyncio.run(work)
     finally:
@@ -37,15 +37,15 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
-    """Run it in a task of its own, as parallel calls are, so that its context and cancellations stay its own.
+    """Run a coroutine in its own task, as parallel calls run, so that its context and cancellations stay separate.
 
     Args:
-        work: The work.
-        given_up: Called before the task is cancelled because we were.
+        work: The coroutine.
+        given_up: Called before the task is cancelled because the caller was cancelled.
 
     Raises:
-        OwnCancellationError: It cancelled itself.
-        CancelledError: The caller was cancelled, and so was the task.
+        OwnCancellationError: The coroutine cancelled itself.
+        CancelledError: The caller was cancelled, and the task was cancelled with it.
     """
     task = start_task(_captured_async(work))
     if not task.done():
@@ -56,7 +56,7 @@ async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | N
 
 
 async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] | None = None) -> None:
-    """Wait until a task is done; cancel it if the caller is cancelled, once ``given_up`` was called.
+    """Wait until a task is done; if the caller is cancelled, call ``given_up``, then cancel the task.
 
     Raises:
         CancelledError: The caller was cancelled.
@@ -72,21 +72,21 @@ async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] 
 
 
 def thread_limit() -> asyncio.Semaphore:
-    """The limit on threads for tools with a deadline: one that misses it keeps its thread until it ends."""
+    """Return the limit on threads for tools with a deadline: a tool that misses it keeps its thread until it ends."""
     return asyncio.Semaphore(_MOST_THREADS)
 
 
 def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Start a task for the work; from Python 3.12 on it runs at once, up to its first wait."""
+    """Start a task for a coroutine; from Python 3.12 on, the task runs at once, up to its first wait."""
     loop = asyncio.get_running_loop()
-    if sys.version_info >= (3, 12):  # what never waits is done without a turn of the loop
+    if sys.version_info >= (3, 12):  # a coroutine that never waits ends without a loop iteration
         return asyncio.Task(work, loop=loop, eager_start=True)
     return loop.create_task(work)
 
 
 async def all_of(works: Sequence[Awaitable[Any]]) -> None:
-    """Wait for all of them; one that was cancelled by itself disturbs nobody."""
-    for outcome in await asyncio.gather(*works, return_exceptions=True):  # our own bugs are not swallowed
+    """Wait for all works; a work that was cancelled does not affect the others."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # does not swallow our own bugs
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
 
@@ -100,11 +100,11 @@ async def run_async(
     thread_limit: asyncio.Semaphore | None = None,
     given_up: Callable[[], None] | None = None,
 ) -> Any:
-    """Call the tool from a running loop: an async tool in it, any other in a thread with our context variables.
+    """Call a tool from a running loop: an async tool in the loop, any other in a thread with our context variables.
 
     Raises:
         TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
-            cancelled but not waited for; a thread cannot be stopped and runs on unobserved.
+            cancelled, but we do not wait for it; a thread cannot be stopped and runs on unobserved.
     """
     if timeout is None:
         return await _work(kind, invoke, model, inject)
@@ -135,19 +135,19 @@ async def _work(
 
 
 async def finished(value: Any) -> Any:
-    """The final value of what a function returned in the loop, where that is not a coroutine."""
+    """Return the final value of a function that ran in the loop: awaited, or collected."""
     return await awaited_value(value) if is_asynchronous(value) else collected(value)
 
 
 async def awaited_value(value: Any) -> Any:
-    """The value that something asynchronous gives in the end."""
+    """Return the final value of an awaitable or an async iterator."""
     if not isinstance(value, AsyncIterator):
         return collected(await value)
     return [item async for item in value]
 
 
 async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
-    """Wait for the work, but not for its clean-up: ``asyncio.wait_for`` would."""
+    """Wait for the work until the deadline, but not for its clean-up; ``asyncio.wait_for`` would wait for both."""
     task = asyncio.ensure_future(_captured_async(work))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -163,16 +163,18 @@ async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], N
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:
-    """Run it in a thread of its own, with our context variables; whatever it raises is raised here."""
+    """Run a function in its own thread, with our context variables; its exceptions are raised here."""
     return await _in_thread(work, lambda: None)
 
 
 async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-    """Run it in a thread of the executor, to its end: where we are cancelled meanwhile, it is undone first.
+    """Run a function in an executor thread until it ends; if we are cancelled meanwhile, call ``undo``, then raise.
 
     Raises:
         CancelledError: We were cancelled, once or several times.
     """
+    # A thread cannot be stopped, and its effect (a claim in a ledger, say) must not be lost. So a cancellation only
+    # interrupts the shield, not the task: we wait for the task, undo its result, and then pass the cancellation on.
     task = asyncio.ensure_future(_in_thread(work, None))
     try:
         return await asyncio.shield(task)
@@ -185,24 +187,24 @@ async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None =
 
 
 async def _over(task: asyncio.Future[Any]) -> None:
-    """Wait until it is done, however often we are cancelled meanwhile."""
+    """Wait until a task is done, however often we are cancelled meanwhile."""
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # it is looked at, and asyncio does not complain
+        task.exception()  # retrieve the exception, or asyncio logs a warning
 
 
 async def sleep(seconds: float) -> None:
-    """Wait, and let others run."""
+    """Wait, and let other tasks run."""
     await asyncio.sleep(seconds)
 
 
 async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
-    """Run it in a thread of the executor; or, given ``left``, in a thread of its own, which calls it at the end."""
+    """Run a function in an executor thread; if ``left`` is given, in its own thread, and call ``left`` at its end."""
     if left is None:
         return _released(await asyncio.to_thread(_captured, work))
-    # The loop waits for the threads of its executor when it closes; one that hangs must not be among them.
+    # When the loop closes, it waits for the threads of its executor. A thread that may hang must not be one of them.
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Outcome] = loop.create_future()
     context = contextvars.copy_context()
@@ -214,14 +216,14 @@ async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -
 
     def body() -> None:
         outcome = context.run(_captured, work)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no task waits
             loop.call_soon_threadsafe(deliver, outcome)
 
     threading.Thread(target=body, name="toolshape", daemon=True).start()
     return _released(await future)
 
 
-# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit takes the loop down.
+# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit stops the loop.
 _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 

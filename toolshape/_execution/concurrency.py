@@ -1,4 +1,4 @@
-"""``ConcurrencyLimit``: lets so many calls of a tool run at once, whatever threads and event loops they come from."""
+"""Limits how many calls of a tool run at once, across threads and event loops."""
 
 import threading
 from collections import deque
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ConcurrencyLimit:
-    """How many calls of one tool may run at once; the others wait, the first to come first."""
+    """A limit on how many calls of one tool may run at once; further calls wait, first come, first served."""
 
     __slots__ = ("_free", "_lock", "_waiting")
 
@@ -18,7 +18,10 @@ class ConcurrencyLimit:
         self._waiting: deque[Future[None]] = deque()
 
     def ask(self) -> "Future[None]":
-        """A future that is done once it is one's turn; it may be cancelled before, and ``release`` ends the turn."""
+        """Return a future that is done when the caller's turn begins; ``release`` ends the turn.
+
+        The caller may cancel the future before its turn.
+        """
         future: Future[None] = Future()
         with self._lock:
             if self._free == 0:
@@ -29,12 +32,13 @@ class ConcurrencyLimit:
         return future
 
     def release(self) -> None:
-        """End a turn: the next that still waits has its own."""
+        """End a turn; the next waiting call gets its turn."""
         with self._lock:
             future = self._next()
             if future is None:
                 self._free += 1
-        if future is not None:  # without the lock: where nobody is left to take the turn, it is released again
+        # The result is set without the lock: its callbacks call ``release`` again if the waiter's loop is closed.
+        if future is not None:
             future.set_result(None)
 
     def _next(self) -> "Future[None] | None":
@@ -46,12 +50,12 @@ class ConcurrencyLimit:
 
     @contextmanager
     def turn(self) -> Generator[None]:
-        """Wait in this thread for one's turn, and end it."""
+        """Wait in this thread for a turn, and end the turn on exit."""
         future = self.ask()
         try:
             future.result()
         except BaseException:  # an interrupt while waiting
-            if not future.cancel():  # our turn had come
+            if not future.cancel():  # our turn had already begun
                 self.release()
             raise
         try:
@@ -61,7 +65,11 @@ class ConcurrencyLimit:
 
 
 class Slot:
-    """A turn under a limit that ends once: with the work that has begun, else by whoever gives up waiting for it to begin."""
+    """A turn under a limit, which ends once: with the work, or when the waiter gives up before the work begins.
+
+    Two threads race here: the one that runs the work, and the one that waits for it with a deadline. The lock lets only
+    one of ``begin`` and ``give_up`` change the state, so the turn is released once and abandoned work never begins.
+    """
 
     __slots__ = ("_end", "_lock", "_state")
 
@@ -71,7 +79,7 @@ class Slot:
         self._state = "open"
 
     def begin(self) -> bool:
-        """Whether the work may begin: nobody has given up."""
+        """Begin the work; return whether it may run, that is, the waiter has not given up."""
         with self._lock:
             if self._state != "open":
                 return False
@@ -79,11 +87,11 @@ class Slot:
             return True
 
     def end(self) -> None:
-        """The work is done."""
+        """Release the turn: the work is done."""
         self._end()
 
     def give_up(self) -> None:
-        """Nobody waits any more: the turn ends now if the work has not begun."""
+        """The waiter gave up: release the turn unless the work has begun."""
         with self._lock:
             if self._state != "open":
                 return

@@ -1,4 +1,4 @@
-"""Turns an exception into the ``CallError`` that answers the call: its text is hidden, and logged under a reference."""
+"""Turns an exception into the ``CallError`` that answers the call; hides its text, and logs it under a reference."""
 
 import sys
 import uuid
@@ -7,19 +7,19 @@ from toolshape._errors import CallError, CallErrorCode, ToolError
 
 
 class RemoteError(ToolError):
-    """A server that the tool asked said that the call failed: its text is as trusted as the tool's results are."""
+    """The server that the tool called reported that the call failed; its text is trusted like the tool's results."""
 
 
 class TimedOutError(Exception):
-    """The tool did not finish in its time."""
+    """The tool did not finish before its deadline."""
 
 
 class OwnCancellationError(Exception):
-    """The tool cancelled its own task; nobody else did."""
+    """The tool cancelled its own task; the caller did not."""
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether something was cancelled; where nobody has loaded asyncio, nothing can have been."""
+    """Whether an error is asyncio's cancellation; if asyncio was never imported, it cannot be."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
@@ -28,7 +28,7 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
     """Turn an exception from a tool into the error that the model reads; the log keeps the details for the developer.
 
     Raises:
-        BaseException: An interrupt or a cancellation from outside answers no call, and is raised again.
+        BaseException: The error is an interrupt or a cancellation from outside; it answers no call.
     """
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
@@ -47,7 +47,7 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
 def _of_tool_error(error: ToolError, tool: str) -> CallError:
     try:
         return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
-    except Exception as odd:  # what was given for a text cannot be one
+    except Exception as odd:  # the given text cannot be written as a string
         return hidden("tool_crashed", odd, tool=tool)
 
 
@@ -55,7 +55,7 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
     """Turn an exception from validation into a ``CallError``: invalid arguments, or a user validator that crashed.
 
     Raises:
-        KeyboardInterrupt: It answers no call, and is raised again.
+        KeyboardInterrupt: The error is an interrupt; it answers no call.
     """
     if isinstance(error, CallError):
         return error
@@ -65,8 +65,8 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
 
 
 def hidden(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
-    """An error whose text stays in the log, under the reference that the model is given."""
-    import logging  # noqa: PLC0415 - only what goes wrong needs it
+    """Log an exception under a reference, and return an error that tells the model only this reference."""
+    import logging  # noqa: PLC0415 - only failures need it
 
     reference = uuid.uuid4().hex[:12]
     logging.getLogger("toolshape").error("tool %r: %s (reference %s)", tool, code, reference, exc_info=error)

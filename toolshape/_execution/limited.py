@@ -1,4 +1,4 @@
-"""Runs tools in an event loop, so many at once. Loaded at first use: asyncio is slow to import."""
+"""Runs a limited number of calls at once in an event loop; imported at first use, because asyncio is slow to import."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -19,13 +19,13 @@ T = TypeVar("T")
 async def in_turn(
     limit: ConcurrencyLimit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]
 ) -> Any:
-    """Run a tool once it is the call's turn; work that was left behind keeps its turn until it ends.
+    """Run a tool when the call's turn begins; work that misses its deadline keeps its turn until it ends.
 
     Args:
         limit: The limit of the tool.
-        kind: What calling the tool gives.
+        kind: The kind of the tool's function.
         invoke: Calls the tool.
-        run: Runs what it is given in place of ``invoke``, as ``aio.run_async`` does.
+        run: Runs the function that it gets in place of ``invoke``, as ``aio.run_async`` does.
     """
     await _turn(limit)
     slot = Slot(limit.release)
@@ -44,7 +44,7 @@ async def in_turn(
             raise TimedOutError
         try:
             return await finished(value)
-        finally:  # the task may outlive its deadline: it is cancelled, and not waited for
+        finally:  # the task may outlive its deadline: it is cancelled, but we do not wait for it
             slot.end()
 
     def begin_async(model: BaseModel, inject: Mapping[str, Any]) -> Any:
@@ -57,7 +57,9 @@ async def in_turn(
 
 
 async def _turn(limit: ConcurrencyLimit) -> None:
-    """Wait for one's turn; whoever is cancelled meanwhile has none."""
+    """Wait for a turn; if the wait is cancelled, take no turn."""
+    # The turn may begin in any thread, so ``wake`` passes it on to this loop. A turn that begins after the loop closed,
+    # or just as the wait is cancelled, would be lost: both cases release it for the next call.
     future = limit.ask()
     if future.done():
         return
@@ -73,20 +75,20 @@ async def _turn(limit: ConcurrencyLimit) -> None:
             return
         try:
             loop.call_soon_threadsafe(begin)
-        except RuntimeError:  # the loop is closed, and nobody waits: the next has the turn
+        except RuntimeError:  # the loop is closed: pass the turn on
             limit.release()
 
     future.add_done_callback(wake)
     try:
         await turn
     except asyncio.CancelledError:
-        if not future.cancel():  # it had come
+        if not future.cancel():  # the turn had already begun
             limit.release()
         raise
 
 
 async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
-    """Do the work for each item, for so many at once; see ``all_of``."""
+    """Do the work for each item, for at most ``most`` items at once; see ``all_of``."""
     turns = asyncio.Semaphore(most)
 
     async def in_its_turn(item: T) -> None:

@@ -1,4 +1,4 @@
-"""Whether a returned value must be awaited, and the values that a generator or iterator holds."""
+"""Tells whether a returned value must be awaited, and collects the values of a generator or iterator."""
 
 import inspect
 from collections.abc import AsyncIterator, Iterator
@@ -9,7 +9,7 @@ from toolshape._function.signature import Kind
 from toolshape._mcp_results import is_mcp_result, mcp_error
 
 SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""The types of values that are what they are: nothing has to be awaited or collected."""
+"""The types of final values, which need not be awaited or collected."""
 
 
 def is_async(kind: Kind) -> bool:
@@ -18,18 +18,18 @@ def is_async(kind: Kind) -> bool:
 
 
 def is_asynchronous(value: Any) -> bool:
-    """Whether a value has to be awaited."""
+    """Whether a value must be awaited."""
     return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
 
 
 def collected(value: Any) -> Any:
-    """The list of what a generator or another iterator yields; any other value as it is.
+    """Return the list of the values that an iterator yields, or any other value unchanged.
 
     Raises:
-        RemoteError: It is what an MCP client gave of a call that failed at its server.
+        RemoteError: The value is an MCP client's result of a call that failed at its server.
     """
     if type(value) in SETTLED:
         return value
-    if is_mcp_result(value) and (said := mcp_error(value)) is not None:
-        raise RemoteError(said)
+    if is_mcp_result(value) and (text := mcp_error(value)) is not None:
+        raise RemoteError(text)
     return list(value) if isinstance(value, Iterator) else value

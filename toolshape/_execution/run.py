@@ -1,4 +1,4 @@
-"""Runs the function with validated arguments and returns its value, or raises the ``CallError`` that answers the call."""
+"""Calls a tool's function with validated arguments: returns its value, or raises the ``CallError`` for the call."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -14,23 +14,23 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
 def final_value(value: Any) -> Any:
-    """The final value of what a tool returned, in synchronous code; an awaitable runs in an event loop of its own."""
+    """Return the final value of a tool's result in synchronous code; an awaitable runs in a new event loop."""
     if not is_asynchronous(value):
         return collected(value)
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
 
     return aio.run(aio.awaited_value(value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
-    """Refuse to run an async tool from synchronous code while a loop runs in this thread.
+    """Refuse to run an async tool from synchronous code while an event loop runs in this thread.
 
     Raises:
-        UsageError: Await the async way instead; nothing has been run.
+        UsageError: The tool is async and a loop is running; nothing was run, await the async method instead.
     """
     if not is_async(kind):
         return
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
 
     if aio.is_running():
         raise UsageError(f"{name} is async and an event loop is running: await adispatch, arun or acall instead")
@@ -43,14 +43,14 @@ def compile_call(
     check: Callable[..., None] | None,
     extend: Callable[..., Mapping[str, Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Compile ``Tool.call``, the whole way of one call: arguments in, the tool's value out, or its ``CallError``.
+    """Compile ``Tool.call``: it validates the arguments, and returns the tool's value or raises a ``CallError``.
 
     Args:
-        validate: From what a model sent to valid arguments.
-        invoke: From these to what the tool returns.
-        name: The tool's, for errors.
-        check: Says whether it can be called, given the injected values; ``None`` where it always can.
-        extend: Adds to the injected values what toolshape itself injects, given the tool and the valid arguments.
+        validate: Validates the arguments that a model sent.
+        invoke: Calls the tool with the validated arguments.
+        name: The tool's name, for errors.
+        check: Raises an error if the tool cannot be called with the injected values; ``None`` if it always can.
+        extend: Takes the tool, the valid arguments and the injected values, and adds the values that we inject.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
@@ -65,7 +65,7 @@ def compile_call(
             value = invoke(model, inject if extend is None else extend(_tool, model, inject))
             return value if type(value) is str or type(value) in SETTLED else final_value(value)
         except BaseException as error:
-            if is_cancellation(error):  # nobody cancels us here: it is the tool's own
+            if is_cancellation(error):  # no caller can cancel us here: the tool cancelled itself
                 raise CallError("cancelled", tool=name) from error
             raise as_call_error(error, tool=name) from error
 

@@ -1,1 +1,1 @@
-"""A Python function: its signature, pydantic model and canonical JSON Schema, and how it is called."""
+"""Reads a Python function (signature, pydantic model, canonical JSON Schema) and calls it."""

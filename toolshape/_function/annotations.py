@@ -1,4 +1,4 @@
-"""Resolves a function's annotations to types, strings and forward references included."""
+"""Resolves a function's annotations to types, including strings and forward references."""
 
 import contextlib
 import inspect
@@ -16,7 +16,7 @@ if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
     import annotationlib
 
     def signature(function: Any) -> inspect.Signature:
-        """``inspect.signature`` that leaves names not yet defined as forward references."""
+        """Return ``inspect.signature``, with names that are not defined yet as forward references."""
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 else:
     signature = inspect.signature
@@ -35,46 +35,48 @@ class _InjectedMarker:
 _INJECTED = _InjectedMarker()
 
 Injected: TypeAlias = Annotated[T, _INJECTED]
-"""A parameter the application fills, by name, through ``inject=``; no model ever sees or sets it."""
+"""A parameter that the application fills by name through ``inject=``; no model ever sees or sets it."""
 
 
 def resolve(
     raw: Mapping[str, Any], global_names: dict[str, Any], local_names: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Resolve strings and forward references, nested ones too.
+    """Resolve strings and forward references, including nested ones.
 
     Raises:
         NameError: A name is not defined (yet).
-        TypeError: Something is not a type.
+        TypeError: An annotation is not a type.
     """
     plain = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
     if len(plain) == len(raw):
         return plain
     holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain}})
-    # On a class get_type_hints does not turn a default of None into Optional, as it does on functions before 3.11.
+    # The hints are read from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
     hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
     return {name: plain[name] if name in plain else hints[name] for name in raw}
 
 
 def names_self(annotation: Any) -> bool:
-    """Whether ``Self`` stands somewhere in an annotation."""
+    """Whether an annotation contains ``Self``."""
     is_self = getattr(annotation, "_name", None) == "Self" and typing.get_origin(annotation) is None
     return is_self or any(map(names_self, typing.get_args(annotation)))
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
-    """The names that annotations of a function may use besides globals: closure, type parameters, enclosing scopes.
+    """Return the names besides globals that annotations may use: closure, type parameters, enclosing scopes.
 
     Args:
         function: The innermost function.
-        frame: The frame that decorated it; used as far as its frames are the scopes of ``__qualname__``.
+        frame: The frame that decorated the function. Frames are read outwards while they match ``__qualname__``.
     """
     names: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # an empty cell: the name is assigned further down
+        with contextlib.suppress(ValueError):  # the cell is empty: the name is assigned further down
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
+    # A class body or an enclosing function has no closure cell for a name that only an annotation uses, so the frames
+    # are read. A frame belongs to an enclosing scope only if its name matches; at the first other name the walk ends.
     scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
     seen: dict[str, Any] = {}
     while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
@@ -84,7 +86,7 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
 
 
 def is_injected(annotation: Any) -> bool | None:
-    """Whether the parameter is injected: ``None`` if the marker stands where it cannot work (``list[Injected[T]]``)."""
+    """Whether a parameter is injected; ``None`` if the marker is where it cannot work (``list[Injected[T]]``)."""
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     inside = [is_injected(argument) for argument in typing.get_args(annotation)]
@@ -94,12 +96,14 @@ def is_injected(annotation: Any) -> bool | None:
 
 
 def is_context(annotation: Any) -> bool:
-    """Whether a parameter takes the ``CallContext``, which no model sees; it may be optional, or marked as injected."""
+    """Whether a parameter takes the ``CallContext``, which no model sees; it may be optional or marked as injected."""
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is Annotated:
         return is_context(arguments[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return any(map(is_context, arguments)) and all(is_context(one) or one is type(None) for one in arguments)
+        return any(map(is_context, arguments)) and all(
+            is_context(argument) or argument is type(None) for argument in arguments
+        )
     return annotation is CallContext
 
 
@@ -115,7 +119,7 @@ _CONTEXTS: Mapping[str, frozenset[str]] = {
     "pydantic_ai": frozenset({"RunContext"}),
     "strands": frozenset({"ToolContext"}),
 }
-"""What a framework passes to the tools that it runs, by the package that has the class.
+"""The context classes that frameworks pass to the tools they run, by the package that defines the class.
 
 Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt
 1.1.2, google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
@@ -124,8 +128,8 @@ _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 
 def context_of_framework(annotation: Any) -> str | None:
-    """The name of a framework's own context in an annotation, which that framework fills and no model can."""
-    for extra in getattr(annotation, "__metadata__", ()):  # an instance, or the class itself
+    """Return the name of a framework's context class in an annotation: the framework fills it, no model can."""
+    for extra in getattr(annotation, "__metadata__", ()):  # an instance of the marker, or its class
         marker = extra if isinstance(extra, type) else type(extra)
         if marker.__name__.startswith("Injected") and marker.__module__.split(".")[0] in _INJECTED_BY:
             return marker.__name__
@@ -136,11 +140,11 @@ def context_of_framework(annotation: Any) -> str | None:
                 return cls.__name__.split("[")[0]
     is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
     inner = typing.get_args(annotation) if is_wrapper else ()
-    return next((found for one in inner if (found := context_of_framework(one)) is not None), None)
+    return next((name for argument in inner if (name := context_of_framework(argument)) is not None), None)
 
 
 def description_of(annotation: Any, default: Any) -> str | None:
-    """The text that an annotation carries: ``Field(description=)``, ``Doc(...)``, or a string in ``Annotated``."""
+    """Return the description in an annotation: ``Field(description=)``, ``Doc(...)``, or a string in ``Annotated``."""
     metadata = getattr(annotation, "__metadata__", ())
     fields = [default, *reversed(metadata)]
     for field in fields:
@@ -154,7 +158,7 @@ def description_of(annotation: Any, default: Any) -> str | None:
 
 
 def calling_frame() -> types.FrameType | None:
-    """The frame of whoever called the function that asks."""
+    """Return the frame that called the caller of this function."""
     frame = inspect.currentframe()
     for _ in range(2):
         frame = frame and frame.f_back
@@ -162,7 +166,10 @@ def calling_frame() -> types.FrameType | None:
 
 
 def unpacked(annotation: Any) -> Any | None:
-    """What stands in ``Unpack[...]``, else ``None``. By name: Python 3.10 has it in typing_extensions only."""
+    """Return the type inside ``Unpack[...]``, else ``None``.
+
+    ``Unpack`` is recognised by name: in Python 3.10 only typing_extensions has it.
+    """
     origin = typing.get_origin(annotation)
     if origin is not None and getattr(origin, "_name", getattr(origin, "__name__", "")) == "Unpack":
         return typing.get_args(annotation)[0]

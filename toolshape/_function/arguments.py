@@ -1,4 +1,4 @@
-"""Serialises validated arguments: in the form that the schema describes, or injectively (for comparison)."""
+"""Serialises validated arguments: with the names in the schema, or injectively (for comparison)."""
 
 import copy
 import dataclasses
@@ -27,16 +27,16 @@ from toolshape._schema.values import WrittenSet, WrittenText
 
 
 def shown_name(field: str, info: FieldInfo) -> str:
-    """The name of a field in the schema."""
+    """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
-    if alias is not None and not isinstance(alias, str):  # the first choice, where that is a name
+    if alias is not None and not isinstance(alias, str):  # the first choice that is a name, not a path
         choices = getattr(alias, "choices", [alias])
-        alias = next((one for one in choices if isinstance(one, str)), None)
+        alias = next((choice for choice in choices if isinstance(choice, str)), None)
     return alias or field
 
 
 class FreshDefault:
-    """A default that has no hash: each call gets a copy, so that no call changes what another one gets."""
+    """An unhashable default: each call gets a copy, so that no call changes the default of another."""
 
     __slots__ = ("value",)
 
@@ -44,13 +44,13 @@ class FreshDefault:
         self.value = value
 
     def __call__(self) -> Any:
-        """Copy it; what cannot be copied, such as a lock, is shared."""
+        """Return a copy of the value, or the value itself if it cannot be copied (a lock)."""
         value = self.value
         if not value and type(value) in _EMPTIES:
             return type(value)()
         try:
             return copy.deepcopy(value)
-        except Exception:  # the objects of users may refuse to be copied in any way
+        except Exception:  # copying a user's object may raise anything
             return value
 
 
@@ -58,10 +58,11 @@ _EMPTIES = frozenset({list, dict, set})
 
 
 class ParameterForm(NamedTuple):
-    """How arguments are written: with secrets as they are, not as stars; without nested fields that nobody gave.
+    """How arguments are written.
 
-    ``keeps_values`` marks sets, and texts that stand for another value, so that ``is_same_value`` compares what the
-    function gets.
+    ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields that the caller did
+    not set. ``keeps_values`` marks sets, and texts that represent another value, so that ``is_same_value`` compares
+    the values that the function gets.
     """
 
     reveals: bool = False
@@ -74,24 +75,24 @@ _REVEALED = ParameterForm(reveals=True)
 
 
 class _Missing:
-    """Stands for pydantic's sentinel where this pydantic has none."""
+    """Replaces pydantic's ``MISSING`` sentinel in versions of pydantic that lack it."""
 
 
 _MISSING: Any = getattr(pydantic_core, "MISSING", _Missing)
-"""What a field holds that was left out, where its type says so."""
+"""The value of a field that was left out, if the field's type includes ``MISSING``."""
 
 
 def written_arguments(validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN) -> JsonObject:
-    """Validated arguments as JSON that the same tool accepts, by the names in the schema at every level.
+    """Return validated arguments as JSON that the same tool accepts, with the names in the schema at every level.
 
-    The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. What an
-    author's serialisers would make of a value, or leave out, is not looked at: it is what the function gets. What JSON
-    has no form for is named by its type.
+    The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. The
+    author's serialisers are ignored, so the JSON shows what the function gets. A value that JSON cannot express is
+    written as the name of its type.
 
     Args:
-        validated: An object of the model of the function's arguments.
-        omittable: The fields that the function is not given where a caller left them out.
-        form: What of them is written.
+        validated: An instance of the function's arguments model.
+        omittable: The fields that are not passed to the function if the caller left them out.
+        form: How the values are written.
     """
     given = validated.model_fields_set
     left_out = omittable - given
@@ -102,12 +103,12 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: Par
         for name, shown, write, is_sayable in fields
         if name not in left_out and values[name] is not _MISSING and (name in given or is_sayable())
     }
-    return written | {name: extra(one, form) for name, one in (validated.model_extra or {}).items()}
+    return written | {name: extra(value, form) for name, value in (validated.model_extra or {}).items()}
 
 
 _Write: TypeAlias = Callable[[Any, ParameterForm], Any]
 _Field: TypeAlias = tuple[str, str, _Write, Callable[[], bool]]
-"""The name of a field, its name in the schema, what writes it, and whether its default can be written."""
+"""The name of a field, its name in the schema, its writer, and whether its default can be written."""
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -117,22 +118,24 @@ def _fields_of_arguments(model: type[BaseModel]) -> tuple[list[_Field], _Write]:
 
 
 class _Writers:
-    """Compiles what writes a value in the form that its core schema node reads."""
+    """Compiles, for each core schema node, a writer of values in the form that the node reads."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
-        self.made: dict[int, _Write] = {}  # by node, which the core schema holds
+        self.made: dict[int, _Write] = {}  # by id of a node; the core schema keeps the nodes alive
 
     def of(self, node: Node | None, config: Node | None) -> _Write:
-        """What writes the values of a node; a value of another kind is written by its own type."""
+        """Return the writer for the values of a node; a value of another kind is written by its own type."""
         if node is None:
             return _written
+        # A node may contain itself. While its writer is compiled, a lambda stands in for it, which looks the finished
+        # writer up when it is called; so the compilation of a recursive type ends.
         if id(node) not in self.made:
-            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - it may contain itself
+            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - looks it up late
             self.made[id(node)] = self._compiled(node, config)
         return self.made[id(node)]
 
-    def _compiled(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - a line a kind
+    def _compiled(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - one line per kind
         kind = node["type"]
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
@@ -163,7 +166,7 @@ class _Writers:
         return _unless_secret(self.of(inner, config))
 
     def fields_of(self, node: Node, config: Node | None = None) -> tuple[list[_Field], _Write]:
-        """The fields of a model, dataclass or TypedDict, and what writes those that it does not name."""
+        """Return the fields of a model, dataclass or TypedDict, and the writer for fields that it does not declare."""
         config = node.get("config", config)
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
@@ -178,7 +181,7 @@ class _Writers:
         return named, self.of(node.get("extras_schema"), config)
 
     def _sayable(self, node: Node, config: Node | None) -> Callable[[], bool]:
-        """Whether the default of a field, once it is written, is accepted: an author may give any object."""
+        """Return a function: whether the node accepts the written default of a field (authors may give any object)."""
 
         @functools.cache
         def is_sayable() -> bool:
@@ -188,14 +191,14 @@ class _Writers:
             try:
                 text = json.dumps(self.of(node, config)(default, _REVEALED))
                 self.validator(node, config).validate_json(text, strict=True)
-            except Exception:  # a validator of the author's may raise anything
+            except Exception:  # an author's validator may raise anything
                 return False
             return True
 
         return is_sayable
 
     def validator(self, node: Node, config: Node | None) -> SchemaValidator:
-        """What validates the values of a node."""
+        """Return a validator for the values of a node."""
         definitions = list(self.definitions.values())
         whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
         made: SchemaValidator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)
@@ -209,29 +212,32 @@ class _Writers:
 
     def _of_union(self, node: Node, config: Node | None) -> _Write:
         choices = node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
-        branches = [self.of(one[0] if isinstance(one, tuple) else one, config) for one in choices]
+        branches = [self.of(choice[0] if isinstance(choice, tuple) else choice, config) for choice in choices]
         validator = functools.cache(lambda: self.validator(node, config))
 
         def is_read_as(value: Any, written: Any) -> bool:
             try:
                 read = validator().validate_json(json.dumps(written), strict=True)
                 return type(read) is type(value) and bool(read == value)
-            except Exception:  # a validator or an __eq__ of the author's may raise anything
+            except Exception:  # an author's validator or __eq__ may raise anything
                 return False
 
+        # A value does not tell which branch of the union it came from. If all branches write it alike, the branch does
+        # not matter. Otherwise the first writer wins whose JSON the union reads back as an equal value of the same
+        # type. Numbers are always tried that way: a union with str would read a Decimal's text as a str.
         def write(value: Any, form: ParameterForm) -> Any:
             forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
-            if not is_number and all(one == forms[0] and type(one) is type(forms[0]) for one in forms):
+            if not is_number and all(written == forms[0] and type(written) is type(forms[0]) for written in forms):
                 return forms[0]
-            ways = (way for way in (*branches, _as_number) if is_read_as(value, way(value, _REVEALED)))
-            return next(ways, _written)(value, form)
+            writers = (writer for writer in (*branches, _as_number) if is_read_as(value, writer(value, _REVEALED)))
+            return next(writers, _written)(value, form)
 
         return write
 
 
 def written_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
-    """The default of a node as JSON; ``None`` where a function makes it, and where it has no form in JSON."""
+    """Return the default of a node as JSON; ``None`` if an author's function makes it, or if it is ``MISSING``."""
     if node.get("default_factory") in _EMPTIES:
         return [] if node["default_factory"] is not dict else {}
     if not _has_constant(node):
@@ -241,12 +247,12 @@ def written_default(node: Node, definitions: Definitions, config: Node | None) -
 
 
 def _has_constant(node: Node) -> bool:
-    """Whether a default is one object, and not made by a function of the author's."""
+    """Whether a default is a fixed value, not made by an author's function."""
     return "default" in node or isinstance(node.get("default_factory"), FreshDefault)
 
 
 def field_name(name: str, field: Node) -> str:
-    """The name of a field in the schema, from its node: an alias, or its own name where that is a path."""
+    """Return the name of a field in the schema, from its node: its alias, or its own name if the alias is a path."""
     alias = field.get("validation_alias", name)
     if isinstance(alias, str):
         return alias
@@ -255,7 +261,7 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """How pydantic itself writes a type of its own as text, which its validator reads; never that of an author."""
+    """Return pydantic's own encoder for one of pydantic's types, whose text its validator reads; never an author's."""
     kind, function = serialization.get("type"), cast("Any", serialization.get("function"))
     if kind == "to-string":
         return _as_text
@@ -273,7 +279,7 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
 
 def _as_text(value: Any, form: ParameterForm) -> Any:
-    if isinstance(value, NameEmail):  # its own text leaves out quotes, without which some names are not read
+    if isinstance(value, NameEmail):  # str() leaves out the quotes, and some names are invalid without quotes
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
         return _for(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
     return _written(value, form) if value is None or isinstance(value, str) else _for(value, str(value), form)
@@ -281,7 +287,7 @@ def _as_text(value: Any, form: ParameterForm) -> Any:
 
 _MOST_DIGITS = 300
 _NUMBERS = (Decimal, Fraction, timedelta)
-"""Types whose values may be written as a text and as a number, of which a union may take one for something else."""
+"""Types whose values can be written as text or as a number; a union may read one of the two as another type."""
 
 
 def _as_number(value: Any, form: ParameterForm) -> Any:
@@ -323,11 +329,11 @@ def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, tuple) or (variadic is None and len(value) != len(writes)):
             return _written(value, form)
-        ways = writes
+        writers = writes
         if variadic is not None:
             more = len(value) - len(writes) + 1
-            ways = [*writes[:variadic], *[writes[variadic]] * more, *writes[variadic + 1 :]]
-        return [way(item, form) for way, item in zip(ways, value, strict=True)]
+            writers = [*writes[:variadic], *[writes[variadic]] * more, *writes[variadic + 1 :]]
+        return [writer(item, form) for writer, item in zip(writers, value, strict=True)]
 
     return write
 
@@ -336,7 +342,7 @@ def _of_map(write_key: _Write, write: _Write) -> _Write:
     def write_map(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _written(value, form)
-        return {_as_key(key, write_key(key, form)): write(one, form) for key, one in value.items()}
+        return {_as_key(key, write_key(key, form)): write(item, form) for key, item in value.items()}
 
     return write_map
 
@@ -347,27 +353,27 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
             return _written(value, form)
         given: Any = value.model_fields_set if isinstance(value, BaseModel) else None
         written = {
-            shown: way(one, form)
-            for name, shown, way, is_sayable in fields
+            shown: writer(item, form)
+            for name, shown, writer, is_sayable in fields
             if (given is None or name in given or (not form.is_sparse and is_sayable()))
-            and (one := getattr(value, name, None)) is not _MISSING
+            and (item := getattr(value, name, None)) is not _MISSING
         }
         more: Mapping[str, Any] = (value.model_extra if isinstance(value, BaseModel) else None) or {}
-        return written | {name: extra(one, form) for name, one in more.items()}
+        return written | {name: extra(item, form) for name, item in more.items()}
 
     return write
 
 
 def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
-    ways = {name: (shown, way) for name, shown, way, _ in fields}
+    writers = {name: (shown, writer) for name, shown, writer, _ in fields}
 
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _written(value, form)
         written: JsonObject = {}
-        for name, one in value.items():
-            shown, way = ways.get(name, (name, extra))
-            written[str(shown)] = way(one, form)
+        for name, item in value.items():
+            shown, writer = writers.get(name, (name, extra))
+            written[str(shown)] = writer(item, form)
         return written
 
     return write
@@ -386,8 +392,8 @@ def _unless_secret(write: _Write) -> _Write:
     return write_unless_secret
 
 
-def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - a line a type
-    """A value by its own type, where no node says more of it."""
+def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type
+    """Write a value by its own type, without a core schema node."""
     if isinstance(value, Enum):
         return _of_choice(value, form)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -400,13 +406,13 @@ def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - a line 
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         infos = getattr(value, "__pydantic_fields__", {})
         names_of = {
-            one.name: shown_name(one.name, infos[one.name]) if one.name in infos else one.name
-            for one in dataclasses.fields(value)
-            if one.init
+            field.name: shown_name(field.name, infos[field.name]) if field.name in infos else field.name
+            for field in dataclasses.fields(value)
+            if field.init
         }
         return {shown: _written(getattr(value, name, None), form) for name, shown in names_of.items()}
     if isinstance(value, Mapping):
-        return {_as_key(key, _written(key, form)): _written(one, form) for key, one in value.items()}
+        return {_as_key(key, _written(key, form)): _written(item, form) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, deque)):
         return _items(value, _written, form)
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
@@ -415,13 +421,13 @@ def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - a line 
 
 
 def _for(value: Any, written: Any, form: ParameterForm) -> Any:
-    """What stands for a value that JSON has no form for, and the value beside it where that is asked for."""
+    """Return the text written for a value; with ``keeps_values``, a text that also holds the value."""
     is_kept = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if is_kept else written
 
 
 def _items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
-    """The items of an array. Those of a set come in an order of their own: that of hashes differs between processes."""
+    """Write the items of an array. The items of a set are sorted: the order of hashes differs between processes."""
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
         return items
@@ -436,20 +442,20 @@ def _of_choice(value: Enum, form: ParameterForm) -> Any:
 
 
 def _as_key(key: Any, written: Any) -> str:
-    """A key as JSON writes it: its text, or the JSON of a choice that is no text."""
+    """Return a key as JSON text; an enum member that is not a text becomes the JSON of its value."""
     if isinstance(written, str):
         return written
     return key_of(written) if isinstance(key, Enum) else str(next(iter(_leaf({key: None}))))
 
 
 def _leaf(value: Any) -> Any:
-    """A value of another type, as pydantic writes it."""
+    """Write a value of any other type as pydantic does."""
     if isinstance(value, PathLike):
         return fspath(value)
     for mode in ("utf8", "base64"):
         try:
             return to_jsonable_python(value, bytes_mode=mode, inf_nan_mode="constants", fallback=_type_of)
-        except Exception:  # noqa: S112 - bytes that are not UTF-8, and whatever a user's type raises
+        except Exception:  # noqa: S112 - the bytes are not UTF-8, or a user's type raises
             continue
     return _type_of(value)
 
@@ -459,27 +465,27 @@ def _type_of(value: Any) -> str:
 
 
 def exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
-    """What a function gets, as JSON that differs where the arguments differ: with secrets, types, and sets in one order.
+    """Return JSON that differs whenever the function's arguments differ: it includes secrets and types, sets sorted.
 
     Args:
-        validated: An object of the model of the function's arguments, or JSON.
-        omittable: The fields that the function is not given where a caller left them out.
+        validated: An instance of the function's arguments model, or JSON.
+        omittable: The fields that are not passed to the function if the caller left them out.
 
     Raises:
-        TypeError: A value has no form in JSON.
+        TypeError: A value cannot be written as JSON.
     """
     if not isinstance(validated, BaseModel):
         return _exact(validated)
     return _exact_fields(validated, omittable - validated.model_fields_set)
 
 
-def _exact(value: Any) -> Any:  # noqa: PLR0911 - a line a type
+def _exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (list, tuple, deque)):
-        return [_exact(one) for one in value]
+        return [_exact(item) for item in value]
     if isinstance(value, Mapping):
-        return [[_exact(key), _exact(one)] for key, one in value.items()]  # a function may look at their order
+        return [[_exact(key), _exact(item)] for key, item in value.items()]  # a function may depend on their order
     if isinstance(value, (set, frozenset)):
         return _in_order(map(_exact, value))
     name = type(value).__name__
@@ -491,7 +497,7 @@ def _exact(value: Any) -> Any:  # noqa: PLR0911 - a line a type
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [
             name,
-            [[one.name, _exact(getattr(value, one.name, None))] for one in dataclasses.fields(value)],
+            [[field.name, _exact(getattr(value, field.name, None))] for field in dataclasses.fields(value)],
         ]
     if callable(reveal := getattr(value, "get_secret_value", None)):
         return [name, _exact(reveal())]
@@ -502,16 +508,16 @@ def _exact(value: Any) -> Any:  # noqa: PLR0911 - a line a type
 
 
 def _exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
-    found: list[Any] = []
+    written: list[Any] = []
     for field in type(value).model_fields:
         try:
-            found.append([field] if field in left_out else [field, _exact(value.__dict__.get(field))])
+            written.append([field] if field in left_out else [field, _exact(value.__dict__.get(field))])
         except TypeError:
             if field in value.model_fields_set:
                 raise
-            found.append([field])  # a default that is no JSON, as an object that stands for nothing: the code has it
-    return found
+            written.append([field])  # a default that is not JSON, such as a sentinel object: equal for all calls
+    return written
 
 
 def _in_order(values: Iterable[Any]) -> list[Any]:
-    return sorted(values, key=lambda one: json.dumps(one, sort_keys=True))
+    return sorted(values, key=lambda item: json.dumps(item, sort_keys=True))

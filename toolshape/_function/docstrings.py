@@ -1,6 +1,6 @@
-"""Reads the description of a function and of its parameters from a docstring. The only user of docstring-parser.
+"""Reads the description of a function and of its parameters from a docstring; the only user of docstring-parser.
 
-Patterns are compiled at first use: most programs that import this package need few of them or none.
+Patterns are compiled at first use: most programs that import this package need few or none of them.
 """
 
 import ast
@@ -19,10 +19,10 @@ from docstring_parser.numpydoc import Section as NumpySection
 
 
 class Doc(NamedTuple):
-    """What a docstring says.
+    """A parsed docstring.
 
-    ``description`` is summary and body alone, ``parameters`` maps a name to its text. ``sections`` are the sections
-    that are written for whoever calls the function, ``left_out`` the titles of those that are not.
+    ``description`` is the summary and the body only; ``parameters`` maps a name to its text. ``sections`` are the
+    sections written for callers of the function, ``left_out`` the titles of the other sections.
     """
 
     description: str = ""
@@ -33,12 +33,12 @@ class Doc(NamedTuple):
 
     @property
     def for_caller(self) -> str:
-        """The description and the sections that are written for the caller."""
+        """The description and the sections written for callers."""
         return "\n\n".join(part for part in (self.description, *self.sections) if part)
 
 
-# The section titles of sphinx.ext.napoleon (read 2026-11-20), which docstring-parser knows only in part. A title that
-# it does not know would stay in the text that the model reads.
+# The section titles of sphinx.ext.napoleon (read 2026-11-20); docstring-parser knows only some of them. An unknown
+# title would stay in the description that the model reads.
 _PARAMETER_TITLES = (
     "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments", "Other Parameters",
 )  # fmt: skip
@@ -53,15 +53,16 @@ _FOR_CALLER = frozenset({
     "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning", "Warnings", "Warns", "Yield",
     "Yields",
 })  # fmt: skip
-"""The sections that a model reads: all that tell how to call the function and what comes of it. strands and pydantic-ai
-send them too (their test suites, 2026-11-23). What is left are notes for maintainers, and links that no model follows."""
+"""The sections that a model reads: they tell how to call the function and what it returns or raises. strands and
+pydantic-ai send them too (their test suites, 2026-11-23). The others are notes for maintainers, and links that no model
+follows."""
 _LOWER_TITLE = (
     r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 )
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = rf"(?m)^({_TITLES}):[ \t]*$"
-# What stands between a name and its colon is a type, which we do not need and which may hold colons of its own; a name
-# may be a list item, or in backticks.
+# The text between a name and its colon is a type, which we drop because it may contain colons. A name may be a list
+# item, or in backticks.
 _GOOGLE_TYPE = r"(?m)^([ \t]+)(?:[-*+] )?`{0,2}(\*{0,2}\w+)`{0,2}[ \t]*(?:\((?:[^()\n]|\([^()\n]*\))*\))?[ \t]*:(?=\s)"
 _INLINE_SECTION = r"(?m)^(Returns?|Yields?|Raises?):[ \t]+(?=\S)"
 _STRAY_LINE = r"(?m)^([ \t]+)([^:\n]+)$"
@@ -69,42 +70,42 @@ _NUMPY_TITLE = r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}[ \t]*$"
 _REST_FIELD = r"(?m)^:[a-zA-Z]+( [^:\n]+)?:(?!`)"
 _REST_ROLE = r"(?m)^(?=:[a-zA-Z:]+:`)"
 _REST_TYPED = r"(?m)^:(param|parameter|arg|argument|key|keyword) [^:\n]+ (\*{0,2}\w+):"
-_JOINER = "\u2060"  # before a role that opens a line, so that it is not taken for a field; taken out again
+_JOINER = "\u2060"  # put before a role at the start of a line, so that it is not parsed as a field; removed afterwards
 _EPYDOC_FIELD = r"(?m)^@[a-zA-Z]+( [^:\n]+)?:"
 _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
 
 def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
-    """Read a docstring of any of the four styles (Google, NumPy, reST, Epydoc), or of none.
+    """Parse a docstring in any of the four styles (Google, NumPy, reST, Epydoc), or in no style.
 
     Args:
-        text: The docstring as Python holds it.
-        names: The parameters it may document. Where the text fits several styles, the one that documents most of
-            them is taken.
+        text: The docstring as Python stores it.
+        names: The parameters that it may document. If several styles can parse the text, the style that documents the
+            most of these parameters wins.
 
     Returns:
-        What was found; a text that no style can read becomes the description up to its first section.
+        The parsed docstring. If no style can parse the text, its part before the first section is the description.
     """
     if not text or not text.strip():
         return Doc()
     text = inspect.cleandoc(text.replace("\r\n", "\n"))
-    text = re.sub(_LOWER_TITLE, lambda found: f"{found[1].capitalize()}:", text)
+    text = re.sub(_LOWER_TITLE, lambda match: f"{match[1].capitalize()}:", text)
     text = _indent_under_leading_title(re.sub(_INLINE_SECTION, r"\1:\n    ", text))
     docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _attempt(parse, text))]
-    found = max(
+    best = max(
         docs or [Doc(description=_before_sections(text))],
         key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
     )
     sections, left_out = _sections(text)
-    return found._replace(sections=sections, left_out=left_out) if sections or left_out else found
+    return best._replace(sections=sections, left_out=left_out) if sections or left_out else best
 
 
 def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The sections for the caller, as text; and the titles of those that are for nobody who calls the function."""
+    """Return the sections for callers, as text, and the titles of the other sections."""
     for_caller: list[str] = []
     left_out: list[str] = []
-    found = sorted((match.start(), match) for pattern in _SECTIONS for match in re.finditer(pattern, text))
-    for _, match in found:
+    matches = sorted((match.start(), match) for pattern in _SECTIONS for match in re.finditer(pattern, text))
+    for _, match in matches:
         title = _FIELD_TITLES.get(match["title"].lower(), match["title"])
         body = inspect.cleandoc(f"{match['about'] or ''}{match['body']}").strip()
         if title in _FOR_CALLER and body:
@@ -116,17 +117,17 @@ def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
-    """The strings that stand under the fields of a class and of its bases, where their source can be read."""
-    found: dict[str, str] = {}
+    """Return the strings under the fields of a class and of its bases, as far as their source can be read."""
+    texts: dict[str, str] = {}
     of_dict = [
-        one for one in getattr(cls, "__orig_bases__", ()) if isinstance(one, type) and cls.__mro__[1:2] == (dict,)
+        base for base in getattr(cls, "__orig_bases__", ()) if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
     ]
-    for base in of_dict:  # the bases of a TypedDict, which are not among those of the class
-        found |= attribute_docstrings(base)
+    for base in of_dict:  # the bases of a TypedDict, which its __mro__ does not list
+        texts |= attribute_docstrings(base)
     for base in reversed(cls.__mro__):
         if base.__module__ not in _WITHOUT_FIELDS:
-            found |= _attributes_in(base.__module__).get(base.__qualname__, {})
-    return found
+            texts |= _attributes_in(base.__module__).get(base.__qualname__, {})
+    return texts
 
 
 _WITHOUT_FIELDS = frozenset({"builtins", "typing", "typing_extensions", "enum", "pydantic.main", "pydantic.root_model"})
@@ -135,11 +136,11 @@ _UNDER_A_FIELD = r"(?m)^[ \t]+\w+[ \t]*:[^\n]*(?:\n[^\n]*){0,20}?\n[ \t]+[rRuU]?
 
 @functools.lru_cache(maxsize=256)
 def _attributes_in(module: str) -> dict[str, dict[str, str]]:
-    """The strings under the fields of all classes of a module, by the names of the classes."""
+    """Return the strings under the fields of all classes in a module, by qualified class name."""
     try:
         source = inspect.getsource(sys.modules[module])
         tree = ast.parse(source) if re.search(_UNDER_A_FIELD, source) else None
-    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # made by code, or no Python file
+    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # a module made by code, or not from a Python file
         return {}
     return {} if tree is None else dict(_attributes_of_classes(tree, ""))
 
@@ -157,14 +158,14 @@ def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dic
 
 
 def _attributes_of(body: Sequence[ast.stmt]) -> dict[str, str]:
-    found = {}
+    texts = {}
     for field, text in itertools.pairwise(body):
         value = text.value if isinstance(text, ast.Expr) else None
         if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
             continue
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found[field.target.id] = inspect.cleandoc(value.value)
-    return found
+            texts[field.target.id] = inspect.cleandoc(value.value)
+    return texts
 
 
 _INDENTED = r"(?:\n(?:[ \t]+\S.*|[ \t]*))*"
@@ -174,7 +175,7 @@ _SECTIONS = (
     rf"(?m)^[:@](?P<title>returns?|raises?|yields?|notes?|warnings?)\b(?P<about>(?: [^:\n]+:)?):?(?P<body>.*{_INDENTED})",
     rf"(?m)^\.\. (?P<title>[\w-]+)::(?P<about>)(?P<body>.*{_INDENTED})",
 )
-"""Sections of Google's and NumPy's style, fields of reST and Epydoc, and directives of reST."""
+"""Sections in the Google and NumPy styles, fields in reST and Epydoc, and directives in reST."""
 _FIELD_TITLES = {
     **{title.lower(): title for title in sorted(_FOR_CALLER)},
     "return": "Returns",
@@ -186,12 +187,12 @@ _FIELD_TITLES = {
 
 def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
-        parsed = parse("\n" + text)  # they dedent again, and would take the first line for an unindented one
-    except (ParseError, ValueError, IndexError):  # docstring-parser lets the last two escape on odd texts
+        parsed = parse("\n" + text)  # the parsers dedent again and treat the first line as unindented
+    except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd texts
         return None
     parameters: dict[str, str] = {}
     for param in parsed.params:
-        # NumPy style often says what a parameter is where its type would stand: "G : NetworkX graph".
+        # NumPy style often describes a parameter in the place of its type: "G : NetworkX graph".
         description = param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
         for name in param.arg_name.split(","):
             if description.strip():
@@ -220,7 +221,7 @@ def _google(text: str) -> Docstring:
     body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
     try:
         return _google_parser().parse(text[:start] + body)
-    except ParseError:  # a line without a colon where an entry should begin: it goes on with the one before
+    except ParseError:  # a line without a colon where an entry should begin: it continues the entry before
         return _google_parser().parse(text[:start] + re.sub(_STRAY_LINE, r"\1    \2", body))
 
 
@@ -249,7 +250,7 @@ _STYLES: tuple[tuple[str, Callable[[str], Docstring]], ...] = (
 
 
 def _fields_only(text: str, a_field: str) -> str:
-    """Cut paragraphs that follow a field list: docstring-parser would give them to the last field."""
+    """Cut paragraphs that follow a field list: docstring-parser would append them to the last field."""
     kept: list[str] = []
     in_fields, after_blank = False, False
     for line in text.split("\n"):
@@ -266,12 +267,12 @@ def _fields_only(text: str, a_field: str) -> str:
 
 def _before_sections(text: str) -> str:
     patterns = (_GOOGLE_TITLE, _NUMPY_TITLE, _REST_FIELD, _EPYDOC_FIELD)
-    starts = [found.start() for pattern in patterns if (found := re.search(pattern, text))]
+    starts = [match.start() for pattern in patterns if (match := re.search(pattern, text))]
     return re.sub(_REST_DIRECTIVE, "", text[: min(starts, default=len(text))]).strip()
 
 
 def _indent_under_leading_title(text: str) -> str:
-    """Give a section that opens the docstring its indentation back: dedenting takes it, the title being line one."""
+    """Indent a section that opens the docstring: dedenting removed the indentation, because line one is the title."""
     first, newline, rest_of_text = text.partition("\n")
     if not newline or not re.match(_GOOGLE_TITLE, first) or rest_of_text[:1].isspace():
         return text

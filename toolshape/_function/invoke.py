@@ -15,10 +15,10 @@ Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 class Layout(NamedTuple):
     """How the fields of a model become the arguments of a call.
 
-    ``positional`` and ``keywords`` pair a parameter with its field, ``None`` where it is injected. ``omittable`` fields
-    are passed only when they were given. ``injected`` maps an injected parameter to its default, ``EMPTY`` if it has
-    none; ``contexts`` are those of them that take a ``CallContext``. ``takes_extra`` is whether the fields unknown to
-    the model are the function's ``**kwargs``.
+    ``positional`` and ``keywords`` pair a parameter with its field, or with ``None`` if it is injected. ``omittable``
+    fields are passed only if the caller gave them. ``injected`` maps an injected parameter to its default, ``EMPTY`` if
+    it has none; ``contexts`` are the injected parameters that take a ``CallContext``. If ``takes_extra``, fields that
+    the model does not declare become the function's ``**kwargs``.
     """
 
     injected: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Layout(NamedTuple):
 
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
-    """Compile the way from a validated model and the injected values to the call of the function."""
+    """Compile a function that calls ``function`` with a validated model and the injected values."""
     is_plain = not (layout.positional or layout.var_positional or layout.omittable or layout.takes_extra)
     if not is_plain or any(field not in (None, name) for name, field in layout.keywords):
         return _of_any_layout(function, layout)
@@ -50,12 +50,12 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
 
 @functools.lru_cache(_MOST_KEPT)
 def _by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
-    """Generate code that passes these attributes of a model by position, as ``namedtuple`` generates code.
+    """Generate code that passes these attributes of a model by position; ``namedtuple`` generates code the same way.
 
-    It takes a third of the time of ``attrgetter``.
+    The generated code takes a third of the time of ``attrgetter``.
     """
     values = ", ".join(f"model.{name}" for name in names)
-    made: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - names of parameters, seen to be identifiers
+    made: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
     return made
 
 
@@ -82,9 +82,9 @@ def _of_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
 
 
 def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
-    """Whether a function surely takes all of its fields by position, which is faster than by name.
+    """Whether a function certainly takes all of its fields by position, which is faster than by name.
 
-    A wrapper may show the signature of the function that it wraps, and yet accept keywords only.
+    A wrapper may show the signature of the function that it wraps, but accept keywords only.
     """
     inner = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {"__wrapped__", "__signature__"}:

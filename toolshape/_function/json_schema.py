@@ -38,7 +38,7 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and what it does not say: union branches that JSON Schema cannot express, defaults that are refused.
+        The schema, and what it leaves out: union branches that JSON Schema cannot express, and invalid defaults.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -53,14 +53,14 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
 
 
 def _by_own_names(node: Node, config: Node | None) -> Node:
-    """A field without its alias where only its own name is accepted: pydantic would put the alias in the schema."""
+    """Remove the alias of a field that accepts only its own name: pydantic would put the alias in the schema."""
     if not takes_no_alias(config) or "validation_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "validation_alias"}
 
 
 class _CanonicalSchema(GenerateJsonSchema):
-    """pydantic's generator with our house rules, through the methods it documents for overriding."""
+    """pydantic's generator with our house rules; it overrides only methods that pydantic documents for that."""
 
     def __init__(self, by_alias: bool = True) -> None:
         super().__init__(by_alias=by_alias)
@@ -75,7 +75,7 @@ class _CanonicalSchema(GenerateJsonSchema):
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:  # noqa: ARG002
         return value
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - we never want one
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - we never want a title
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
@@ -97,13 +97,13 @@ class _CanonicalSchema(GenerateJsonSchema):
         if schema["type"] in MAPS and self.mode == "validation":
             return self._with_keys(schema, generated)
         if "$ref" not in generated or schema["type"] == "named-tuple":
-            found = self.resolve_ref_schema(generated)
-            if found.get("type") == "array" and not found.keys() & {"items", "prefixItems"}:
-                found["items"] = {}  # an array says what it holds
+            resolved = self.resolve_ref_schema(generated)
+            if resolved.get("type") == "array" and not resolved.keys() & {"items", "prefixItems"}:
+                resolved["items"] = {}  # a canonical array always has "items"
         return generated
 
     def _with_keys(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
-        """A map that says which texts are its keys."""
+        """Add the rule for the keys of a map (``propertyNames``)."""
         patterns = generated.pop("patternProperties", None)
         if patterns:
             [(_, values)] = patterns.items()
@@ -119,7 +119,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
-        """Leave out what a dataclass sets itself: its constructor does not take it."""
+        """Leave out fields that a dataclass sets itself: its constructor does not take them."""
         return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
@@ -132,7 +132,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         generated = super().json_or_python_schema(schema)
         serializer: Any = schema["python_schema"].get("function") or {}
         maker = getattr(serializer.get("function"), "__qualname__", "")
-        if maker.startswith("Secret.") and self.mode == "validation":  # of Secret[T] pydantic says no more than of T
+        if maker.startswith("Secret.") and self.mode == "validation":  # pydantic describes Secret[T] like T
             return {**generated, "writeOnly": True}
         return generated
 
@@ -143,11 +143,11 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._with_text("complex", super().complex_schema(schema))
 
     def fraction_schema(self, schema: Any) -> JsonSchemaValue:
-        """Say how the text of a fraction is written; pydantic has this type since 2.14."""
+        """Add the pattern for the text of a fraction; pydantic has this type since 2.14."""
         return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
 
     def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
-        """The schema of a number that may be written as text, which says how."""
+        """Add the pattern for the text form of a number."""
         if self.mode == "validation":
             for branch in (generated, *generated.get("anyOf", ())):
                 if branch.get("type") == "string":
@@ -177,7 +177,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def _surely_takes(self, node: Node, default: Any) -> bool:
-        """Whether a default is a value of its node at first sight: nearly all are, and no validator has to be compiled."""
+        """Whether a default is obviously valid. Nearly all defaults are, and this check compiles no validator."""
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
@@ -185,7 +185,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         if node["type"] == "any":
             return True
         if node["type"] in ("enum", "literal"):
-            return any(type(one) is type(default) and one == default for one in choices_of(node).values)
+            return any(type(choice) is type(default) and choice == default for choice in choices_of(node).values)
         is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
         return (
             is_bare
@@ -199,12 +199,12 @@ class _CanonicalSchema(GenerateJsonSchema):
         try:
             validator: Any = cast("Any", SchemaValidator)(tightened(whole), _use_prebuilt=False)
             validator.validate_json(json.dumps(default), strict=True)
-        except Exception:  # a validator of the author's may raise anything
+        except Exception:  # an author's validator may raise anything
             return False
         return True
 
     def encode_default(self, dft: Any) -> Any:
-        """Write a default as JSON, or raise what the generator reads as "leave it out"."""
+        """Return a default as JSON, or raise the error that makes the generator leave the default out."""
         if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
             return dft
         if _holds_marked(dft):
@@ -225,10 +225,10 @@ class _CanonicalSchema(GenerateJsonSchema):
         if "properties" not in generated:
             return generated
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
-            generated["additionalProperties"] = False  # dataclasses and TypedDicts would take it from around them
+            generated["additionalProperties"] = False  # else a dataclass or TypedDict inherits it
         _put_sets_in_order(cls, generated)
         text = cls.__doc__
-        if text and not text.startswith(f"{cls.__name__}("):  # what dataclasses generate is no description
+        if text and not text.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
             doc = docstrings.read_docstring(text, [*generated["properties"], *_aliases(cls)])
             if generated.get("description") in (None, inspect.cleandoc(text)):
                 generated.pop("description", None)
@@ -240,7 +240,7 @@ class _CanonicalSchema(GenerateJsonSchema):
 
 
 def _infos(cls: type[Any]) -> Mapping[str, Any]:
-    """The fields of a model, or of a dataclass of pydantic's."""
+    """Return the fields of a model or of a pydantic dataclass."""
     infos: Any = getattr(cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None)
     return infos if isinstance(infos, dict) else {}
 
@@ -258,7 +258,7 @@ def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[
 
 
 def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
-    """Write the sets among examples and further keys in one order; pydantic writes them in that of their hashes."""
+    """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in the order of their hashes."""
     fields = generated["properties"]
     for name, info in _infos(cls).items():
         field, extra = fields.get(shown_name(name, info)), info.json_schema_extra
@@ -284,7 +284,7 @@ def _holds_set(value: Any) -> bool:
 
 
 def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
-    """Say of an enum which values there are, combinations of flags among them."""
+    """Add the values of an enum, including combinations of flags."""
     choices = choices_of(schema)
     if choices.mask is None:
         generated["enum"] = choices.values
@@ -294,7 +294,7 @@ def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
     if generated.get("type") == "array":
         generated.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
-        bits = ", ".join(f"{int(one.value)} {one.name}" for one in dict.fromkeys(schema["members"]))
+        bits = ", ".join(f"{int(member.value)} {member.name}" for member in dict.fromkeys(schema["members"]))
         generated.setdefault("description", f"The sum of: {bits}.")
 
 
@@ -308,7 +308,7 @@ _NULLABLE_TYPES = frozenset(
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Whether the node admits null, or we cannot tell without a walk."""
+    """Whether a node accepts null; also true if only a walk through its inner nodes could tell."""
     kind = schema["type"]
     if kind == "union":
         return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])
@@ -318,7 +318,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _holds_marked(value: Any) -> bool:
-    """Whether a default contains an object whose class has a field marked as secret, however it is written."""
+    """Whether a default contains an instance of a class with a secret field, even if the field is written in plain."""
     if isinstance(value, Mapping):
         return any(map(_holds_marked, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
@@ -331,7 +331,7 @@ def _holds_marked(value: Any) -> bool:
 def _is_marked(cls: type[Any]) -> bool:
     try:
         text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
-    except Exception:  # it has no schema; what its values say is written all the same
+    except Exception:  # the class has no schema, so no field is marked as secret
         return False
     return '"writeOnly": true' in text
 
@@ -340,7 +340,7 @@ _MASK = str(SecretStr("secret"))
 
 
 def _ordered(value: Any, by_alias: bool) -> Any:
-    """A default with its sets in order, wherever they are: their own order changes from process to process."""
+    """Return a default with all of its sets sorted: the order of a set changes from process to process."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""Makes the pydantic model of a function's parameters, which gives the schema and validates the call."""
+"""Builds the pydantic model of a function's parameters; the model generates the schema and validates the calls."""
 
 import functools
 import json
@@ -37,7 +37,7 @@ from toolshape._function.signature import (
 
 
 class FunctionDefinition(NamedTuple):
-    """A function that can be offered, validated and called.
+    """A function whose calls can be offered to a model, validated and run.
 
     ``reserved`` are the names that a model may not use in ``**kwargs``.
     """
@@ -52,7 +52,7 @@ class FunctionDefinition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The function's own name, or the one it was given."""
+        """The tool's name: the function's own, or the name that the author chose."""
         return self.signature.name
 
     @property
@@ -67,11 +67,11 @@ class FunctionDefinition(NamedTuple):
 
 
 def define_model(signature: Signature) -> FunctionDefinition:
-    """Make the model of a function's arguments.
+    """Build the model of a function's arguments.
 
     Raises:
-        DefinitionError: A parameter has no JSON Schema, or two want one name; all problems at once.
-        NameNotDefinedError: A model that a parameter names is not complete yet.
+        DefinitionError: A parameter has no JSON Schema, or two parameters share a name; lists all problems at once.
+        NameNotDefinedError: A model in a parameter's annotation is not complete yet.
     """
     fields, layout = _fields(signature)
     base = _base(signature)
@@ -84,7 +84,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         raise NameNotDefinedError(
             str(error).partition("\n")[0], tool=signature.name, location=signature.location
         ) from error
-    except Exception as error:  # pydantic and the hooks of users' types raise anything from TypeError on
+    except Exception as error:  # pydantic and the hooks of users' types may raise anything, such as a TypeError
         whole = Problem(path="", rule="no_schema", message=_line(error))
         problems = _problem_of_each(signature, base, fields) or [whole]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
@@ -105,7 +105,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
 
 
 class _Field(NamedTuple):
-    """One thing that the function takes: a parameter, or a key of its ``**kwargs: Unpack[...]``."""
+    """A parameter of the function, or a key of its ``**kwargs: Unpack[...]``."""
 
     name: str
     annotation: Any
@@ -115,14 +115,14 @@ class _Field(NamedTuple):
 
 
 def _slots(signature: Signature) -> Iterator[_Field]:
-    # What comes before *args can only be passed by position once there are any.
+    # If the function has *args, the parameters before them must be passed by position.
     has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
     by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
     for parameter in signature.parameters:
         inside = unpacked(parameter.annotation)
         if parameter.kind is VAR_KEYWORD:
             for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
-                left_out = Field(default_factory=_nothing)  # no default of the author's, so none in the schema
+                left_out = Field(default_factory=_nothing)  # the author gave no default: the schema has none
                 yield _Field(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
         elif parameter.kind is VAR_POSITIONAL:
             annotation = _generic(list, parameter.annotation) if inside is None else inside
@@ -138,7 +138,7 @@ def _nothing() -> None:
 
 
 def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
-    """The fields for ``create_model`` and how they become arguments."""
+    """Return the fields for ``create_model`` and the layout of the call."""
     fields: dict[str, Any] = {}
     placed: list[tuple[_Field, str | None]] = [
         (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
@@ -150,19 +150,19 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
         omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
         takes_extra=_open_values(signature) is not EMPTY,
         injected={slot.name: slot.default for slot, _ in placed if slot.injected},
-        contexts=frozenset(one.name for one in signature.parameters if is_context(one.annotation)),
+        contexts=frozenset(parameter.name for parameter in signature.parameters if is_context(parameter.annotation)),
     )
     return fields, layout
 
 
 def _open_values(signature: Signature) -> Any:
-    """The type of the values of ``**kwargs: T``; ``EMPTY`` if there are none, or only named ones."""
+    """Return the type of the values of ``**kwargs: T``; ``EMPTY`` without ``**kwargs``, and for ``Unpack[...]``."""
     kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
     return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
 
 
 def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
-    """Add a field for a parameter, under a name that pydantic takes, and return that name."""
+    """Add a field for a parameter, under a name that pydantic accepts, and return that name."""
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}
     text = description_of(annotation, default)
@@ -181,7 +181,7 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
         attributes["alias"] = name
     if isinstance(default, FieldInfo):
         attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
-    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep what they set
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep their settings
         annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
         attributes = {}
     fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
@@ -189,24 +189,25 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
 
 
 def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
-    """The annotation with the choices that a docstring names, as Hugging Face writes them: ``(choices: ["a", "b"])``.
+    """Add the choices in a docstring to an annotation; Hugging Face writes them as ``(choices: ["a", "b"])``.
 
-    As ``transformers.utils.chat_template_utils`` reads them (5.23.0, 2026-11-23): JSON, at the end of the description.
+    ``transformers.utils.chat_template_utils`` reads them the same way (5.23.0, 2026-11-23): as JSON, at the end of the
+    description. The returned text is the description without the choices.
     """
-    found = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
+    match = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
     try:
-        choices = json.loads(found[1]) if found else None
+        choices = json.loads(match[1]) if match else None
     except ValueError:
         choices = None
-    inner = [one for one in typing.get_args(annotation) if one is not type(None)]
+    inner = [argument for argument in typing.get_args(annotation) if argument is not type(None)]
     is_optional = typing.get_origin(annotation) in (typing.Union, types.UnionType) and len(inner) == 1
     kind = inner[0] if is_optional else annotation
-    if not choices or found is None or kind not in (str, int, Any):
+    if not choices or match is None or kind not in (str, int, Any):
         return annotation, text
-    if any(type(one) not in (str, int) if kind is Any else type(one) is not kind for one in choices):
+    if any(type(choice) not in (str, int) if kind is Any else type(choice) is not kind for choice in choices):
         return annotation, text
     literal = _generic(Literal, tuple(choices))
-    return literal | None if is_optional else literal, text[: found.start()].rstrip()
+    return literal | None if is_optional else literal, text[: match.start()].rstrip()
 
 
 def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
@@ -224,25 +225,25 @@ def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
     origin: Any = typing.get_origin(typed_dict) or typed_dict
     given = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
     hints = typing.get_type_hints(origin, include_extras=True)
-    found: dict[str, tuple[Any, bool]] = {}
+    keys: dict[str, tuple[Any, bool]] = {}
     for key, hint in hints.items():
         bare, is_required = _bare(hint)
-        found[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
-    return found
+        keys[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
+    return keys
 
 
 def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
-    """An annotation of a generic class, its parameters filled in."""
+    """Return an annotation of a generic class, with its type parameters filled in."""
     if hint in given:
         return given[hint]
-    parameters = [one for one in getattr(hint, "__parameters__", ()) if one in given]
-    return _generic(hint, tuple(given[one] for one in parameters)) if parameters else hint
+    parameters = [parameter for parameter in getattr(hint, "__parameters__", ()) if parameter in given]
+    return _generic(hint, tuple(given[parameter] for parameter in parameters)) if parameters else hint
 
 
 def _bare(hint: Any) -> tuple[Any, bool | None]:
-    """A TypedDict's annotation without its qualifiers, and whether they say that the key is required.
+    """Return a TypedDict's annotation without its qualifiers, and whether a qualifier makes the key required.
 
-    Where annotations are postponed the class itself does not know: it was made when they were texts.
+    With postponed annotations ``__required_keys__`` ignores the qualifiers, which were strings when the class was made.
     """
     is_required: bool | None = None
     metadata: tuple[Any, ...] = ()
@@ -271,14 +272,14 @@ def _generic(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
-# Types without a schema are accepted here: generating the JSON Schema then reports each of them with its place.
+# Types without a schema are accepted here: the JSON Schema generation then reports each of them with its place.
 _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
 
 @functools.cache
 def _closed_base() -> type[BaseModel]:
-    # Made with the first tool: the first model that anybody makes loads pydantic's plugins.
+    # Built with the first tool, not at import: the first model in a process loads pydantic's plugins.
     return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
@@ -289,9 +290,9 @@ def _model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
 ) -> tuple[type[BaseModel], JsonSchema, list[Finding]]:
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
-        # For an annotation that is not a type, pydantic only warns, and would accept any value.
+        # For an annotation that is not a type, pydantic only warns and accepts any value: make the warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= wins, as it should
+        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= must win
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()
@@ -318,23 +319,25 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
 
 
 def _line(error: Exception) -> str:
-    """The first line of an error, without the words that pydantic has for its own insides."""
+    """Return the first line of an error, without pydantic's words for its internals."""
     line = f"{type(error).__name__}: {error}".split("\n")[0]
-    if found := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
-        kind = found[2].rpartition(".")[2] if found[2] else found[1].removesuffix("Schema").lower()
+    if match := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
+        kind = match[2].rpartition(".")[2] if match[2] else match[1].removesuffix("Schema").lower()
         return f"JSON Schema has no form for {kind}"
     return line
 
 
 def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
-    """What the docstring describes and the function does not have; the log says which name was probably meant."""
-    undescribed = [one.name for one in signature.parameters if one.name not in signature.doc.parameters]
+    """Yield the documented parameters that the function does not have; log the name that was probably meant."""
+    undescribed = [
+        parameter.name for parameter in signature.parameters if parameter.name not in signature.doc.parameters
+    ]
     for name in signature.doc.parameters:
         if name in signature.names:
             continue
         message = "documented, but there is no such parameter"
         if meant := nearest(name, undescribed):
-            import logging  # noqa: PLC0415 - only what goes wrong needs it
+            import logging  # noqa: PLC0415 - only a misspelt name needs it
 
             message += f": did you mean {meant!r}? Its description is lost"
             logging.getLogger("toolshape").warning(
@@ -344,18 +347,20 @@ def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
 
 
 def _findings(signature: Signature, not_said: list[Finding]) -> tuple[Finding, ...]:
-    found = [
-        Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is taken")
+    findings = [
+        Finding(path=parameter.name, rule="unannotated", message="no annotation: any JSON value is accepted")
         for parameter in signature.parameters
         if not parameter.annotated and parameter.kind is not VAR_KEYWORD
     ]
     if not signature.doc.description:
-        found.append(Finding(path="", rule="undescribed", message="no description: a model must guess what it is for"))
+        findings.append(
+            Finding(path="", rule="undescribed", message="no description: a model must guess what it is for")
+        )
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
-        found.extend(_misspelt_in_docstring(signature))
-    found.extend(
+        findings.extend(_misspelt_in_docstring(signature))
+    findings.extend(
         Finding(path="", rule="section_left_out", message=f"the docstring's section {title!r} is not sent to a model")
         for title in signature.doc.left_out
     )
-    found.extend(not_said)
-    return tuple(found)
+    findings.extend(not_said)
+    return tuple(findings)

@@ -1,4 +1,4 @@
-"""Turns a function's return value into the JSON text that a model reads, and describes its schema."""
+"""Writes a function's return value as the JSON text that a model reads, and generates its schema."""
 
 import collections.abc
 import inspect
@@ -39,7 +39,8 @@ class Output(NamedTuple):
 
     ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
     date, an enum of strings) are written as that string without quotes, all others as compact JSON. NaN and infinities
-    become ``null``, bytes that are not UTF-8 become base64. It raises ``ValueError`` for what JSON cannot express.
+    become ``null``; bytes that are not UTF-8 become base64. ``write`` raises ``ValueError`` if JSON cannot express the
+    value.
     """
 
     schema: JsonSchema | None
@@ -48,17 +49,17 @@ class Output(NamedTuple):
 
     @property
     def says_text(self) -> bool:
-        """Whether a value that is a text is written as it is."""
+        """Whether ``write`` returns a ``str`` unchanged."""
         return self.write is _untyped_text
 
 
 def describe(signature: Signature) -> Output:
-    """Read the return annotation; where it cannot be resolved or has no schema, values are written by their types."""
+    """Read the return annotation. If it cannot be resolved or has no schema, values are written by their own types."""
     try:
         annotation = signature.returns()
-    except Exception as error:  # resolving may raise anything a type raises when it is subscripted
-        found = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
-        return Output(schema=None, write=_untyped_text, findings=(found,))
+    except Exception as error:  # subscripting a type may raise anything
+        finding = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
+        return Output(schema=None, write=_untyped_text, findings=(finding,))
     annotation = _value_type(annotation)
     never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
     if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
@@ -68,9 +69,9 @@ def describe(signature: Signature) -> Output:
         core = rebuilt(adapter.core_schema, _by_own_names)
         is_same = core is adapter.core_schema
         serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
-    except Exception:  # a type without a schema; its values may be written all the same
-        found = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
-        return Output(schema=None, write=_untyped_text, findings=(found,))
+    except Exception:  # the type has no schema; its values may still be written
+        finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
+        return Output(schema=None, write=_untyped_text, findings=(finding,))
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
@@ -82,7 +83,7 @@ def describe(signature: Signature) -> Output:
     return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(serializer))
 
 
-_UNSENDABLE = "no JSON is known for a result of type {}: return a dict, a text, or a type that pydantic knows"
+_UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
 
 
 def _name_of(annotation: Any) -> str:
@@ -90,19 +91,19 @@ def _name_of(annotation: Any) -> str:
 
 
 def _by_own_names(node: Node, config: Node | None) -> Node:
-    """A field without its alias, where its model says ``serialize_by_alias=False``."""
+    """Remove the alias of a field if its model sets ``serialize_by_alias=False``."""
     if config is None or config.get("serialize_by_alias") is not False or "serialization_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "serialization_alias"}
 
 
 def undescribed() -> Output:
-    """The output of a tool without a known return type: no schema, and values written by their own types."""
+    """Return the output of a tool without a known return type: no schema, and values written by their own types."""
     return Output(schema=None, write=_untyped_text)
 
 
 def _holds_parts(annotation: Any) -> bool:
-    """Whether these are parts for a model to look at, which no schema of a result describes."""
+    """Whether a type contains parts (text, image, file) for the model; no result schema describes parts."""
     return (
         annotation in (Text, Image, File)
         or is_mcp_result_type(annotation)
@@ -112,21 +113,21 @@ def _holds_parts(annotation: Any) -> bool:
 
 
 def _may_be_parts(schema: JsonSchema) -> bool:
-    """Whether a schema says nothing of a value, or of an item of a list: texts and images may be what is returned.
+    """Whether a schema does not restrict a value, or an item of a list: the function may return texts and images.
 
-    A client that was sent an output schema refuses a result of parts, which has no structured content.
+    A client that has an output schema rejects a result of parts, because it has no structured content.
     """
     if not schema.keys() - {"title", "description"}:
         return True
     items = [schema["items"]] if "items" in schema else []
     items += schema.get("prefixItems", [])
-    if schema.get("type") == "array" and (not items or any(not one for one in items)):
+    if schema.get("type") == "array" and (not items or any(not item for item in items)):
         return True
     return any(map(_may_be_parts, schema.get("anyOf", ())))
 
 
 def _value_type(annotation: Any) -> Any:
-    """The type of the value that is the result: of a generator or another iterator, the list of what it yields."""
+    """Return the type of the result value: for a generator or another iterator, the list of the yielded values."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
         return arguments[-1] if arguments else Any
@@ -140,7 +141,7 @@ def _typed_text(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
             return _unquoted(serializer.to_json(value, by_alias=True, warnings=False))
-        except PydanticSerializationError:  # not what was annotated; or bytes that are not UTF-8
+        except PydanticSerializationError:  # another type than annotated, or bytes that are not UTF-8
             return _untyped_text(value)
 
     return write

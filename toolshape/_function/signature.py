@@ -1,4 +1,4 @@
-"""Reads a function: its parameters, its docstring and its kind (sync, async, generator)."""
+"""Reads a function's signature: its parameters, docstring and kind (sync, async, generator)."""
 
 import functools
 import inspect
@@ -37,7 +37,7 @@ class NameNotDefinedError(Exception):
 
 
 class Parameter(NamedTuple):
-    """One parameter, its annotation resolved; it is ``Any`` where there is none, and then ``annotated`` is false."""
+    """One parameter with its resolved annotation; without one, ``annotation`` is ``Any`` and ``annotated`` is false."""
 
     name: str
     kind: Any
@@ -48,11 +48,11 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a function says of itself.
+    """The signature and docstring of a function.
 
-    ``parameters`` are those a caller fills: without ``self`` and without what a partial has fixed. ``names`` are all
-    the names the function takes. ``returns`` resolves the return annotation and raises ``NameError`` where it cannot.
-    ``problems`` are the parameters that no model can fill; the others are listed all the same.
+    ``parameters`` are the parameters that a caller fills: without ``self``, and without those that a partial has fixed.
+    ``names`` are all names that the function takes. ``returns`` resolves the return annotation, or raises
+    ``NameError``. ``problems`` are the parameters that no model can fill; ``parameters`` still lists the others.
     """
 
     name: str
@@ -70,7 +70,7 @@ _INJECTED_ANY: Any = Injected[Any]  # type: ignore[misc]
 
 
 class _Names(NamedTuple):
-    """Where annotations are resolved."""
+    """The namespaces in which annotations are resolved."""
 
     globals: dict[str, Any]
     locals: Mapping[str, Any]
@@ -82,14 +82,14 @@ def read_signature(
     """Read a function.
 
     Args:
-        function: Anything callable with a signature: function, bound method, partial, object with ``__call__``.
+        function: A callable with a signature: function, bound method, partial, object with ``__call__``.
         name: The tool's name; by default the function's own.
-        skip_first: Leave out the first parameter (``self`` of a method not yet bound).
-        frame: The frame that decorated it, for annotations that name local classes.
+        skip_first: Leave out the first parameter (``self`` of a method that is not bound yet).
+        frame: The frame that decorated the function, for annotations that name local classes.
 
     Raises:
-        DefinitionError: It is no function, or its parameters cannot be read.
-        NameNotDefinedError: An annotation names what is not defined yet.
+        DefinitionError: The object is not a function, or its parameters cannot be read.
+        NameNotDefinedError: An annotation uses a name that is not defined yet.
     """
     inner = innermost(function)
     tool_name = name or _name_of(function)
@@ -119,26 +119,28 @@ def read_signature(
 
 
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
-    """Every parameter's name, including those already filled by a bound object or a partial."""
+    """Return the name of every parameter, including those already filled by a bound object or a partial."""
     code = getattr(inner, "__code__", None)
     filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
-    variadic = {p.name for p in described.parameters.values() if p.kind in (VAR_POSITIONAL, VAR_KEYWORD)}
-    named = {p.name for p in described.parameters.values()} - variadic
+    variadic = {
+        parameter.name for parameter in described.parameters.values() if parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
+    }
+    named = {parameter.name for parameter in described.parameters.values()} - variadic
     return frozenset(
         named | {*filled} | {name for name in variadic if described.parameters[name].kind is VAR_POSITIONAL}
     )
 
 
 def without_first(read: Signature) -> Signature:
-    """The signature of a method, its object left out."""
+    """Return the signature of a method without its first parameter (``self``)."""
     return read._replace(parameters=read.parameters[1:])
 
 
 def _described(function: Any, tool_name: str) -> inspect.Signature:
     if isinstance(function, type):
-        raise TypeError("a class is not a tool: decorate a function that returns one")
+        raise TypeError("a class is not a tool: decorate a function that returns an instance")
     if isinstance(function, str):
-        raise TypeError(f"a text is not callable: for a name, write @tool(name={function!r})")
+        raise TypeError(f"a string is not callable: to set the name, write @tool(name={function!r})")
     if not callable(function):
         raise TypeError(f"{type(function).__name__} is not callable")
     if tool_name == "<lambda>":
@@ -154,18 +156,18 @@ def _parameters(
     problems: list[Problem],
     undefined: list[str],
 ) -> list[Parameter]:
-    # What a partial has bound is not for the model to fill, whether bound by keyword or by position.
+    # The model does not fill the arguments that a partial has bound, whether by keyword or by position.
     fixed = function.keywords if isinstance(function, functools.partial) else {}
     is_open = isinstance(function, functools.partial) and not function.args
     dispatches = dispatches_on(function.func if is_open else function)
-    is_bound = skip_first or dispatches == "method"  # whose signature shows the object all the same
-    shown = [p for p in list(described.parameters.values())[is_bound:] if p.name not in fixed]
-    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it looks at what is passed by position
+    is_bound = skip_first or dispatches == "method"  # its signature still shows the object
+    shown = [parameter for parameter in list(described.parameters.values())[is_bound:] if parameter.name not in fixed]
+    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it reads the first positional argument
         shown[0] = shown[0].replace(kind=POSITIONAL_ONLY)
-    raw = {p.name: Any if p.annotation is EMPTY else p.annotation for p in shown}
+    raw = {parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in shown}
     try:
         hints = resolve(raw, names.globals, names.locals)
-    except Exception:  # subscripting a type may raise anything; one at a time, to name each that fails
+    except Exception:  # subscripting a type may raise anything; resolve one by one, to name each failing parameter
         hints = _resolve_each(raw, names, problems, undefined)
     parameters: list[Parameter] = []
     for parameter in shown:
@@ -190,9 +192,9 @@ def _parameters(
 
 
 def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | None) -> Problem | None:
-    """Why no model can fill a parameter, and the application does not either."""
+    """Return why neither a model nor the application can fill a parameter, or ``None``."""
     if names_self(annotation):
-        message = "Self cannot be resolved, as a method becomes a tool before its class exists: name the class"
+        message = "Self cannot be resolved: a method becomes a tool before its class exists; write the class's name"
         return Problem(path=parameter.name, rule="self", message=message)
     if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
         message = "Injected[...] must be the whole annotation of an ordinary parameter"
@@ -222,7 +224,7 @@ def _resolve_each(
 
 
 def dispatches_on(function: Any) -> Literal["function", "method"] | None:
-    """Whether this is what ``functools.singledispatch`` makes, or ``singledispatchmethod`` of an object's method."""
+    """Return which of ``functools.singledispatch`` and ``singledispatchmethod`` made a function, or ``None``."""
     code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
     if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
         return None
@@ -239,7 +241,7 @@ def _returns(annotation: Any, names: _Names) -> Any:
 
 
 def innermost(function: Any) -> Any:
-    """The function that holds the annotations: inside partials, methods, callable objects and ``functools.wraps``."""
+    """Return the function that has the annotations: inside partials, methods, callable objects, ``functools.wraps``."""
     while True:
         inner = _without_wrappers(function)
         if hasattr(inner, "__wrapped__") and "__signature__" not in getattr(inner, "__dict__", {}):
@@ -250,7 +252,7 @@ def innermost(function: Any) -> Any:
 
 
 def _without_wrappers(function: Any) -> Any:
-    """The function that a call runs: inside partials, methods and callable objects."""
+    """Return the function that a call runs: inside partials, methods and callable objects."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
@@ -284,7 +286,7 @@ def _location(inner: Any) -> str:
 
 
 def _kind(function: Any, inner: Any) -> Kind:
-    """What calling it gives; a wrapper of a coroutine function may well be a plain function that runs it."""
+    """Return the kind of a function; a plain function may wrap a coroutine function and run it."""
     if inspect.isasyncgenfunction(inner):
         return "async_generator"
     outer = _without_wrappers(function)
@@ -294,9 +296,11 @@ def _kind(function: Any, inner: Any) -> Kind:
 
 
 def _docstring(function: Any, inner: Any) -> str | None:
-    """The docstring of the function; of a callable object, that of ``__call__``, else that of its class."""
+    """Return the docstring of a function; for a callable object, that of ``__call__``, else that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
-        return cast("str | None", function.__doc__) or inspect.getdoc(inner)  # a base class may have one
+        return cast("str | None", function.__doc__) or inspect.getdoc(
+            inner
+        )  # getdoc reads a base class's docstring too
     return inner.__doc__ or type(function).__doc__

@@ -1,1 +1,1 @@
-"""Arguments that a model wrote: validated and coerced, or refused with what is wrong."""
+"""Validates and coerces the arguments that a model wrote, or rejects them with feedback on what is wrong."""

@@ -1,4 +1,4 @@
-"""Applies the coercion rules at the places at fault, until a value is valid or no rule is left."""
+"""Applies the coercion rules at the invalid places of a value, until the value is valid or no rule applies."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from toolshape._schema.values import WrittenFloat, copied
 from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, proposal
 from toolshape._validation.faults import Fault, Location, path_of
 
-_MOST_ROUNDS = 6  # JSON text may hold more JSON text: each round coerces one layer
+_MOST_ROUNDS = 6  # JSON text may contain more JSON text: each round coerces one layer
 _MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value has very many faults
-_WORK_OF_TRYING = 200  # per union branch, whatever the size of the value
+_WORK_OF_TRYING = 200  # per union branch, independent of the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
@@ -23,10 +23,11 @@ class TooMuchWrongError(Exception):
 
 
 class InvalidError(Exception):
-    """A value is invalid: ``faults`` are the places to coerce, ``explained`` gives the faults to report to the model.
+    """A value is invalid: ``faults`` are the places to coerce, ``explained`` returns the faults to report to the model.
 
-    ``value`` is the value as far as it was coerced. ``work`` is the cost of finding the faults. ``by_strict_reading``:
-    the faults are numbers such as ``3.0`` where an integer is wanted; where they cannot be coerced, the value is valid.
+    ``value`` is the value after the coercions that succeeded. ``work`` is the cost of finding the faults. If
+    ``by_strict_reading``, the faults are numbers such as ``3.0`` where an integer is expected; if they cannot be
+    coerced, the value is valid.
     """
 
     def __init__(
@@ -46,11 +47,11 @@ class InvalidError(Exception):
 
 
 class Checker(NamedTuple):
-    """Something that validates.
+    """A validator, and the lookup of what its schema expects.
 
-    ``check`` gives the validated value or raises ``InvalidError``; ``expected`` says what is expected at the
-    place of a fault, ``None`` where that is not known. ``slowness`` is how much longer it takes than pydantic does.
-    ``of_node`` says what the part of the schema that was broken expects, where ``expected`` does not know the place.
+    ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what is expected at the place
+    of a fault, or ``None`` if that is unknown. ``slowness`` is the factor by which ``check`` is slower than pydantic.
+    If ``expected`` does not know the place, ``of_node`` returns what the violated part of the schema expects.
     """
 
     check: Callable[[Any], Any]
@@ -59,7 +60,7 @@ class Checker(NamedTuple):
     of_node: Callable[[Any, Location], Expected] | None = None
 
     def expected_by(self, fault: Fault) -> Expected | None:
-        """What is expected where a fault is."""
+        """Return what is expected at the place of a fault."""
         expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
         if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
             return expected
@@ -67,9 +68,9 @@ class Checker(NamedTuple):
 
 
 class Coercer:
-    """What is allowed in coercing a value: the rules that are on, how a text is read, and how much may be tried.
+    """The rules that are on, the reader of JSON text, and the work budget for the coercion of a value.
 
-    ``read`` reads JSON text, repaired where that is asked for.
+    ``read`` parses JSON text, and repairs it if its second argument is true.
     """
 
     __slots__ = ("_read", "_work", "parse", "rules")
@@ -81,7 +82,7 @@ class Coercer:
         self.rules = rules
         self.parse: Parse = lambda text: read(text, may_repair)
         self._read = read
-        self._work = [0] if work is None else work  # one sum for a payload and all its parts
+        self._work = [0] if work is None else work  # one sum, shared by a payload and all of its parts
 
     def spend(self, work: int) -> None:
         """Charge work to the budget of the payload.
@@ -94,7 +95,7 @@ class Coercer:
             raise TooMuchWrongError
 
     def at(self, expected: Expected) -> "Coercer":
-        """What is allowed at a place, where the author may have switched rules."""
+        """Return the coercer for a place, with the rules that the author switched there."""
         if not expected.switched:
             return self
         on = {rule for rule, is_on in expected.switched.items() if is_on}
@@ -104,17 +105,17 @@ class Coercer:
 def coerced_scalars(
     value: Any, refused: Iterable[tuple[Location, Any]], expected: ExpectedAt, rules: frozenset[str], parse: Parse
 ) -> list[Coercion] | None:
-    """Coerce scalars alone, which covers nearly all invalid arguments.
+    """Coerce scalars only, which is enough for nearly all invalid arguments.
 
     Args:
-        value: JSON of our own, which is changed.
-        refused: The places that a validator refuses, and what stood there.
-        expected: What is expected at each.
+        value: A JSON value that we own; it is changed in place.
+        refused: The places that a validator rejects, and the values there.
+        expected: Returns what is expected at a place.
         rules: The rules that are on.
-        parse: Reads JSON text.
+        parse: Parses JSON text.
 
     Returns:
-        The coercions; ``None`` where coercing scalars is not enough, and then the value may be partly coerced.
+        The coercions, or ``None`` if coercing scalars is not enough; the value may then be partly coerced.
     """
     made: list[Coercion] = []
     for location, found in refused:
@@ -133,7 +134,7 @@ def coerced_scalars(
 
 
 class Coerced(NamedTuple):
-    """A value that is valid now: as it was validated, as JSON, and the coercions."""
+    """A value that is valid now: the validated value, its JSON, and the coercions."""
 
     validated: Any
     value: Any
@@ -146,16 +147,18 @@ def coerced_until_valid(
     """Coerce a value until it is valid.
 
     Args:
-        checker: What validates it.
-        value: JSON of our own, which is changed.
-        coercer: What is allowed.
-        at: Where it stands in the arguments, for the record.
-        already: What the checker has against the value, where that is known.
+        checker: Validates the value.
+        value: A JSON value that we own; it is changed in place.
+        coercer: The rules and the work budget.
+        at: The location of the value in the arguments, for the records of the coercions.
+        already: The checker's error for this value, if it is already known.
 
     Raises:
-        InvalidError: It is not valid, and no rule applies to what is left.
-        TooMuchWrongError: It has more faults than are examined.
+        InvalidError: The value is invalid, and no rule applies to the remaining faults.
+        TooMuchWrongError: The value has too many faults to examine.
     """
+    # A coercion can uncover new faults: a text becomes an object whose fields are invalid. So the value is validated
+    # again after each round. The number of rounds and the work budget keep the cost of a hostile value bounded.
     holder = [value]
     coercions: list[Coercion] = []
     for rounds_left in reversed(range(_MOST_ROUNDS)):
@@ -163,8 +166,8 @@ def coerced_until_valid(
             if already is None:
                 return Coerced(checker.check(holder[0]), holder[0], coercions)
             error, already = already, None
-        except InvalidError as found:
-            error = found
+        except InvalidError as invalid:
+            error = invalid
         coercer.spend(error.work)
         made = _coerced(holder, error.faults, checker, coercer, at)
         if not made and error.by_strict_reading and "integral_float" in coercer.rules:
@@ -179,7 +182,7 @@ def coerced_until_valid(
 def _coerced(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Coerce the places that the faults name, each once."""
+    """Coerce the places of the faults, each place once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
     for fault in faults:
@@ -208,9 +211,9 @@ def _without_unknown(
     if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
         return []
     fields = list(expected.fields())
-    if fields and parent.keys().isdisjoint(fields):  # nothing of it is known: it is meant for something else
+    if fields and parent.keys().isdisjoint(fields):  # no field is known: the object was meant for another schema
         return []
-    if is_misspelt(name, (one for one in fields if one not in parent)):
+    if is_misspelt(name, (field for field in fields if field not in parent)):
         return []
     return [Coercion(path_of((*at, *expected.location, name)), "ignore_extra", parent.pop(name), None)]
 
@@ -218,7 +221,7 @@ def _without_unknown(
 def _with_best(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
-    """Coerce a place by the first rule that applies, or to the one value on which its union's branches agree."""
+    """Coerce a place by the first rule that applies, or to the single value on which its union's branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := proposal(found, expected, coercer.rules, coercer.parse, item):
@@ -238,7 +241,7 @@ def _with_best(
 
 
 def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
-    """Coerce the tag of a union, if that is what is wrong."""
+    """Coerce the tag of a discriminated union, if the tag is invalid."""
     tag = expected.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
@@ -252,7 +255,9 @@ def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coerce
 
 
 def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
-    """The value as coerced by the branches of a union, if all branches that accept it give the same value."""
+    """Return the value coerced by the branches of a union, if all branches that accept it yield the same value."""
+    # The value is coerced for each branch by itself. Two different outcomes are ambiguous: choosing one would be a
+    # guess, so the place stays invalid.
     text = to_json(found)
     outcomes: dict[bytes, Coerced] = {}
     for branch in expected.branches:
@@ -266,7 +271,7 @@ def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Locati
 
 
 def value_at(value: Any, location: Location) -> Any:
-    """The value at a location; ``_ABSENT``, which equals no JSON value, where there is none."""
+    """Return the value at a location, or ``_ABSENT`` if there is none; ``_ABSENT`` equals no JSON value."""
     for step in location:
         if (step not in value) if type(value) is dict else not has(value, step):
             return _ABSENT
@@ -275,9 +280,9 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether a value is the one the validator saw: a user validator may have passed on another in its place.
+    """Whether a value is the value that the validator saw: a user validator may have passed on another value.
 
-    Of two objects or two arrays only the kind is compared.
+    For two objects or two arrays, only the kind is compared.
     """
     if type(one) is str and type(other) is str:
         return one == other
@@ -290,14 +295,14 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def has(value: Any, step: int | str) -> bool:
-    """Whether a JSON value has such a member or item."""
+    """Whether a JSON value has a member or item for a step of a location."""
     if isinstance(value, list):
         return isinstance(step, int) and step < len(value)
     return isinstance(value, dict) and step in value
 
 
 def _can_be_left_out(value: Any, location: Location) -> bool:
-    """Whether a value can be removed without moving others: a field always can, an item only if it is the last."""
+    """Whether a value can be removed without moving others: always for a field, for an item only if it is the last."""
     around = value_at(value, location[:-1])
     return not isinstance(around, list) or location[-1] == len(around) - 1
 

@@ -1,4 +1,4 @@
-"""The coercion rules: what each makes of a value, given what is expected at its place."""
+"""The coercion rules: each turns an invalid value into the value that its place expects."""
 
 import functools
 import math
@@ -31,16 +31,16 @@ RULES: Mapping[str, bool] = {
 _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
-"""Reads JSON text, and says whether it had to be repaired; raises ``ValueError``."""
+"""Parses JSON text; returns the value and whether the text was repaired, or raises ``ValueError``."""
 Proposal: TypeAlias = tuple[str, Any]
-"""A rule, and what it makes of the value."""
+"""The name of a rule, and the coerced value."""
 
 OMIT = object()
-"""Stands for the coerced value where the field or item is to be left out."""
+"""Returned in place of a coerced value if the field or item must be removed."""
 
 _SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
 _EXACT_FLOATS = 2**53
-_LONGEST_NUMBER = 300  # digits; no float has more, and Python refuses to read very long integers
+_LONGEST_NUMBER = 300  # digits; no float has more, and Python rejects very long integers
 _LONGEST_NAME = 100
 _NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
 _BOOLEANS = {"true": True, "false": False}
@@ -50,16 +50,17 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 
 
 class Expected(NamedTuple):
-    """What is expected at one place.
+    """What the schema expects at one place.
 
     ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there, and also ``list`` (an
     array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
-    string that holds JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules that
-    the author switched with ``Coerce``, here or further out. ``fields`` gives the field names of an object. ``tags``
-    are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps`` is how many steps
-    of a fault's location lead here. ``part`` compiles a checker for this place alone, ``content`` one for the JSON in
-    a string. ``is_scalar``: the fault is at this very place, a scalar is expected, and neither strict mode nor
-    ``Coerce`` applies. ``default`` gives what the function gets where the field is left out, as JSON.
+    string that contains JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules
+    that the author switched with ``Coerce``, at this place or around it. ``fields`` returns the field names of an
+    object. ``tags`` are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps``
+    is the number of steps of a fault's location that lead to this place. ``part`` compiles a checker for this place
+    alone, ``content`` a checker for the JSON in a string. ``is_scalar``: the fault is exactly at this place, a scalar
+    is expected, and neither strict mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the
+    function gets if the field is left out.
     """
 
     location: Location = ()
@@ -80,24 +81,24 @@ class Expected(NamedTuple):
     default: Callable[[], Any] | None = None
 
     def outcome(self, after: Any) -> Any:
-        """What a coercion leaves at this place, for the record."""
+        """Return the value at this place after a coercion, for the record."""
         if after is not OMIT:
             return after
         return None if self.default is None else self.default()
 
     def tag_in(self, found: Any) -> str | None:
-        """The name that the discriminator has in this value, or should have; ``None`` if there is no discriminator."""
+        """Return the name that the discriminator has or should have in a value; ``None`` without a discriminator."""
         there = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(there, self.tags[-1] if self.tags else None)
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""From a location in a validator's error to what is expected there; ``None`` where that is not known."""
+"""Maps a location in a validator's error to what is expected there; ``None`` if that is unknown."""
 
 
 @dataclass(frozen=True, init=False)
 class Coerce:
-    """Switch coercion rules for a parameter or field and all it contains: ``Annotated[bool, Coerce("bool_text")]``.
+    """Switch coercion rules for a parameter or field and its contents: ``Annotated[bool, Coerce("bool_text")]``.
 
     Args:
         *on: Rules to switch on.
@@ -115,7 +116,7 @@ class Coerce:
         object.__setattr__(self, "rules", tuple(rules.items()))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Put the rules into the metadata of the core schema."""
+        """Store the rules in the metadata of the core schema."""
         schema = handler(source)
         metadata = schema.get("metadata", {})
         rules = {**metadata.get(COERCE, {}), **dict(self.rules)}
@@ -127,11 +128,11 @@ COERCE = "toolshape_coerce"
 
 
 def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
-    """The rules that are on: the defaults, changed by each layer in turn (``False``: none, ``True``: the defaults).
+    """Return the rules that are on: the defaults, changed by each layer (``False``: none, ``True``: the defaults).
 
     Raises:
         ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
-        ImportError: ``repair_json`` is on, and its extra is not installed.
+        ImportError: ``repair_json`` is on, but its extra is not installed.
     """
     chosen = dict(RULES)
     for layer in layers:
@@ -152,16 +153,16 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     if chosen["repair_json"] and not is_installed("json5"):
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
     made = frozenset(rule for rule, on in chosen.items() if on)
-    return _BY_DEFAULT if made == _BY_DEFAULT else made  # one set for nearly every tool
+    return _BY_DEFAULT if made == _BY_DEFAULT else made  # nearly all tools share one set
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library that an extra brings is here."""
-    import importlib.util  # noqa: PLC0415 - a thirtieth of the cost of importing us, for what few ask
+    """Whether a library that belongs to an extra is installed."""
+    import importlib.util  # noqa: PLC0415 - costs a thirtieth of our import time, and few callers need it
 
     try:
         return importlib.util.find_spec(library) is not None
-    except ValueError:  # it was put out of the way: ``sys.modules`` holds None
+    except ValueError:  # the import was blocked: ``sys.modules`` holds None
         return False
 
 
@@ -178,14 +179,14 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
 def proposal(
     found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
 ) -> Proposal | None:
-    """The coercion to try: that of the first rule that is on and applies.
+    """Return the coercion of the first rule that is on and applies, or ``None``.
 
     Args:
-        found: What stands there.
-        expected: What is expected there.
-        rules: The rules that are on there.
-        parse: Reads JSON text, repaired where that is allowed there.
-        item: What is expected of an item, where a list is expected.
+        found: The value at the place.
+        expected: What is expected at the place.
+        rules: The rules that are on at the place.
+        parse: Parses JSON text, and repairs it if the rules allow that.
+        item: What is expected of an item, if a list is expected.
     """
     for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
         if proposal_[0] in rules:
@@ -207,7 +208,7 @@ def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | Non
     elif isinstance(found, float) and (number := _integral(found)) is not None:
         proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # then the outer list is missing
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # the outer list is missing
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals
@@ -220,7 +221,7 @@ def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
     elif len(found) <= _LONGEST_NUMBER:
         proposals = _from_word(found, expected)
     if expected.nullable and found in _NULLS:
-        # "null" may mean null, or a choice that is spelt "NULL": either would be a guess.
+        # "null" may mean null or a choice spelt "NULL"; choosing one of the two would be a guess.
         return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
     return proposals
 
@@ -247,12 +248,12 @@ def _from_word(found: str, expected: Expected) -> list[Proposal]:
 
 
 def _from_choice(found: str, expected: Expected) -> list[Proposal]:
-    texts = [one for one in expected.choices if isinstance(one, str) and one.casefold() == found.casefold()]
+    texts = [choice for choice in expected.choices if isinstance(choice, str) and choice.casefold() == found.casefold()]
     if len(texts) == 1:
         return [("enum_case", texts[0])]
     if _integer_text().fullmatch(found) and int(found) in _integers(expected.choices):
         return [("number_text", int(found))]
-    if any(one is _BOOLEANS.get(found.lower()) for one in expected.choices if isinstance(one, bool)):
+    if any(choice is _BOOLEANS.get(found.lower()) for choice in expected.choices if isinstance(choice, bool)):
         return [("bool_text", _BOOLEANS[found.lower()])]
     return []
 
@@ -268,20 +269,20 @@ def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Pro
 
 
 def _integers(choices: Iterable[Any]) -> list[int]:
-    return [one for one in choices if type(one) is int]
+    return [choice for choice in choices if type(choice) is int]
 
 
 def _integral(value: float) -> int | None:
-    """The integer equal to a number, judged by its digits as written; ``None`` if it is not integral."""
+    """Return the integer that a number equals, judged by its digits as written; ``None`` if it is not integral."""
     try:
         number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
-    except ArithmeticError:  # an exponent that no Decimal has
+    except ArithmeticError:  # the exponent is too large for a Decimal
         return None
     return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
 
 
 def _is_one_item(found: Any, item: Expected) -> bool:
-    """Whether a value found in place of a list is one item, and clearly not several items or a wrapper of them."""
+    """Whether a value found in place of a list is a single item: not several items, and not a wrapper around items."""
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):

@@ -1,4 +1,4 @@
-"""What a core schema expects at a place: the types, choices and fields that the coercion rules ask about."""
+"""Looks up what a core schema expects at a place: the types, choices and fields that the coercion rules need."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ _LONGEST_STEP = 100
 
 
 class _Unwrapped:
-    """A core schema node without its wrappers, the options they set, and the node behind its user validators."""
+    """A core schema node without its wrappers, the options that they set, and the node behind its user validators."""
 
     __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
 
@@ -63,20 +63,20 @@ class _Unwrapped:
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
     """Compile the lookup from a location in pydantic's errors to what is expected there.
 
-    A location inside a union resolves to the union itself: which branch was meant is not decided here.
+    A location inside a union resolves to the union itself: this lookup does not decide which branch was meant.
 
     Args:
         schema: The core schema.
-        compile_part: Makes a ``Checker`` of a part of it, and of the config that the part stands in.
+        compile_part: Compiles a ``Checker`` from a part of the schema and the config that applies to the part.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    kept: dict[Location, Expected] = {}  # the same places are asked for at every call that is coerced
+    kept: dict[Location, Expected] = {}  # every call that is coerced asks for the same places
 
     def expected(location: Location) -> Expected | None:
         place = kept.get(location)
         if place is None:
             place = find(location)
-            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else a key made up by the model
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else the model made the key up
             if place is not None and is_short:
                 if len(kept) == _MOST_KEPT:
                     kept.clear()
@@ -94,6 +94,9 @@ class _ExpectedPlaces:
         self.compile_part = compile_part
         self.definitions = definitions_of(schema)
 
+    # pydantic's location has more steps than the JSON value is deep: the tag of a branch, and a ``WRAPPER`` step for
+    # each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place`` keeps those
+    # that lead through the JSON value. It ends at a union without tags: the next step only names one of its branches.
     def __call__(self, location: Location) -> Expected | None:
         unwrapped = _unwrapped(self.schema, self.definitions, None)
         place: list[int | str] = []
@@ -118,39 +121,39 @@ class _ExpectedPlaces:
                 return None
             in_object = kind in _WITH_FIELDS
             unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
-            unwrapped.has_default = unwrapped.has_default and in_object  # an item or a value of a map is never left out
+            unwrapped.has_default = unwrapped.has_default and in_object  # items and map values are never left out
             switched |= unwrapped.switched
-        found = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
-        if found is None:
+        expected = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
+        if expected is None:
             return None
         if unwrapped.node["type"] == "json" and "schema" in unwrapped.node:
-            found = found._replace(
+            expected = expected._replace(
                 content=functools.partial(self.compile_part, unwrapped.node["schema"], unwrapped.config)
             )
         if unwrapped.node["type"] == "tagged-union":
-            found = found._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
+            expected = expected._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
         part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
-        is_there = found.location == location and not (found.strict or switched)
-        is_scalar = is_there and bool(found.kinds) and found.kinds <= SCALARS
+        is_there = expected.location == location and not (expected.strict or switched)
+        is_scalar = is_there and bool(expected.kinds) and expected.kinds <= SCALARS
         default = functools.partial(self.default_of, unwrapped)
-        return found._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
+        return expected._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
 
     def names_in_branches(self, node: Node) -> list[str]:
-        """The fields of all branches of a discriminated union."""
-        branches = [_unwrapped(one, self.definitions, None).node for one in node["choices"].values()]
+        """Return the field names of all branches of a discriminated union."""
+        branches = [_unwrapped(choice, self.definitions, None).node for choice in node["choices"].values()]
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
-        """The default of a field as JSON; ``None`` where a function of the author's makes it."""
+        """Return the default of a field as JSON; ``None`` if an author's function makes it."""
         node = unwrapped.default
         return None if node is None else written_default(node, self.definitions, unwrapped.config)
 
     def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
-        """What validates the branches of a union."""
+        """Return the checkers of the branches of a union."""
         if unwrapped.node["type"] != "union":
             return ()
-        choices = [one[0] if isinstance(one, tuple) else one for one in unwrapped.node["choices"]]
-        return tuple(self.compile_part(one, unwrapped.config) for one in choices)
+        choices = [choice[0] if isinstance(choice, tuple) else choice for choice in unwrapped.node["choices"]]
+        return tuple(self.compile_part(choice, unwrapped.config) for choice in choices)
 
 
 def _tagged(node: Node, step: int | str) -> Node | None:
@@ -166,7 +169,7 @@ def _expected(
     if kind == "function-plain":
         if listed is None:
             return None
-        # A flag with more combinations than are listed has no choices, and takes any integer of its bits.
+        # A flag with too many combinations to list has no choices, and accepts any integer of its bits.
         kinds, choices = frozenset({"choice" if listed else "integer"}), listed
     if kind == "union":
         kinds = frozenset({"union"})
@@ -196,7 +199,7 @@ def _expected(
 def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     unwrapped = _Unwrapped(config)
     unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
-    is_authors = True  # inside lax-or-strict it is pydantic that sets strict, not the author
+    is_authors = True  # inside lax-or-strict, pydantic sets strict, not the author
     while True:
         kind = node["type"]
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
@@ -219,7 +222,7 @@ def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Un
 
 
 def _inmost(node: Node) -> Node:
-    """The fields of a model, inside its validators."""
+    """Return the fields node of a model, inside its validators."""
     while node["type"] in TRANSPARENT:
         node = node["schema"]
     return node
@@ -242,7 +245,7 @@ def _child(node: Node, step: int | str) -> Node | None:
 
 
 def _item(node: Node, step: int | str) -> Node | None:
-    """What an item of an array, or a value of a map, is to be."""
+    """Return the schema of an item of an array, or of a value of a map."""
     if node["type"] in MAPS:
         return node.get("values_schema") if isinstance(step, str) else None
     items = node.get("items_schema")
@@ -256,20 +259,20 @@ def _item(node: Node, step: int | str) -> Node | None:
 
 
 def named_fields(node: Node) -> list[tuple[str, Node]]:
-    """The fields of a node that has some, under the names that a model writes."""
+    """Return the fields of a node, under the names that a model writes."""
     if node["type"] in ("model", "dataclass"):
         return named_fields(node["schema"])
     if node["type"] == "call":
         return named_fields(node["arguments_schema"])
     if node["type"] == "arguments":
-        return [(one.get("alias", one["name"]), one["schema"]) for one in node["arguments_schema"]]
+        return [(argument.get("alias", argument["name"]), argument["schema"]) for argument in node["arguments_schema"]]
     fields = node.get("fields", ())
     named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return [(_written(name, field), field) for name, field in named]
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
-    """The field that a step names by its Python name although it has an alias, or by one of several aliases."""
+    """Return the field that a step names by its Python name despite an alias, or by one of several aliases."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)

@@ -1,4 +1,4 @@
-"""Validates arguments in one strict parse; what is not valid, or repeats a key, goes to the slow path."""
+"""Validates arguments in one strict parse; invalid arguments and repeated keys go to the slow path."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
-    """Compile the function that validates what a model sent: JSON text, bytes, or an object.
+    """Compile the function that validates a model's arguments: JSON text, bytes, or an object.
 
     Args:
-        traits: The model to validate against, and what of it matters.
-        settings: How they are validated.
+        traits: The pydantic model to validate against, and its traits.
+        settings: How the arguments are validated.
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
@@ -45,12 +45,12 @@ _SlowPath: TypeAlias = Callable[..., Validated]
 
 
 def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
-    """The slow path, loaded and compiled with the first arguments that need it."""
+    """Return the slow path, which is imported and compiled for the first arguments that need it."""
     compiled: list[_SlowPath] = []
 
     def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
         if not compiled:
-            from toolshape._validation import pydantic_checker  # noqa: PLC0415 - many a process never sees anything wrong
+            from toolshape._validation import pydantic_checker  # noqa: PLC0415 - many processes see no invalid call
 
             compiled.append(pydantic_checker.compile_slow_path(traits, settings))
         return compiled[0](parser_input(arguments), error)
@@ -59,14 +59,14 @@ def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath
 
 
 def _of_bounded_depth(name: str, validate: Validate) -> Validate:
-    """Refuse arguments nested so deeply that the validator would take too long, before it runs."""
+    """Reject arguments that are nested so deeply that validation would take too long, before it starts."""
 
     def bounded(arguments: Any) -> Validated:
         text = parser_input(arguments)
         try:
             text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
             is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
-        except ValueError:  # which says so where it is read
+        except ValueError:  # not JSON: ``validate`` reports that
             is_too_much = False
         if is_too_much:
             problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
@@ -77,7 +77,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
 
 
 def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
-    """Validate text, bytes and objects, mapped back first where the provider was sent another form."""
+    """Validate text, bytes and objects; ``back`` first maps the provider's wire form to canonical form."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     count_keys, reserved = traits.count_keys, traits.reserved
 
@@ -92,7 +92,7 @@ def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) 
                     return slow_path(arguments)
             else:
                 model = validate_json(to_json(canonical), strict=True)
-        except ValueError as error:  # pydantic's, also for text that is not JSON or not UTF-8
+        except ValueError as error:  # raised by pydantic, also for text that is not JSON or not UTF-8
             return slow_path(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
             return slow_path(arguments)
@@ -102,7 +102,7 @@ def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) 
 
 
 def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
-    """Validate text, which nearly all providers send, with as little as possible around pydantic's own work."""
+    """Validate text, which nearly all providers send, with as little overhead on top of pydantic as possible."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
@@ -114,7 +114,7 @@ def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, an
         except ValueError as error:
             return slow_path(arguments, error)
         keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
-        if arguments.count(":") != keys and repeats_key(arguments):  # every key has a colon of its own
+        if arguments.count(":") != keys and repeats_key(arguments):  # every key has its own colon
             return slow_path(arguments)
         return model, ()
 
@@ -125,6 +125,9 @@ def _of_text_with_nulls(
     traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
     """Validate text in which null means "left out": in one parse, if defaults can replace the nulls afterwards."""
+    # The provider's schema lists optional fields as required and nullable, so null means that the field is left out.
+    # A second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated model. It is
+    # compiled for the first null that arrives, and is None if the model's schema does not allow this.
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:
@@ -133,7 +136,7 @@ def _of_text_with_nulls(
         if "null" not in arguments:
             return text(arguments)
         if not compiled:
-            from toolshape._core_schema import null_defaults  # noqa: PLC0415 - most programs see no such null
+            from toolshape._core_schema import null_defaults  # noqa: PLC0415 - most programs receive no nulls
 
             compiled.append(null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped))
         nulled = compiled[0]

@@ -1,4 +1,4 @@
-"""``Fault``: what a validator found wrong with a value, and where."""
+"""Defines ``Fault``, a violation that a validator found in a value, and formats locations as paths."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -7,12 +7,12 @@ Location: TypeAlias = tuple[int | str, ...]
 
 
 class Fault(NamedTuple):
-    """One thing that a validator found wrong with a value.
+    """One violation that a validator found in a value.
 
-    ``at`` is the location as the validator names it, ``location`` the one in the JSON value, ``found`` what is there.
-    ``rule`` is the validator's name for the rule that was broken; ``missing`` and ``unknown`` are our own, for fields.
-    ``message`` is to be reported as it is; ``otherwise`` is reported only if the schema gives no better wording.
-    ``node`` is the part of the schema that was broken, where the validator knows it.
+    ``at`` is the location as the validator names it, ``location`` the location in the JSON value, ``found`` the value
+    there. ``rule`` is the validator's name for the violated rule; ``missing`` and ``unknown`` are our own names, for
+    fields. ``message`` is reported unchanged; ``otherwise`` is reported only if the schema gives no better wording.
+    ``node`` is the violated part of the schema, if the validator knows it.
     """
 
     at: Location
@@ -25,7 +25,7 @@ class Fault(NamedTuple):
 
 
 def path_of(location: Sequence[int | str]) -> str:
-    """A place as people write it: ``lines[1].qty``."""
+    """Return a location as a readable path: ``lines[1].qty``."""
     path = ""
     for step in location:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step

@@ -1,4 +1,4 @@
-"""Writes the lines that a model reads about invalid arguments: path, expected, got; bounded, and without secrets."""
+"""Writes the feedback on invalid arguments for the model: path, expected and got; bounded, and without secrets."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,25 +14,25 @@ from toolshape._validation.wording import expected_of
 _MOST_HINTS = 10
 _MOST_TOLD = 100
 _LONGEST_MESSAGE = 200
-_INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two may mean the same value"
+_INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two keys may mean the same value"
 
 
 def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
-    """Turn faults into problems, one per place, in the order of the fields, unknown fields after known ones.
+    """Turn faults into problems, one per place, in the order of the fields; unknown fields follow known fields.
 
     Args:
-        faults: What a validator found; of several at one place the first is reported.
+        faults: The faults that a validator found; the first fault at a place is reported.
         schema: The canonical schema of the arguments.
 
     Returns:
-        The first hundred, and one that says how many more there are.
+        The first hundred problems; if there are more, a last problem tells their number.
     """
     secrets = Secrets(schema)
     places: dict[Location, Fault] = {}
     for fault in faults:
         visible = secrets.visible(fault.location)
-        if visible != fault.location:  # inside of a secret
-            fault = Fault(fault.at, visible, None, "refused", "it is refused")  # noqa: PLW2901 - what is shown of it
+        if visible != fault.location:  # the fault is inside a secret
+            fault = Fault(fault.at, visible, None, "refused", "the value is rejected")  # noqa: PLW2901 - hides it
         places.setdefault(visible, fault)
     order = _Order(schema)
     shown = sorted(places.values(), key=order.position)
@@ -43,7 +43,7 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
 
 
 class _Order:
-    """Where places stand among the fields of a schema."""
+    """Sorts places by the order of the fields in a schema."""
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
@@ -73,32 +73,36 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
         return Problem(path=path, rule="extra_forbidden", message="unknown field", hint=hint)
     nodes, is_secret = nodes_at(schema, fault.location), secrets.may_be_at(fault.location)
     if fault.message:
-        message = "it is refused" if is_secret else fault.message
+        message = "the value is rejected" if is_secret else fault.message
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
     if fault.rule == "inexact" and isinstance(fault.found, dict):
         return Problem(path=path, rule="inexact_keys", message=_INEXACT_KEYS)
     names_secret = is_secret and any(node.keys() & {"const", "enum"} for node in nodes)
     expected = "decimal number" if fault.rule.startswith("decimal_") else "" if names_secret else expected_of(nodes)
     if not expected:
-        message = "it is refused" if names_secret else fault.otherwise or f"violates {fault.rule}"
+        message = "the value is rejected" if names_secret else fault.otherwise or f"violates {fault.rule}"
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
-    got = f"{kind_of(fault.found)} that is not shown" if is_secret else preview(fault.found)
+    got = f"{kind_of(fault.found)} (not shown)" if is_secret else preview(fault.found)
     return Problem(path=path, rule=fault.rule, expected=expected, got=got)
 
 
 def _meant_name(fault: Fault, schema: JsonSchema) -> str:
     name = str(fault.location[-1])
-    return did_you_mean(name, [one for one in property_names(nodes_at(schema, fault.location[:-1])) if one != name])
+    return did_you_mean(
+        name, [other for other in property_names(nodes_at(schema, fault.location[:-1])) if other != name]
+    )
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
-    """The faults of the union branch that was meant, if one stands out among those that refused a value.
+    """Return the faults of the union branch that was probably meant, or ``None`` if no branch clearly was.
+
+    The branch meant is the branch of the value's type and tag with the fewest faults, unless two have as few.
 
     Args:
         branches: The faults of each branch.
         place: The location of the union.
     """
-    open_branches = [faults for faults in branches if not any(_is_of_another_kind(one, place) for one in faults)]
+    open_branches = [faults for faults in branches if not any(_is_of_another_kind(fault, place) for fault in faults)]
     open_branches.sort(key=len)
     if not open_branches or (len(open_branches) > 1 and len(open_branches[0]) == len(open_branches[1])):
         return None
@@ -106,7 +110,7 @@ def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Faul
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
-    """Whether a fault shows that its branch was not meant: the value has another type, or another tag."""
+    """Whether a fault shows that its branch was not meant: the value has another type or another tag."""
     if fault.location == place:
         return not fault.message
     return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
@@ -121,18 +125,18 @@ _LONGEST_TEXT = 4_000
 
 
 def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
-    """The model's own JSON with a comment at each fault; long stretches without any, and secrets, are left out.
+    """Return the model's own JSON with a comment at each fault; secrets and long parts without faults are left out.
 
     Args:
         value: The arguments as they were read.
-        problems: What is wrong with them.
-        schema: Their canonical schema.
+        problems: The problems with the arguments.
+        schema: The canonical schema of the arguments.
 
     Returns:
-        The text; empty where it would be long.
+        The text; empty if it would be too long.
     """
-    comments = {one.path: str(one).removeprefix(f"{one.path}: ") for one in problems[:_MOST_FAULTS]}
-    more = sum(int(one.got) if one.rule == "more" else 1 for one in problems[_MOST_FAULTS:])
+    comments = {problem.path: str(problem).removeprefix(f"{problem.path}: ") for problem in problems[:_MOST_FAULTS]}
+    more = sum(int(problem.got) if problem.rule == "more" else 1 for problem in problems[_MOST_FAULTS:])
     lines = list(itertools.islice(_lines(value, (), comments, Secrets(schema), ""), _MOST_LINES + 1))
     text = "\n".join([*lines, *([f"// and {more} more"] if more else [])])
     return text if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT else ""
@@ -142,9 +146,9 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     indent, path = "  " * len(at), path_of(at)
     label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
     comment = f"  // {comments[path]}" if path in comments else ""
-    inside = [one for one in comments if one != path and (not path or one.startswith((f"{path}.", f"{path}[")))]
-    if inside and not isinstance(value, (dict, list)):  # in a text that holds JSON
-        comment = "  // " + "; ".join(f"{one[len(path) :].lstrip('.')}: {comments[one]}" for one in inside)
+    inside = [place for place in comments if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))]
+    if inside and not isinstance(value, (dict, list)):  # the value is a text that contains JSON
+        comment = "  // " + "; ".join(f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inside)
     if not isinstance(value, (dict, list)) or not inside:
         text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)
         yield f"{indent}{label}{text}{comma}{comment}"
@@ -159,9 +163,9 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
         else:
             step, item = items[index]
             yield from _lines(item, (*at, step), comments, secrets, "," if index < len(items) - 1 else "")
-    absent = [one for one in inside if not any(_holds(path, one) for path in paths)]
-    for one in absent:
-        yield f"{indent}  // {one[len(path) :].lstrip('.')}: {comments[one]}"
+    absent = [place for place in inside if not any(_holds(path, place) for path in paths)]
+    for place in absent:
+        yield f"{indent}  // {place[len(path) :].lstrip('.')}: {comments[place]}"
     yield f"{indent}{closing}{comma}"
 
 
@@ -170,8 +174,8 @@ def _holds(path: str, place: str) -> bool:
 
 
 def _kept(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
-    """``(index, 0)`` for each item to show, at fault or near one; ``(index, count)`` for each gap between them."""
-    marked = {index for index, path in enumerate(paths) if any(_holds(path, one) for one in faults)}
+    """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for each gap between them."""
+    marked = {index for index, path in enumerate(paths) if any(_holds(path, fault) for fault in faults)}
     near = {index + step for index in marked for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(range(_NEIGHBOURS))
     left_out = 0
     for index in range(len(paths)):

@@ -1,4 +1,4 @@
-"""Reads JSON text, and tells truncated text, malformed text and repeated keys apart."""
+"""Parses JSON text, and tells truncated text, malformed text and repeated keys apart."""
 
 import re
 from collections.abc import Callable
@@ -12,14 +12,14 @@ Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 
 def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
-    """Read a text, with numbers as they were written, and say whether it had to be repaired.
+    """Parse a text, keeping numbers as they were written; return the value and whether the text was repaired.
 
     Args:
-        text: The text; empty is not JSON.
-        repair: Reads text that is almost JSON; ``None`` where repairing is not allowed.
+        text: The text; an empty text is not JSON.
+        repair: Parses text that is almost JSON; ``None`` if repairs are not allowed.
 
     Raises:
-        UnreadableError: It is cut off (``json_truncated``), no JSON (``json_invalid``), or has a key twice
+        UnreadableError: The text is cut off (``json_truncated``), is not JSON (``json_invalid``), or repeats a key
             (``repeated_key``).
     """
     try:
@@ -35,36 +35,36 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
 
 
 _PLAIN_WORDS = {
-    "EOF while parsing a value": "it ends in the middle of a value",
-    "EOF while parsing a string": "it ends in the middle of a string",
-    "EOF while parsing an object": "it ends in the middle of an object",
-    "EOF while parsing a list": "it ends in the middle of an array",
-    "expected value": "no JSON value",
+    "EOF while parsing a value": "the text ends in the middle of a value",
+    "EOF while parsing a string": "the text ends in the middle of a string",
+    "EOF while parsing an object": "the text ends in the middle of an object",
+    "EOF while parsing a list": "the text ends in the middle of an array",
+    "expected value": "expected a JSON value",
     "expected ident": "expected true, false or null",
     "key must be a string": "a key must be in double quotes",
-    "invalid number": "not a number of JSON",
-    "trailing characters": "there is more after the end",
-    "trailing comma": "a comma too many",
-    "invalid escape": "a backslash before a character that takes none",
-    "unexpected end of hex escape": "half of a character",
+    "invalid number": "not a JSON number",
+    "trailing characters": "extra text after the JSON value",
+    "trailing comma": "a trailing comma",
+    "invalid escape": "an invalid escape after a backslash",
+    "unexpected end of hex escape": "half of a surrogate pair",
     "recursion limit exceeded": "nested too deeply",
 }
-"""What the parser says, and what a model or a developer understands."""
+"""The parser's messages, and plain words for a model or a developer."""
 
 
 def _plain(message: str) -> str:
-    """The parser's message in plain words, with the place."""
-    said = next(
+    """Return the parser's message in plain words, with the place."""
+    wording = next(
         (plain + message[len(word) :] for word, plain in _PLAIN_WORDS.items() if message.startswith(word)), message
     )
-    return said.replace(" (\\u0000-\\u001F) found while parsing", " in")
+    return wording.replace(" (\\u0000-\\u001F) found while parsing", " in")
 
 
-_FLOAT = re.compile(r"[0-9][.eE]")  # or a text that looks like one
+_FLOAT = re.compile(r"[0-9][.eE]")  # also matches inside strings; that only costs time
 
 
 def repeats_key(text: str | bytes) -> bool:
-    """Whether a key comes twice in one object of a JSON text."""
+    """Whether an object in a JSON text repeats a key."""
     return first_repeated_key(read_json(text)) is not None
 
 
@@ -77,7 +77,7 @@ def _parse_repaired(text: str, repair: Repair) -> Any:
 
 
 def keys_in(value: Any) -> int:
-    """How many keys a JSON value has, all the way down."""
+    """Return the number of keys in a JSON value, including nested objects."""
     if isinstance(value, dict):
         inner = [item for item in value.values() if isinstance(item, (dict, list))]
         return len(value) + sum(map(keys_in, inner)) if inner else len(value)
@@ -85,5 +85,8 @@ def keys_in(value: Any) -> int:
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:
-    """Whether a text of which so many keys were read certainly repeats none: each key has a colon of its own."""
+    """Whether a text from which ``keys`` keys were read certainly repeats no key.
+
+    Every key has its own colon, and a parser drops repeated keys. If the two numbers are equal, no key was dropped.
+    """
     return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

@@ -1,4 +1,4 @@
-"""Finds the parts of a schema that describe a place in a value: several, where a union is on the way."""
+"""Finds the nodes of a schema that describe a place in a value; a union on the way yields several nodes."""
 
 import json
 import re
@@ -11,42 +11,45 @@ from toolshape._schema.write_only import is_secret
 from toolshape._validation.faults import Location
 
 MASKED = "[hidden]"
-"""What stands for a value that may be a secret."""
+"""Replaces a value that may be a secret."""
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
-_DEEPEST = 16  # unions and references that lead to no place
+_DEEPEST = 16  # nested unions and references at one place
 
 
 def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
-    """The schema's nodes for a place in a value: several where branches of a union may stand there."""
+    """Return the schema's nodes for a place in a value: several if the place is inside or at a union."""
     return along(schema, location)[-1]
 
 
 def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
-    """The nodes for the root and for each step of a location, in order."""
+    """Return the nodes for the root and for each step of a location, in order."""
     resolve = resolver(schema)
     found = [_open(schema, resolve, _DEEPEST)]
     for step in location:
-        inner = [child_of(node, step) for node in found[-1]]
-        found.append([node for one in inner for node in _open(one, resolve, _DEEPEST)][:_MOST_NODES])
+        children = [child_of(node, step) for node in found[-1]]
+        found.append([node for child in children for node in _open(child, resolve, _DEEPEST)][:_MOST_NODES])
     return found
 
 
 def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
-    """A node expanded into its ``anyOf``, ``oneOf`` and ``allOf`` branches, references followed, up to a bound."""
+    """Expand a node into its ``anyOf``, ``oneOf`` and ``allOf`` branches; follow references."""
+    # The walk keeps a stack instead of recursing: schemas may be recursive and wide. Three limits bound it: the number
+    # of nodes found, the number of nodes looked at, and the depth of unions and references. Branches are pushed in
+    # reverse, so that they are popped in schema order.
     found: list[JsonSchema] = []
     waiting, looked_at = [(node, depth)], 0
     while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:
-        one, left = waiting.pop()
+        branch, left = waiting.pop()
         looked_at += 1
-        one = resolve(one)
-        if not isinstance(one, dict) or not left:
+        branch = resolve(branch)
+        if not isinstance(branch, dict) or not left:
             continue
-        branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in one.get(key, ())]
-        rest = {key: value for key, value in one.items() if key not in ("anyOf", "oneOf", "allOf")}
+        branches = [inner for key in ("anyOf", "oneOf", "allOf") for inner in branch.get(key, ())]
+        rest = {key: value for key, value in branch.items() if key not in ("anyOf", "oneOf", "allOf")}
         if not branches or rest.keys() & _SAYS_SOMETHING or is_secret(rest):
-            found.append(one)
-        waiting += [(branch, left - 1) for branch in reversed(branches)]
+            found.append(branch)
+        waiting += [(inner, left - 1) for inner in reversed(branches)]
     return found
 
 
@@ -54,7 +57,7 @@ _SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum
 
 
 def child_of(node: JsonSchema, step: int | str) -> Any:
-    """What a node says of one of its fields or items; ``None`` if nothing."""
+    """Return the schema of a field or item of a node, or ``None``."""
     if isinstance(step, int):
         prefix = node.get("prefixItems", [])
         return prefix[step] if step < len(prefix) else node.get("items")
@@ -64,18 +67,18 @@ def child_of(node: JsonSchema, step: int | str) -> Any:
 
 
 def location_of(path: str) -> Location:
-    """The location that a path names, as ``lines[1].qty``."""
-    found = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
-    return tuple(int(number) if number else name for number, name in found)
+    """Parse a path such as ``lines[1].qty`` into a location."""
+    steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
+    return tuple(int(number) if number else name for number, name in steps)
 
 
 def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
-    """The fields that they name, in order."""
+    """Return the names of the properties of all nodes, in order."""
     return list(dict.fromkeys(name for node in nodes for name in node.get("properties", ())))
 
 
 class Secrets:
-    """Finds the places that may hold a secret: one marked ``writeOnly`` or as a password, or one around it."""
+    """Finds the places that may hold a secret: places marked ``writeOnly`` or as a password, and places around them."""
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
@@ -83,31 +86,31 @@ class Secrets:
         self.are_there = '"writeOnly"' in text or '"password"' in text
 
     def may_be_at(self, location: Location) -> bool:
-        """Whether the value at a location must be hidden: in a schema with secrets, only unmarked scalars are not."""
+        """Whether the value at a location must be hidden: in a schema with secrets, only unmarked scalars are shown."""
         if not self.are_there:
             return False
         nodes_along = along(self.schema, location)
-        if any(len(nodes) >= _MOST_NODES for nodes in nodes_along):  # there may be more, which were not looked at
+        if any(len(nodes) >= _MOST_NODES for nodes in nodes_along):  # nodes beyond the limit may be secret
             return True
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
 
     def visible(self, location: Location) -> Location:
-        """A location up to the first secret: the keys of a secret object are a part of it."""
+        """Return a location up to the first secret: the keys of a secret object are secret too."""
         if not self.are_there:
             return location
         nodes_along = along(self.schema, location)
         return next((location[:at] for at, nodes in enumerate(nodes_along) if any(map(is_secret, nodes))), location)
 
     def masked(self, value: Any, location: Location = ()) -> Any:
-        """A value with ``MASKED`` in each place that may hold a secret."""
+        """Return a value with ``MASKED`` at each place that may hold a secret."""
         if not self.are_there:
             return value
         if isinstance(value, (dict, list)) and any(map(_is_marked, along(self.schema, location))):
-            return MASKED  # whatever it holds, the place is secret as a whole
+            return MASKED  # the object or array is secret as a whole
         if isinstance(value, dict):
-            return {name: self.masked(one, (*location, name)) for name, one in value.items()}
+            return {name: self.masked(item, (*location, name)) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.masked(one, (*location, number)) for number, one in enumerate(value)]
+            return [self.masked(item, (*location, number)) for number, item in enumerate(value)]
         return MASKED if self.may_be_at(location) else value
 
 
@@ -116,7 +119,7 @@ def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
 
 
 def is_scalar(node: JsonSchema) -> bool:
-    """Whether a node describes scalars only, and no text that holds JSON of a schema of its own."""
+    """Whether a node describes only scalars, and no text that contains JSON with its own schema."""
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return (

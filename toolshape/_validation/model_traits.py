@@ -1,4 +1,4 @@
-"""The properties of a pydantic model that decide how arguments are validated."""
+"""Finds the traits of a pydantic model that decide how its arguments are validated."""
 
 from typing import NamedTuple
 
@@ -14,10 +14,10 @@ from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
 class ModelTraits(NamedTuple):
     """The traits of a model that decide how its arguments are validated.
 
-    ``count_keys`` counts the JSON keys behind a validated model, ``None`` where the model does not show them.
-    ``has_decimals``: some place expects a Decimal. ``lax``: the author made some place lax, or put a before, wrap or
-    plain validator there. ``unions_recur``: a union contains itself. ``deepest`` is how deep arguments may be nested,
-    where the validator's work multiplies with each level.
+    ``count_keys`` counts the JSON keys of a validated model; ``None`` if the model does not keep them.
+    ``has_decimals``: a place expects a Decimal. ``lax``: the author made a place lax, or gave it a before, wrap or
+    plain validator. ``unions_recur``: a union contains itself. ``deepest`` limits how deep arguments may be nested, if
+    the validator's work multiplies with each level.
     """
 
     model: type[BaseModel]
@@ -31,7 +31,7 @@ class ModelTraits(NamedTuple):
 
 
 def traits_of(definition: FunctionDefinition) -> ModelTraits:
-    """Look at what the model of a definition is made of."""
+    """Return the traits of the model of a function definition."""
     nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
     return ModelTraits(
         model=definition.model,
@@ -49,4 +49,4 @@ _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plai
 
 
 def _is_lax(node: Node) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # which says so of its own accord
+    return node.get("strict") is False and node["type"] != "tagged-union"  # pydantic sets it there itself

@@ -1,4 +1,4 @@
-"""The slow path's checker of arguments against a pydantic model: what is wrong with them, and where."""
+"""Checks arguments against a pydantic model for the slow path, and locates each fault."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -20,24 +20,24 @@ from toolshape._validation.settings import Validated, ValidationSettings
 from toolshape._validation.slow_path import validate_with_coercions
 
 _WORK_OF_STEP = 3
-_LONGEST_WITH_SCALARS = 10_000  # characters; what is longer is looked at with care for what that costs
+_LONGEST_WITH_SCALARS = 10_000  # characters; longer texts go through the path that bounds its work
 
 
 def compile_slow_path(
     traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
-    """Compile the slow path: a function of what the model sent, and of the fast path's error where there was one."""
+    """Compile the slow path: a function of the arguments as sent, and of the fast path's error or ``None``."""
     checker = _checker_of(traits)
     is_odd = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
     is_plain = not (is_odd or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
-        if isinstance(error, ValidationError) and not traits.lax:  # else it may be right all the same
+        if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept it
             if is_plain and type(arguments) is str:
-                found = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
-                if found is not None:
-                    return found
+                validated = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
+                if validated is not None:
+                    return validated
             refused = functools.partial(_refusal, error, expected=checker.expected)
         return validate_with_coercions(
             checker,
@@ -54,8 +54,8 @@ def compile_slow_path(
 def _with_coerced_scalars(
     traits: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
-    """Coerce scalars alone; ``None`` where something else is wrong too."""
-    if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:  # a colon may be hidden in an escape
+    """Coerce scalars only; return ``None`` if there are other faults too."""
+    if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:  # an escape may hide a colon
         return None
     try:
         value = from_json(text.encode())
@@ -64,15 +64,15 @@ def _with_coerced_scalars(
     if type(value) is not dict:
         return None
     errors = error.errors(include_url=False, include_context=False)
-    refused = [(one["loc"], one["input"]) for one in errors if one["type"] not in OF_FIELDS]
-    if float in [type(found) for _, found in refused]:  # of which the text may say more
+    refused = [(detail["loc"], detail["input"]) for detail in errors if detail["type"] not in OF_FIELDS]
+    if float in [type(found) for _, found in refused]:  # the text may have more digits than a float
         value = read_json(text, keeps_keys=False)
     made = coerced_scalars(value, refused, expected, rules, _parsed) if len(refused) == len(errors) else None
     if not made:
         return None
     coerced_text = to_json(value)
-    left_out = sum([one.rule == "null_as_default" for one in made])
-    if coerced_text.count(b":") + left_out != text.count(":"):  # a key came twice: each has a colon of its own
+    left_out = sum([coercion.rule == "null_as_default" for coercion in made])
+    if coerced_text.count(b":") + left_out != text.count(":"):  # a key is repeated: each key has its own colon
         return None
     try:
         return traits.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(made)
@@ -85,14 +85,14 @@ def _parsed(text: str) -> tuple[Any, bool]:
 
 
 def _checker_of(traits: ModelTraits) -> Checker:
-    """What validates a value that may have been coerced, and knows what is expected at each place."""
+    """Return the checker of a model's arguments, which may have been coerced."""
     expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
     return Checker(functools.partial(_checked, traits, expected), expected)
 
 
 def _compile_expected_with_parts(core: Node) -> ExpectedAt:
     definitions = core.get("definitions", [])
-    compiled: dict[int, Checker] = {}  # by node, which the core schema holds
+    compiled: dict[int, Checker] = {}  # by id of a node; the core schema keeps the nodes alive
 
     def compile_part(node: Node, config: Node | None) -> Checker:
         if id(node) not in compiled:
@@ -113,16 +113,16 @@ def _checked_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) 
 
 
 def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> InvalidError:
-    """The ``InvalidError`` that reports pydantic's errors about a value."""
+    """Return the ``InvalidError`` that reports pydantic's errors about a value."""
     errors = bounded(error)
-    work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(one["loc"]) for one in errors)
+    work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(detail["loc"]) for detail in errors)
     refusal = InvalidError(faults_of(errors, value, expected), lambda: explained_faults(errors, value, expected), work)
     refusal.__cause__ = error
     return refusal
 
 
 def _checked(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
-    """Validate strictly; a lax model that strict mode refuses gets a second chance in ``_laxly``."""
+    """Validate strictly; if the model is lax and strict mode rejects the value, try ``_laxly``."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     text = to_json(_exact(value, expected, ()) if traits.has_decimals else value)
     try:
@@ -138,24 +138,24 @@ def _checked(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel
 
 
 def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt) -> BaseModel:
-    """Validate laxly where the author's own validators make strict mode expect Python objects such as dates.
+    """Validate laxly if the author's own validators make strict mode expect Python objects such as dates.
 
-    First each refused place is validated strictly, as JSON, against its own part of the schema. The whole is validated
-    laxly only if they all pass.
+    Each rejected place is first validated strictly, as JSON, against its own part of the schema. Only if all of them
+    pass, the whole value is validated laxly.
 
     Raises:
-        InvalidError: A refused place or the whole is invalid; what is inside such a place may still be coerced.
+        InvalidError: A rejected place or the whole value is invalid; values inside such a place may still be coerced.
     """
     wrong: list[ErrorDetails] = []
     inside: list[tuple[Expected, Location, InvalidError]] = []
     for error in bounded(strictly):
-        found = _part_of(error, value, expected)
-        if found is None:
+        located = _part_of(error, value, expected)
+        if located is None:
             wrong.append(error)
             continue
-        place, part, at, seen, written_value = found
+        place, part, at, seen, written_value = located
         try:
-            assert place.part is not None  # noqa: S101 - as it was found
+            assert place.part is not None  # noqa: S101 - _part_of checked it
             part().check(seen)
         except InvalidError as inner:
             if is_same(written_value, seen):
@@ -163,12 +163,12 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
             else:  # a user validator made the value
                 wrong.append(error)
     if wrong or inside:
-        faults = [one for place, at, inner in inside for one in _outside(place, at, inner.faults)]
+        faults = [fault for place, at, inner in inside for fault in _outside(place, at, inner.faults)]
         refusal = InvalidError(
             [*faults_of(wrong, value, expected), *faults],
             lambda: [
                 *explained_faults(wrong, value, expected),
-                *(one for place, at, inner in inside for one in _outside(place, at, inner.explained())),
+                *(fault for place, at, inner in inside for fault in _outside(place, at, inner.explained())),
             ],
         )
         refusal.__cause__ = strictly
@@ -182,18 +182,18 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
 def _part_of(
     error: ErrorDetails, value: Any, expected: ExpectedAt
 ) -> tuple[Expected, Callable[[], Any], Location, Any, Any] | None:
-    """The place that an error is about, if it is one that can be validated by itself.
+    """Return the place of an error, or ``None`` if the place cannot be validated by itself.
 
     Returns:
-        What is expected there, what compiles its checker, its location as pydantic names it, the value that the
-        validator saw, and the value that the model sent.
+        What is expected there, the function that compiles its checker, its location as pydantic names it, the value
+        that the validator saw, and the value that the model sent.
     """
     is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
     place = expected(at)
     if place is None or place.part is None:
         return None
-    is_in_union = bool(place.branches) and place.steps < len(at)  # which is validated whole
+    is_in_union = bool(place.branches) and place.steps < len(at)  # a union is validated as a whole
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error") and not is_in_union:
         return None
     written_value = value_at(value, place.location)
@@ -202,42 +202,46 @@ def _part_of(
 
 
 def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
-    """Faults of a part, where they are in the whole."""
+    """Yield the faults of a part, with their locations in the whole value."""
     for fault in faults:
         yield fault._replace(at=(*at, *fault.at), location=(*place.location, *fault.location))
 
 
 def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
-    """The same value, in which a number is replaced by its text, as written, wherever a Decimal is expected.
+    """Return the value with each number replaced by its text, as written, where a Decimal is expected.
 
     Args:
-        value: JSON with ``WrittenFloat``.
-        expected: What is expected at a place.
-        location: The place.
-        at: The same place as pydantic would name it.
+        value: A JSON value with ``WrittenFloat`` numbers.
+        expected: Returns what is expected at a place.
+        location: The place in the JSON value.
+        at: The place as pydantic names it.
 
     Raises:
-        InvalidError: A number has more digits than a float, and it is not known whether a Decimal is expected.
+        InvalidError: A number has more digits than a float, and it is unknown whether a Decimal is expected.
     """
     if isinstance(value, dict):
-        found = expected(at)
-        tag = None if found is None else value.get(found.tag_in(value))
+        place = expected(at)
+        tag = None if place is None else value.get(place.tag_in(value))
         inside = (*at, tag) if isinstance(tag, (str, int)) else at
         return {key: _exact(item, expected, (*location, key), (*inside, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [_exact(item, expected, (*location, index), (*at, index)) for index, item in enumerate(value)]
     if isinstance(value, str):
-        found = expected(at)
-        is_json = found is not None and found.content is not None and found.steps == len(at)
-        return _exact_json(value, found.content().expected) if is_json and found and found.content else value
+        place = expected(at)
+        is_json = place is not None and place.content is not None and place.steps == len(at)
+        return _exact_json(value, place.content().expected) if is_json and place and place.content else value
     return _exact_number(value, expected(at), location, at) if isinstance(value, WrittenFloat) else value
 
 
 def _exact_number(value: WrittenFloat, found: Expected | None, location: Location, at: Location) -> Any:
     is_there = found is not None and found.steps == len(at)
     inner = [branch.expected(()) for branch in found.branches] if found is not None and is_there else []
-    kinds = found.kinds.union(*(one.kinds for one in inner if one is not None)) if found and is_there else frozenset()
-    if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # which would take the text, too
+    kinds = (
+        found.kinds.union(*(branch.kinds for branch in inner if branch is not None))
+        if found and is_there
+        else frozenset()
+    )
+    if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # these would accept the text too
         return value.text
     if kinds and "decimal" not in kinds:
         return float(value)
@@ -248,7 +252,7 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
 
 
 def _exact_json(text: str, expected: ExpectedAt) -> str:
-    """Apply ``_exact`` to a JSON text; text that is not JSON is left for the validator to refuse."""
+    """Apply ``_exact`` to a JSON text; a text that is not JSON is returned unchanged, and the validator rejects it."""
     try:
         return write_json(_exact(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Turns pydantic's errors into faults: one list to coerce by, one to explain to the model."""
+"""Converts pydantic's errors into faults: one list for the coercions, one list to explain to the model."""
 
 import itertools
 import opcode
@@ -15,29 +15,30 @@ from toolshape._validation.faults import Fault, Location
 from toolshape._validation.feedback import meant
 
 KEY = "[key]"
-"""The step that marks a pydantic location as that of an error about a key, not about the value under it."""
-_MOST_ERRORS = 10_000  # those of all branches of a union among them
-_MOST_STEPS = 500_000  # of the places that they name, all together
-_DEEPEST_TOLD = 8  # unions in unions; what is deeper is reported for the union around it
+"""The step in a pydantic location that marks an error about a key, not about the value under the key."""
+_MOST_ERRORS = 10_000  # including those of all branches of a union
+_MOST_STEPS = 500_000  # in the locations of all errors together
+_DEEPEST_TOLD = 8  # unions in unions; deeper faults are reported for the union around them
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
-    """The places that are wrong; a fault inside a union is a fault of the union."""
-    found, unions = _sorted(errors, expected)
-    faults = [_place_at_fault(error, rule, place) for error, rule, place in found]
+    """Return the faults to coerce; a fault inside a union counts as a fault of the union."""
+    outside, unions = _sorted(errors, expected)
+    faults = [_place_at_fault(error, rule, place) for error, rule, place in outside]
     return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
-    """The faults to report to the model: for a union, those of the branch that was meant, if one can be found.
+    """Return the faults to report to the model: for a union, the faults of the branch that was probably meant.
 
-    A user validator may pass on a value of its own, or validate one with another model, whose errors pydantic adds to
-    these. Only values that the model wrote are shown: an error about any other value says only "it is refused".
+    A user validator may pass on its own value, or validate a value with another model; pydantic adds that model's
+    errors to these. The feedback shows only values that the model wrote. For an error about any other value, it says
+    only that the value is rejected.
     """
-    found, unions = _sorted(errors, expected)
+    outside, unions = _sorted(errors, expected)
     are_same: dict[Location, bool] = {}
-    faults = [_fault(error, rule, place, value, are_same) for error, rule, place in found]
-    for error, _, place in found:
+    faults = [_fault(error, rule, place, value, are_same) for error, rule, place in outside]
+    for error, _, place in outside:
         faults += _unknown_to_all(error, place, value)
     for place, inside in unions:
         faults += (
@@ -51,30 +52,30 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _sorted(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """Sort errors into those outside unions, each with its rule and what is expected, and those of each union."""
-    found: list[tuple[ErrorDetails, str, Expected | None]] = []
+    """Split errors into those outside unions, each with its rule and what is expected, and those of each union."""
+    outside: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = expected(parent)
-        if place is not None and place.branches and place.steps < len(at):  # else a validator around it refused
+        if place is not None and place.branches and place.steps < len(at):  # else a validator around it failed
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
-            found.append((error, rule, place))
-    return found, list(unions.values())
+            outside.append((error, rule, place))
+    return outside, list(unions.values())
 
 
 def bounded(error: ValidationError) -> list[ErrorDetails]:
-    """All of pydantic's errors about a value.
+    """Return all of pydantic's errors about a value.
 
     Raises:
-        TooMuchWrongError: There are more than can be examined.
+        TooMuchWrongError: There are too many errors to examine.
     """
     if error.error_count() > _MOST_ERRORS:
         raise TooMuchWrongError
     errors = error.errors(include_url=False)
-    if sum(len(one["loc"]) for one in errors) > _MOST_STEPS:
+    if sum(len(detail["loc"]) for detail in errors) > _MOST_STEPS:
         raise TooMuchWrongError
     return errors
 
@@ -95,7 +96,7 @@ def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, a
     at = error["loc"]
     location, found = _in_value(at, value)
     if not _is_of_model(error, rule, place, location, found, are_same):
-        return Fault(at, location, None, "refused", "it is refused")
+        return Fault(at, location, None, "refused", "the value is rejected")
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
     if KEY in at:
@@ -111,7 +112,7 @@ def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, a
 
 
 def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
-    """The fields that no branch of a union has, where none is chosen as the tag is left out."""
+    """Return faults for fields that no branch of a union has, if the tag that would choose a branch is left out."""
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
     location, found = _in_value(error["loc"], value)
@@ -131,7 +132,7 @@ def _is_of_model(
     found: Any,
     are_same: dict[Location, bool],
 ) -> bool:
-    """Whether an error is about what the model wrote there: ``found`` is what stands at the error's place."""
+    """Whether an error is about the value that the model wrote: ``found`` is the value at the error's place."""
     seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
@@ -149,7 +150,7 @@ def _is_of_model(
 
 
 def is_same(found: Any, seen: Any) -> bool:
-    """Whether a JSON value is what a validator saw of it."""
+    """Whether a JSON value equals the value that a validator saw."""
     return is_equal(found, seen, alike)
 
 
@@ -167,15 +168,15 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
         for branch, group in zip(place.branches, groups, strict=True):
             inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
             faults = explained_faults(inside, whole.found, branch.expected, depth + 1)
-            branches.append([one._replace(location=(*place.location, *one.location)) for one in faults])
-    found = meant(branches, place.location)
-    return [whole] if found is None else list(found)
+            branches.append([fault._replace(location=(*place.location, *fault.location)) for fault in faults])
+    faults_meant = meant(branches, place.location)
+    return [whole] if faults_meant is None else list(faults_meant)
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
-    """A location of pydantic's without the names of branches and wrappers, which no model saw, and the value there.
+    """Return a pydantic location without the names of branches and wrappers, and the value there.
 
-    It may lead on into a text that holds JSON.
+    The model never saw these names. The location may continue into a text that contains JSON.
     """
     steps: list[int | str] = []
     found: Any = value
@@ -195,7 +196,7 @@ OF_FIELDS: Mapping[str, str] = {
     "missing": "missing",
     "missing_argument": "missing",
 }
-"""pydantic's error types for unknown and missing fields, with our own names for them."""
+"""pydantic's error types for unknown and missing fields, and our own names for them."""
 _SAID_BY_SCHEMA = frozenset({
     "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
     "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
@@ -205,31 +206,31 @@ _SAID_BY_SCHEMA = frozenset({
 
 
 def _message(error: ErrorDetails, rule: str) -> str:
-    """The author's own sentence, or pydantic's where no keyword of JSON Schema says what it is about."""
+    """Return the author's message, or pydantic's if no JSON Schema keyword expresses the rule; else an empty text."""
     if rule in ("missing", "unknown", "inexact"):
         return ""
     if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
         return ""
     raised = error.get("ctx", {}).get("error")
     if isinstance(raised, Exception) and not _is_by_author(raised):
-        return "it is refused"
+        return "the value is rejected"
     return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def _is_by_pydantic(error: ErrorDetails) -> bool:
-    """Whether pydantic made this error, and not the author under one of pydantic's error types."""
+    """Whether pydantic raised this error, not the author with one of pydantic's error types."""
     kind = error["type"]
     try:
         known = PydanticKnownError(cast("Any", kind), error.get("ctx"))
-        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # with other words for JSON
+        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # JSON input has other words
     except (KeyError, TypeError, ValueError):
         return False
 
 
 def _is_by_author(error: Exception) -> bool:
-    """Whether a ``raise`` or ``assert`` in the validator's own module made this.
+    """Whether a ``raise`` or ``assert`` in the validator's own module raised this error.
 
-    What comes from further in, or from what is written in C (``int("x")``), is not meant for a caller.
+    An error from a deeper module, or from C code (``int("x")``), was not written for a caller.
     """
     trace = error.__traceback__
     if trace is None:

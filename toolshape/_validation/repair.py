@@ -1,4 +1,4 @@
-"""Reads text that is almost JSON, by the grammar of JSON5. Needs the extra ``repair``."""
+"""Parses text that is almost JSON with the grammar of JSON5; needs the extra ``repair``."""
 
 import math
 import re
@@ -10,7 +10,7 @@ except ImportError as error:
     raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
 
 
-_LONGEST = 30_000  # characters; json5 reads about as many in a second
+_LONGEST = 30_000  # characters; json5 parses about as many in a second
 _FENCE = "```"
 _TOKENS = re.compile(
     r"""("(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z))"""  # strings
@@ -24,24 +24,24 @@ _AS_JSON = {"true": "true", "false": "false", "none": "null", "null": "null"}
 
 
 class TruncatedError(ValueError):
-    """The text ends in the middle."""
+    """The text is cut off."""
 
 
 def read_repaired(text: str, number: type[float] = float) -> Any:
-    """Read a text with what is often written for JSON.
+    """Parse a text with common deviations from JSON.
 
-    That is: trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's ``True``,
-    ``False`` and ``None``, and a fence of Markdown around it. JSON5's grammar decides what it says; nothing is guessed,
-    closed or left out.
+    It accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
+    ``True``, ``False`` and ``None``, and a Markdown fence around the text. JSON5's grammar decides what the text means:
+    nothing is guessed, closed or left out.
 
     Args:
         text: The text.
-        number: What numbers with a point or an exponent become.
+        number: The type of numbers with a point or an exponent.
 
     Raises:
-        TruncatedError: It ends in the middle.
-        ValueError: It is not valid JSON5, repeats a key, holds a number or an escape that JSON does not have, or is
-            too long.
+        TruncatedError: The text is cut off.
+        ValueError: The text is not valid JSON5, repeats a key, contains a number or an escape that JSON does not have,
+            or is too long.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
@@ -65,7 +65,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
 
 def _refuse_broken_names(value: Any) -> None:
-    """Refuse a name that contains a line break: it is a sign of broken text, not part of a field's name."""
+    """Reject a name that contains a line break: the text is broken there, because no field has such a name."""
     if isinstance(value, dict):
         for name in value:
             if "\n" in name or "\r" in name:
@@ -82,22 +82,22 @@ def _unfenced(text: str) -> str:
     return inside.removesuffix(_FENCE)
 
 
-def _in_json5(found: re.Match[str]) -> str:
-    string, comment, word = found.groups()
+def _in_json5(match: re.Match[str]) -> str:
+    string, comment, word = match.groups()
     if word is not None:
         return _AS_JSON[word.lower()]
     return str(comment) if string is None else _ESCAPE.sub(_escaped, string)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    r"""Refuse escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join surrogate pairs, which it splits."""
-    first, second = found.groups()
+def _escaped(match: re.Match[str]) -> str:
+    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join the surrogate pairs it splits."""
+    first, second = match.groups()
     if second is not None:
         return bytes.fromhex(first + second).decode("utf-16-be")
     is_half = first is not None and first[0] in "dD" and first[1] in "89abcdefABCDEF"
-    if is_half or (first is None and found[0][1:] not in _ESCAPED):
+    if is_half or (first is None and match[0][1:] not in _ESCAPED):
         raise ValueError("an escape that JSON does not have")
-    return found[0]
+    return match[0]
 
 
 def _raise_not_json(word: str) -> Any:

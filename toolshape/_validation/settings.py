@@ -1,4 +1,4 @@
-"""How one tool validates the arguments of one provider: name, rules, and the mapping to canonical form."""
+"""Defines how one tool validates the arguments of one provider: name, rules, and the mapping to canonical form."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -17,10 +17,10 @@ Validate: TypeAlias = Callable[[Any], Validated]
 class ValidationSettings(NamedTuple):
     """How the payloads of one tool are validated.
 
-    ``name`` is the tool's name as sent to the model, ``rules`` are the coercion rules that are on. ``back`` maps
-    arguments in a provider's wire form to canonical form (``None``: the two are the same). If ``drops`` is set, all
-    that ``back`` does is to drop null fields, of the objects listed there. ``annotates``: an error quotes the model's
-    own JSON, with comments.
+    ``name`` is the tool's name as sent to the model; ``rules`` are the coercion rules that are on. ``back`` maps
+    arguments in a provider's wire form to canonical form (``None``: the two are the same). If ``drops`` is set,
+    ``back`` only drops null fields from the objects listed there. If ``annotates``, an error quotes the model's own
+    JSON, with comments.
     """
 
     name: str
@@ -31,10 +31,10 @@ class ValidationSettings(NamedTuple):
 
 
 def to_canonical(arguments: Any, back: Arrow) -> Any:
-    """The arguments in canonical form; what is not a JSON object, or repeats a key, is returned unchanged.
+    """Convert arguments to canonical form; if they are not a JSON object, or repeat a key, return them unchanged.
 
     Raises:
-        UnreadableError: A key comes twice in JSON text inside them.
+        UnreadableError: A JSON text inside the arguments repeats a key.
     """
     value = arguments
     if isinstance(value, (str, bytes)):

@@ -1,4 +1,4 @@
-"""The slow path: reads, maps back, coerces and validates arguments, or raises the ``CallError`` about them."""
+"""The slow path: parses, maps back, coerces and validates arguments, or raises the ``CallError`` about them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,18 +26,18 @@ def validate_with_coercions(
     deepest: int | None = None,
     refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
-    """Find out what is wrong, coerce what the rules allow, and validate again.
+    """Find the faults of arguments, coerce them as far as the rules allow, and validate again.
 
     Args:
-        checker: What validates the arguments.
-        schema: Their canonical schema, whose names and types the feedback uses.
-        settings: How they are validated.
+        checker: Validates the arguments.
+        schema: The canonical schema of the arguments; the feedback uses its names and types.
+        settings: How the arguments are validated.
         arguments: The payload as sent.
-        deepest: How deep they may be nested, where a validator's work multiplies with each level.
-        refused: Gives the error that the checker already raised for them as sent; it takes the value read from them.
+        deepest: The maximum nesting depth, if the validator's work multiplies with each level.
+        refused: Takes the parsed arguments and returns the error that the checker already raised for them as sent.
 
     Raises:
-        CallError: It cannot be read as an object, or is not valid and no rule applies.
+        CallError: The payload is not an object, or it is invalid and no rule applies.
     """
     try:
         reader = _PayloadReader(settings)
@@ -48,7 +48,7 @@ def validate_with_coercions(
             value = settings.back(value)
         is_as_sent = settings.back is None and not coercions
         already = refused(value) if refused is not None and is_as_sent else None
-        found = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=already)
+        coerced = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=already)
     except InvalidError as error:
         problems = problems_of(error.explained(), schema)
         text = annotated(error.value, problems, schema) if settings.annotates else ""
@@ -57,11 +57,11 @@ def validate_with_coercions(
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
         raise _too_deep(settings, "too many problems to report: send less at once", "too_much_wrong") from error
-    except UnreadableError as error:  # in JSON text that was mapped back
+    except UnreadableError as error:  # raised by ``back`` for JSON text inside the arguments
         raise _unreadable(settings.name, error) from error
     except RecursionError as error:
         raise _too_deep(settings, "nested too deeply to be read") from error
-    return found.validated, (*coercions, *found.coercions)
+    return coerced.validated, (*coercions, *coerced.coercions)
 
 
 def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
@@ -70,14 +70,14 @@ def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep"
 
 
 def _repair_text(text: str, number: type[float]) -> Any:
-    """Read a text that is almost JSON; see ``repair.read_repaired``."""
-    from toolshape._validation import repair  # noqa: PLC0415 - it needs an extra
+    """Parse a text that is almost JSON; see ``repair.read_repaired``."""
+    from toolshape._validation import repair  # noqa: PLC0415 - needs an extra
 
     return repair.read_repaired(text, number)
 
 
 class _PayloadReader:
-    """Reads one payload as a JSON object, and applies the coercion rules for whole payloads."""
+    """Parses one payload as a JSON object, and applies the coercion rules for whole payloads."""
 
     __slots__ = ("coercions", "name", "rules")
 
@@ -106,11 +106,11 @@ class _PayloadReader:
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
-        """Read the text of a place."""
+        """Parse the JSON text at a place."""
         return parse_json(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:
-        """A text as a value, ``None`` if it is blank; what had to be repaired is put on record."""
+        """Return the value of a text, ``None`` if the text is blank; record a repair as a coercion."""
         if not text.strip():
             return None
         repair = _repair_text if "repair_json" in self.rules else None

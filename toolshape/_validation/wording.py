@@ -1,4 +1,4 @@
-"""Puts what a schema expects into a few words: the "expected" of a line of feedback."""
+"""Describes in a few words what a schema expects: the "expected" in a line of feedback."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,21 +27,21 @@ _FORMATS: Mapping[str, str] = {
 
 
 def expected_of(nodes: Sequence[JsonSchema]) -> str:
-    """What is expected where these may stand: ``integer >= 1``, ``one of "a", "b"``, ``array or null``."""
+    """Describe what the nodes accept: ``integer >= 1``, ``one of "a", "b"``, ``array or null``."""
     phrases = list(dict.fromkeys(phrase for node in nodes if (phrase := _phrase(node, len(nodes) > 1))))
     if _is_decimal(nodes):
         return "decimal number"
     if "null" in phrases:
-        phrases = [*(one for one in phrases if one != "null"), "null"]
+        phrases = [*(phrase for phrase in phrases if phrase != "null"), "null"]
     more = ["..."] if len(phrases) > _MOST_BRANCHES else []
     return " or ".join([*phrases[:_MOST_BRANCHES], *more])
 
 
 def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
-    """Whether the nodes are the schema of a Decimal: a number, or a string that spells one."""
+    """Whether the nodes are the schema of a Decimal: a number, or a string that spells a number."""
     patterns = [node["pattern"] for node in nodes if node.get("type") == "string" and "pattern" in node]
     return any(node.get("type") == "number" for node in nodes) and any(
-        one == NUMBER_TEXTS["decimal"] for one in patterns
+        pattern == NUMBER_TEXTS["decimal"] for pattern in patterns
     )
 
 
