@@ -1,4 +1,4 @@
-"""A plugin of pytest: the fixture ``fake_provider``, and ``--toolshape-replay``. It imports pytest alone until it is used."""
+"""The pytest plugin: the fixture ``fake_provider`` and ``--toolshape-replay``. It imports only pytest until used."""
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -26,7 +26,7 @@ _FAKES = pytest.StashKey["list[Fake]"]()
 
 
 class FakeProvider:
-    """Makes fakes for one test; they are closed when it ends, and the test fails where the script was not kept."""
+    """Makes fakes for one test, and closes them at its end. The test fails if its requests do not fit the script."""
 
     def __init__(self, fakes: "list[Fake]") -> None:
         self._fakes = fakes
@@ -38,8 +38,8 @@ class FakeProvider:
         *,
         strict: bool = False,
     ) -> "Fake":
-        """A fake; arguments and errors as for ``toolshape.testing.Fake``."""
-        from toolshape.testing import Fake  # noqa: PLC0415 - a test run that asks for no fake does not pay for it
+        """Make a fake; arguments and errors as for ``toolshape.testing.Fake``."""
+        from toolshape.testing import Fake  # noqa: PLC0415 - only test runs with a fake pay for the import
 
         self._fakes.append(Fake(provider, tools, strict=strict))
         return self._fakes[-1]
@@ -47,7 +47,7 @@ class FakeProvider:
 
 @pytest.fixture
 def fake_provider(request: pytest.FixtureRequest) -> Iterator[FakeProvider]:
-    """``fake_provider("openai", tools)`` is a ``Fake``, which must have said all that was scripted when the test ends."""
+    """Makes fakes: ``fake_provider("openai", tools)``. The requests of the test must use up the script of each fake."""
     fakes: list[Fake] = []
     request.node.stash[_FAKES] = fakes
     yield FakeProvider(fakes)
@@ -58,7 +58,7 @@ def fake_provider(request: pytest.FixtureRequest) -> Iterator[FakeProvider]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test whose fakes have more to say, or were asked what they do not say; tell a failure what was asked."""
+    """Fail a test if its requests did not follow the scripts of its fakes; add the requests to a failure's report."""
     __tracebackhide__ = True
     try:
         result = yield
@@ -72,37 +72,37 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of a replay."""
+    """Add the command-line options and the ini option of the plugin."""
     group = parser.getgroup("toolshape")
     group.addoption(
         "--toolshape-replay", action="append", default=[], metavar="TRACE", help="Replay a trace as one more test."
     )
     group.addoption(
-        "--toolshape-update", action="store_true", help="Write the lock files anew that assert_contract compares with."
+        "--toolshape-update", action="store_true", help="Update the lock files that assert_contract compares with."
     )
-    group.addoption("--toolshape-tools", metavar="MODULE:NAME", help="The tools that traces are replayed with.")
-    parser.addini("toolshape_tools", "The tools that traces are replayed with, as MODULE:NAME.")
+    group.addoption("--toolshape-tools", metavar="MODULE:NAME", help="The tools to replay traces with.")
+    parser.addini("toolshape_tools", "The tools to replay traces with, as MODULE:NAME.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say to ``assert_contract``, in workers too, that lock files are to be written anew."""
+    """Make ``assert_contract`` update lock files, in worker processes too."""
     if config.getoption("toolshape_update"):
         os.environ["TOOLSHAPE_UPDATE"] = "1"
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add a test for each trace that is to be replayed."""
+    """Add a test for each trace to replay."""
     traces: list[str] = config.getoption("toolshape_replay") or []
     target = config.getoption("toolshape_tools") or config.getini("toolshape_tools")
     if traces and not target:
         raise pytest.UsageError(
             "--toolshape-replay needs --toolshape-tools=MODULE:NAME, or toolshape_tools in the ini-file"
         )
-    items += [ReplayItem.from_parent(session, name=f"replay of {one}", trace=one, tools=target) for one in traces]
+    items += [ReplayItem.from_parent(session, name=f"replay of {trace}", trace=trace, tools=target) for trace in traces]
 
 
 class ReplayItem(pytest.Item):
-    """One trace, planned again with the tools of today; it fails where a call that worked no longer does."""
+    """The replay of one trace with the current tools; it fails if a call that worked no longer does."""
 
     def __init__(self, *, trace: str, tools: str, **given: Any) -> None:
         super().__init__(**given)
@@ -111,32 +111,32 @@ class ReplayItem(pytest.Item):
 
     def runtest(self) -> None:
         """Replay the trace."""
-        from toolshape.trace import replay  # noqa: PLC0415 - a test run without a trace does not pay for it
+        from toolshape.trace import replay  # noqa: PLC0415 - only test runs with a trace pay for the import
 
-        found = replay(self.config.invocation_params.dir / self.trace, self.tools)
-        if found.regressions:
-            raise _RegressionError(str(found))
-        self.add_report_section("call", "replay", str(found))
+        replayed = replay(self.config.invocation_params.dir / self.trace, self.tools)
+        if replayed.regressions:
+            raise _RegressionError(str(replayed))
+        self.add_report_section("call", "replay", str(replayed))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The regressions without frames."""
+        """Return the regressions without a traceback."""
         if isinstance(excinfo.value, _RegressionError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """Where it is: the trace."""
+        """Return the location of the test: the trace."""
         return self.trace, None, self.name
 
 
 class _RegressionError(Exception):
-    """A call of a trace that worked does not, or works otherwise."""
+    """A recorded call that worked fails now, or works differently."""
 
 
 def _told(fake: "Fake") -> str:
-    """What a fake was asked, and what it does not say."""
+    """Return the requests that a fake received, and those that its script did not answer."""
     try:
         fake.assert_done()
     except AssertionError as error:
         return str(error)
-    return "\n".join(f"{one} -> {one.status}" for one in fake.exchanges) or "nothing was asked"
+    return "\n".join(f"{exchange} -> {exchange.status}" for exchange in fake.exchanges) or "no requests"

@@ -1,4 +1,4 @@
-"""``python -m toolshape``: the command line."""
+"""Runs the command line: ``python -m toolshape``."""
 
 from toolshape._commands.cli import main
 

@@ -1,4 +1,4 @@
-"""What each provider would refuse of a registry, and how the forms of one tool differ between providers."""
+"""Checks what a provider would reject in a registry, and compares the forms of one tool across providers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,10 @@ from toolshape._wire.provider import AnyProvider, Provider
 
 
 class Refused(NamedTuple):
-    """One thing that a provider would refuse: ``tool`` is empty where it is the set, ``evidence`` says how we know."""
+    """One reason why a provider would reject the tools.
+
+    ``tool`` is empty if the reason is the set of tools. ``evidence`` is the source of the rule.
+    """
 
     provider: str
     tool: str
@@ -25,21 +28,21 @@ class Refused(NamedTuple):
 
 
 def check(registry: Registry, provider: AnyProvider, strict: Strictness | None = None) -> tuple[Refused, ...]:
-    """Find everything that a provider would refuse of a registry: of each tool, then of those that it would take together.
+    """Find everything that a provider would reject: in each tool alone, then in the set of the accepted tools.
 
     Args:
         registry: The tools.
-        provider: Whom they would be sent to.
+        provider: The provider to check against.
         strict: As for ``Registry.bind``.
 
     Raises:
-        ExportError: There is no such provider.
+        ExportError: The provider is unknown.
     """
     found = get(provider)
     refused: list[Refused] = []
     for tool in registry:
         refused += _refusals(registry.subset(names=[tool.name]), found, strict)
-    faulty = {one.tool for one in refused}
+    faulty = {refusal.tool for refusal in refused}
     sound = registry.subset(names=[tool.name for tool in registry if tool.name not in faulty])
     return (*refused, *_refusals(sound, found, strict))
 
@@ -48,13 +51,13 @@ def _refusals(registry: Registry, provider: Provider, strict: Strictness | None)
     try:
         registry.bind(provider, strict).export()
     except ExportError as error:
-        for one in error.problems:
-            message = f"{one.message} ({one.hint})" if one.hint else one.message
-            yield Refused(provider.name, error.tool or "", one.path, one.rule, message, one.evidence)
+        for problem in error.problems:
+            message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+            yield Refused(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
 
 
 class Difference(NamedTuple):
-    """How one parameter is sent: ``sent`` holds, by target, the differences from the canonical schema."""
+    """The forms of one parameter: ``sent`` maps each target to the differences from the canonical schema."""
 
     path: str
     sent: dict[str, str]
@@ -63,22 +66,22 @@ class Difference(NamedTuple):
 def differences(
     tool: Tool[..., Any], targets: Sequence[AnyProvider], strict: Strictness | None = None
 ) -> tuple[Difference, ...]:
-    """Compare how providers are sent a tool: a row for the whole of it, and for each parameter that differs.
+    """Compare the forms of a tool: one row for the whole tool, and one for each parameter that differs.
 
     Args:
         tool: The tool.
-        targets: Providers.
-        strict: As for ``Registry.bind``, where a target has a strict form.
+        targets: The providers to compare.
+        strict: As for ``Registry.bind``. Targets without a strict form ignore it.
 
     Raises:
-        ExportError: A target cannot be sent the tool.
+        ExportError: A target would reject the tool.
     """
     reports: dict[str, list[Entry]] = {}
     forms: dict[str, str] = {}
     for provider in map(get, targets):
-        # A target without a strict form is compared in the form that it has.
-        again = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
-        bound = Registry([again]).bind(provider, None if provider.schema.strict is None else strict)
+        # A target without a strict form is compared in its only form, even if the tool asks for the strict form.
+        sent = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
+        bound = Registry([sent]).bind(provider, None if provider.schema.strict is None else strict)
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]
         forms[provider.name] = "strict" if bound.is_strict(tool.name) else "lenient"
     paths = dict.fromkeys(entry.path for report in reports.values() for entry in report)

@@ -1,4 +1,4 @@
-"""Writes an HTML page that loads nothing, and works without JavaScript but for its search."""
+"""Writes HTML pages that load no other files. Without JavaScript, only the search does not work."""
 
 import base64
 import hashlib
@@ -24,17 +24,17 @@ summary { cursor: pointer } summary b { margin-right: .5rem }
 .scripted { display: none }
 """
 SEARCH = '<p class="scripted"><label>search <input type="search" id="search"></label></p>'
-"""The field that hides the entries of a page which do not hold its text."""
+"""The search field of a page: it hides the entries without the search text."""
 _SCRIPT = """
-document.querySelectorAll('.scripted').forEach(one => { one.style.display = 'block' })
+document.querySelectorAll('.scripted').forEach(element => { element.style.display = 'block' })
 const search = document.getElementById('search'), entries = [...document.querySelectorAll('.entry')]
 search.addEventListener('input', () => {
   const wanted = search.value.toLowerCase()
-  entries.forEach(one => { one.hidden = !one.textContent.toLowerCase().includes(wanted) })
+  entries.forEach(entry => { entry.hidden = !entry.textContent.toLowerCase().includes(wanted) })
 })
 document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('click', () => {
-  let one = document.querySelector(link.getAttribute('href'))
-  for (; one; one = one.parentElement) if (one.tagName === 'DETAILS') one.open = true
+  let element = document.querySelector(link.getAttribute('href'))
+  for (; element; element = element.parentElement) if (element.tagName === 'DETAILS') element.open = true
 }))
 """
 
@@ -44,10 +44,11 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
 
     Args:
         title: The title, which is also the heading.
-        body: The markup below the heading. The search looks through elements of the class ``entry``, and links in
-            tables open what they lead to.
-        style: The rules of this page, besides those of all pages.
-        keys: The ids of checkboxes, as by ``checkboxes``; without its check, elements of the class are hidden.
+        body: The markup below the heading. The search covers elements of the class ``entry``. Links in tables open
+            the ``details`` element that they point to.
+        style: CSS rules of this page, in addition to the rules of all pages.
+        keys: Labels and ids of checkboxes, as for ``checkboxes``. An unchecked box hides the elements whose class is
+            its id.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -62,18 +63,18 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
 
 
 def checkboxes(keys: Mapping[Any, str]) -> str:
-    """Write a checkbox for each class of elements that can be hidden."""
+    """Write a checkbox for each class of elements that the reader can hide."""
     return "".join(
         f'<label><input type="checkbox" id="{key}" checked> {text(name)}</label>' for name, key in keys.items()
     )
 
 
 def text(value: Any) -> str:
-    """Write a text: no markup, and nothing that turns the direction of what follows."""
+    """Escape a text, and isolate its writing direction from the text around it."""
     return f"<bdi>{html.escape(str(value))}</bdi>"
 
 
 def code(value: Any) -> str:
-    """Write a text as code, or a value as JSON in one line."""
+    """Write a text as code, or any other value as one line of JSON."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"<code>{text(shown)}</code>"

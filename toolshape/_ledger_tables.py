@@ -1,4 +1,4 @@
-"""The tables of a ledger, and the databases that hold them: their clocks, how a row is inserted once, and how they are opened."""
+"""Defines the tables of a ledger, and for each supported database its clock, its conditional insert and its engine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ METADATA = sa.MetaData()
 CALLS = sa.Table(
     "toolshape_calls",
     METADATA,
-    sa.Column("key", sa.String(64), primary_key=True),  # of scope and id, which may be longer than an index takes
+    sa.Column("key", sa.String(64), primary_key=True),  # digest of scope and id, which may be too long for an index
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("call_id", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
@@ -34,7 +34,7 @@ KEPT = sa.Table(
     sa.Column("made", sa.Double, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
 )
-# The clock of the database, in seconds since 1970: those of two machines differ.
+# The clock of the database, in seconds since 1970: the clocks of two machines differ.
 CLOCKS: dict[str, Any] = {
     "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double),
     "postgresql": sa.literal_column("extract(epoch from clock_timestamp())::double precision", sa.Double),
@@ -44,16 +44,16 @@ _SHORTEST_BUSY, _LONGEST_BUSY = 1.0, 30.0  # seconds that SQLite waits for anoth
 
 
 def url_of(given: "str | Path | sa.URL") -> sa.URL:
-    """The URL of a database, with the whole path of a file, wherever the process goes later.
+    """Return the URL of a database; the path of a file is made absolute, as the process may change its directory.
 
     Raises:
-        UsageError: It would be lost with the process, or is no URL.
+        UsageError: The URL is invalid, or the database is in memory.
     """
     if isinstance(given, str) and "://" in given:
         try:
             given = sa.make_url(given)
         except ArgumentError as error:
-            raise UsageError(f"a ledger takes the URL of a database, or the path of a file: {error}") from error
+            raise UsageError(f"a ledger takes the URL of a database or the path of a file: {error}") from error
     if not isinstance(given, sa.URL):
         given = sa.URL.create("sqlite", database=str(given))
     if given.get_backend_name() != "sqlite":
@@ -67,20 +67,20 @@ def _refuse_memory(url: sa.URL) -> None:
     name = url.database or ""
     is_named = name.startswith("file:") and (":memory:" in name or url.query.get("mode") == "memory")
     if name in ("", ":memory:") or is_named:
-        raise UsageError("a ledger in memory would be lost with the process: give it a file")
+        raise UsageError("a ledger in memory would be lost with the process: pass the path of a file")
 
 
 def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
-    """The database of a URL, which waits for another writer for about as long as calls are waited for.
+    """Return the engine of a database. SQLite waits for other writers about as long as ``wait``.
 
     Raises:
-        UsageError: It is another database than SQLite or PostgreSQL, or would be lost with the process.
+        UsageError: The database is neither SQLite nor PostgreSQL, or is in memory.
     """
     engine = given if isinstance(given, sa.Engine) else None
     url = given.url if isinstance(given, sa.Engine) else given
     name = url.get_backend_name()
     if name not in CLOCKS:
-        raise UsageError(f"a ledger is kept in SQLite or PostgreSQL, not in {name}")
+        raise UsageError(f"a ledger needs SQLite or PostgreSQL, not {name}")
     if name == "sqlite":
         _refuse_memory(url)
     if engine is None:
@@ -96,7 +96,7 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
 
 
 def _make_durable(connection: Any, _: Any) -> None:
-    """Let readers and a writer work at once, and lose nothing that was written where the power fails."""
+    """Configure SQLite so that readers do not block the writer, and a power failure loses no committed write."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")

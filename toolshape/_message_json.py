@@ -1,6 +1,6 @@
-"""Messages in, JSON out, and back: in the form of OpenTelemetry's GenAI conventions, with further members.
+"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI conventions with further members.
 
-Their input messages, as of open-telemetry/semantic-conventions-genai, read 2026-11-22.
+The form is that of input messages in open-telemetry/semantic-conventions-genai, read 2026-11-22.
 """
 
 import base64
@@ -23,15 +23,15 @@ from toolshape.messages import (
 
 
 def message_to_json(message: Message) -> JsonObject:
-    """A message as JSON."""
-    found: JsonObject = {"role": message.role, "parts": [_part_to_json(one) for one in message.parts]}
+    """Convert a message to JSON."""
+    written: JsonObject = {"role": message.role, "parts": [_part_to_json(part) for part in message.parts]}
     if message.finish is not None:
-        found["finish_reason"] = message.finish
+        written["finish_reason"] = message.finish
     if (origin := message.origin) is not None:
-        found["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
+        written["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
     if message.raw is not None:
-        found["raw"] = to_json_value(message.raw)
-    return found
+        written["raw"] = to_json_value(message.raw)
+    return written
 
 
 def _part_to_json(part: MessagePart) -> JsonObject:
@@ -59,7 +59,7 @@ def _part_to_json(part: MessagePart) -> JsonObject:
         case ToolResultPart():
             answered: JsonObject = {"error": part.code, "is_text": part.is_text, "has_id": part.has_id}
             if part.parts:
-                answered["parts"] = [_media_to_json(one) for one in part.parts]
+                answered["parts"] = [_media_to_json(piece) for piece in part.parts]
             answer = {"id": part.id, "name": part.wire_name, "response": part.text, **answered}
             return {"type": "tool_call_response", **answer, **base}
 
@@ -75,17 +75,17 @@ def _media_to_json(part: Part) -> JsonObject:
 
 
 def message_from_json(given: JsonObject) -> Message:
-    """A message that ``message_to_json`` wrote.
+    """Read a message from the JSON that ``message_to_json`` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: It is none.
+        KeyError, TypeError, ValueError: The JSON is not a message.
     """
     origin = given.get("origin")
     if given["role"] not in ("system", "user", "assistant", "tool"):
-        raise ValueError(f"{given['role']!r} is no role")
+        raise ValueError(f"{given['role']!r} is not a role")
     return Message(
         role=given["role"],
-        parts=tuple(_part_from_json(one) for one in given["parts"]),
+        parts=tuple(_part_from_json(part) for part in given["parts"]),
         origin=None if origin is None else Origin(**origin),
         raw=from_json_value(given.get("raw")),
         finish=given.get("finish_reason"),
@@ -118,7 +118,7 @@ def _part_from_json(given: JsonObject) -> MessagePart:
                 text=_text(given, "response"),
                 code=given.get("error"),
                 is_text=given.get("is_text"),
-                parts=tuple(_media_from_json(one) for one in given.get("parts", ())),
+                parts=tuple(_media_from_json(piece) for piece in given.get("parts", ())),
                 has_id=given.get("has_id", True),
                 raw=raw,
                 path=path,
@@ -128,12 +128,12 @@ def _part_from_json(given: JsonObject) -> MessagePart:
         case "provider":
             return ProviderPart(kind=_text(given, "kind"), raw=raw, path=path)
         case other:
-            raise ValueError(f"{other!r} is no part of a message")
+            raise ValueError(f"{other!r} is not a type of message part")
 
 
 def _text(given: JsonObject, name: str) -> str:
     if not isinstance(given[name], str):
-        raise TypeError(f"{name} is a text, not {type(given[name]).__name__}")
+        raise TypeError(f"{name} must be a string, not {type(given[name]).__name__}")
     return str(given[name])
 
 

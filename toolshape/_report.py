@@ -1,4 +1,4 @@
-"""Losses and findings in, a table that people read and data that programs read out."""
+"""Reports the differences between tools and their wire form: as a table for people, and as data for programs."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,11 +18,16 @@ _SEVERITIES: dict[str, Severity] = {
 
 
 class Entry(NamedTuple):
-    """One thing to know of a tool at a provider.
+    """One difference or finding about a tool at a provider.
 
-    ``severity``: ``mapped_back`` is another form on the wire, undone in every call; ``not_enforced`` is at most
-    described to the model by the provider, and validated by toolshape; ``lost`` means that a model can no longer send
-    it; a finding is ``not_enforced``. ``rule`` is the keyword, or the name of the finding.
+    ``severity`` is one of:
+
+    - ``mapped_back``: the wire form differs, and toolshape converts it back in every call;
+    - ``not_enforced``: the provider at most describes the constraint to the model, and toolshape validates it. Every
+      finding is ``not_enforced``;
+    - ``lost``: a model can no longer send the value.
+
+    ``rule`` is the schema keyword, or the name of the finding.
     """
 
     tool: str
@@ -34,12 +39,12 @@ class Entry(NamedTuple):
 
 
 class Report:
-    """The differences between the tools and what a provider is sent. ``str()`` is a table, ``data`` is JSON."""
+    """The differences between the tools and their form for a provider. ``str()`` is a table, ``data`` is JSON."""
 
     __slots__ = ("entries",)
 
     def __init__(self, differences: Iterable[tuple[str, Loss | Finding]]) -> None:
-        self.entries = tuple(_entry(tool, one) for tool, one in differences)
+        self.entries = tuple(_entry(tool, difference) for tool, difference in differences)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -55,17 +60,17 @@ class Report:
 
     @property
     def data(self) -> list[JsonObject]:
-        """A list of objects, one an entry."""
+        """The entries as a list of JSON objects."""
         return [entry._asdict() for entry in self.entries]
 
     @property
     def json(self) -> str:
-        """The same as text."""
+        """The entries as JSON text."""
         return json.dumps(self.data, ensure_ascii=False, indent=2)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows under their heads, in columns."""
+    """Format rows as a table with aligned columns."""
     lines = [[visible(cell) for cell in line] for line in (head, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     padded = (

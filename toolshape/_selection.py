@@ -1,4 +1,4 @@
-"""Tools, and names or patterns for some of them, in; those that are meant, in their order, out."""
+"""Selects tools of a registry by names, patterns and tags, and combines the settings of two registries."""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
@@ -12,7 +12,7 @@ from toolshape._tool import Tool
 _UNSAID: Mapping[str, Any] = MappingProxyType(
     {"strict": "auto", "coerce": None, "feedback": "lines", "undeclared": None}
 )
-"""The settings of a registry where nobody says them."""
+"""The default settings of a registry."""
 
 
 def selected(
@@ -21,17 +21,17 @@ def selected(
     tags: Collection[str] | None = None,
     exclude: Collection[str] = (),
 ) -> list[Tool[..., Any]]:
-    """The tools with one of some names, and with one of some tags, that are not excluded.
+    """Return the tools that match one of the names and one of the tags, and are not excluded, in their order.
 
     Args:
-        tools: All of them.
-        names: Names, or patterns with ``*``, ``?`` and ``[...]``; ``None`` for all.
-        tags: Tags; ``None`` for all.
-        exclude: Names, or patterns.
+        tools: All tools.
+        names: Names, or patterns with ``*``, ``?`` and ``[...]``. ``None`` matches every name.
+        tags: Tags. ``None`` matches every tool.
+        exclude: Names or patterns of tools to leave out.
 
     Raises:
-        KeyError: A name or a pattern is of no tool.
-        UsageError: One is no text.
+        KeyError: A name or pattern matches no tool.
+        UsageError: A name or pattern is not a string.
     """
     there = {tool.name: tool for tool in tools}
     wanted = set(there) if names is None else _meant(there, labels(names))
@@ -45,34 +45,36 @@ def selected(
 
 
 def _meant(there: Collection[str], given: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    wanted: list[Any] = list(given)
-    if wrong := [one for one in wanted if not isinstance(one, str)]:
-        raise UsageError(f"a set of tools is said by names and patterns, not by {type(wrong[0]).__name__}")
-    for one in sorted(wanted):
-        meant = {one} if one in there else {name for name in there if fnmatch.fnmatchcase(name, one)}
-        if not meant:
-            raise no_such_tool(one, there)
-        found |= meant
-    return found
+    meant: set[str] = set()
+    patterns: list[Any] = list(given)
+    if wrong := [value for value in patterns if not isinstance(value, str)]:
+        raise UsageError(f"select tools by names and patterns (strings), not by {type(wrong[0]).__name__}")
+    for pattern in sorted(patterns):
+        matches = {pattern} if pattern in there else {name for name in there if fnmatch.fnmatchcase(name, pattern)}
+        if not matches:
+            raise no_such_tool(pattern, there)
+        meant |= matches
+    return meant
 
 
 def joined_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of two registries together: what one of them says, and the other says otherwise in nothing.
+    """Combine the settings of two registries. A setting that differs from the default takes precedence.
 
     Raises:
-        UsageError: They say different things.
+        UsageError: Both registries change the same setting, to different values.
     """
-    found: dict[str, Any] = {}
-    for name, unsaid in _UNSAID.items():
-        said = [value for value in (one[name], other[name]) if value != unsaid]
-        if len(said) == 2 and said[0] != said[1]:  # noqa: PLR2004 - both of them
-            raise UsageError(f"one registry has {name}={said[0]!r}, the other {name}={said[1]!r}: say the same in both")
-        found[name] = said[0] if said else unsaid
-    return found
+    joined: dict[str, Any] = {}
+    for name, default in _UNSAID.items():
+        changed = [value for value in (one[name], other[name]) if value != default]
+        if len(changed) == 2 and changed[0] != changed[1]:  # noqa: PLR2004 - both registries
+            raise UsageError(
+                f"one registry has {name}={changed[0]!r}, the other {name}={changed[1]!r}: use the same value in both"
+            )
+        joined[name] = changed[0] if changed else default
+    return joined
 
 
 def no_such_tool(name: object, there: Collection[str]) -> KeyError:
-    """The error for a name that no tool has, with the one that may be meant."""
+    """Return the error for an unknown tool name, with the closest match."""
     hint = did_you_mean(str(name), there)
     return KeyError(f"there is no tool {name!r}" + (f" ({hint})" if hint else f"; there are {list(there)}"))

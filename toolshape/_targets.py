@@ -1,4 +1,4 @@
-"""A target as it is typed in; the registry, tool or value that it names out, or a sentence that says why not."""
+"""Resolves command-line targets (``MODULE:NAME`` or ``PATH.py:NAME``) to registries, tools or values."""
 
 import importlib
 import importlib.util
@@ -15,39 +15,39 @@ from toolshape._tool import Tool, as_tool
 
 
 class TargetError(Exception):
-    """A target names nothing, or what it names could not be loaded; ``__cause__`` is what its module raised."""
+    """A target names nothing, or could not be loaded. ``__cause__`` is the exception that its module raised."""
 
 
 def load(target: str) -> Any:
-    """Load ``MODULE:NAME`` or ``PATH.py:NAME``; without a name, the one registry of the module.
+    """Load ``MODULE:NAME`` or ``PATH.py:NAME``. Without a name, return the only registry of the module.
 
     Raises:
-        TargetError: There is nothing of this name.
+        TargetError: Nothing has this name, or it could not be loaded.
     """
     return _way_to(target)[-1]
 
 
 def _way_to(target: str) -> list[Any]:
-    """The module, and what each part of the name leads to."""
+    """Return the module and the value of each further step of the name."""
     place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
-    found: list[Any] = [_module(place, target)]
+    way: list[Any] = [_module(place, target)]
     if not path:
-        return [*found, _only_registry(found[0], target)]
+        return [*way, _only_registry(way[0], target)]
     steps = path.split(".")
     for number, step in enumerate(steps):
-        last, rest = found[-1], ".".join(steps[number:])
-        if isinstance(last, Registry) and rest in last:  # a tool's name may hold dots
-            return [*found, last[rest]]
+        last, rest = way[-1], ".".join(steps[number:])
+        if isinstance(last, Registry) and rest in last:  # The name of a tool may contain dots.
+            return [*way, last[rest]]
         if isinstance(last, Registry):
             if step not in last:
                 raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in last], 'tool')}")
-            found.append(last[step])
+            way.append(last[step])
         elif hasattr(last, step):
-            found.append(getattr(last, step))
+            way.append(getattr(last, step))
         else:
-            names = [name for name, one in vars(last).items() if isinstance(one, (Registry, Tool))]
+            names = [name for name, value in vars(last).items() if isinstance(value, (Registry, Tool))]
             raise TargetError(f"{target}: {place} has no {_no_such(step, names, '')}")
-    return found
+    return way
 
 
 def _has_name(target: str) -> bool:
@@ -55,12 +55,12 @@ def _has_name(target: str) -> bool:
 
 
 def _no_such(name: str, names: Iterable[str], kind: str) -> str:
-    """That there is nothing of a name, what was probably meant, and what there is."""
+    """Return the message for an unknown name, with the closest match and the known names."""
     names = list(names)
     hint = did_you_mean(name, names)
-    there = f"; there are {', '.join(names)}" if names else ""
-    said = f"there is no {kind} {name!r}" if kind else repr(name)
-    return f"{said}{f' ({hint})' if hint else ''}{there}"
+    known = f"; there are {', '.join(names)}" if names else ""
+    missing = f"there is no {kind} {name!r}" if kind else repr(name)
+    return f"{missing}{f' ({hint})' if hint else ''}{known}"
 
 
 def _module(place: str, target: str) -> ModuleType:
@@ -76,7 +76,7 @@ def _module(place: str, target: str) -> ModuleType:
         if error.name is not None and f"{place}.".startswith(f"{error.name}."):
             before, dot, name = place.rpartition(".")
             hint = (
-                f"; for {name} of a module write {before}:{name}"
+                f"; for {name} in the module {before}, write {before}:{name}"
                 if dot and before != error.name and ":" not in target
                 else ""
             )
@@ -87,19 +87,19 @@ def _module(place: str, target: str) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    """The module in a file; what is beside it can be imported by it, as when Python runs a script."""
+    """Import a module from a file. As when Python runs a script, it can import its neighbours in the directory."""
     if not path.is_file():
         raise TargetError(f"there is no file {path}")
     known = sys.modules.get(path.stem)
     if getattr(known, "__file__", None) == str(path.resolve()) and known is not None:
-        return known  # so that two targets of one file are of one module
+        return known  # Two targets in one file share one module.
     name = path.stem if known is None else f"{path.stem}_as_target"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} is not a Python file")
     sys.path.insert(0, str(path.resolve().parent))
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # annotations and pickles look for its classes there
+    sys.modules[name] = module  # Annotations and pickles look up classes there.
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -109,9 +109,9 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _failed(place: str, error: BaseException) -> TargetError:
-    """What a module raised, in a line, with the place in the user's own files."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if "importlib" not in one.filename]
-    own = [one for one in frames if "toolshape" not in Path(one.filename).parts]
+    """Describe the exception of a module in one line, with its place in the user's own files."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    own = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
     at = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
     if isinstance(error, SyntaxError):
         at = f" at {error.filename}:{error.lineno}"
@@ -119,96 +119,98 @@ def _failed(place: str, error: BaseException) -> TargetError:
 
 
 def _only_registry(module: ModuleType, target: str) -> Registry:
-    found = {name: one for name, one in vars(module).items() if isinstance(one, Registry)}
-    if len(found) != 1:
+    registries = {name: value for name, value in vars(module).items() if isinstance(value, Registry)}
+    if len(registries) != 1:
         target = target.rstrip(":")
-        names = ", ".join(f"{target}:{name}" for name in found)
+        names = ", ".join(f"{target}:{name}" for name in registries)
         raise TargetError(
-            f"name one of {names}" if found else f"{target} has no registry: name a tool, as {target}:NAME"
+            f"name one of {names}" if registries else f"{target} has no registry: name a tool, as {target}:NAME"
         )
-    return next(iter(found.values()))
+    return next(iter(registries.values()))
 
 
 def absolute(target: str) -> str:
-    """The same target, wherever it is loaded: a file by its whole path."""
+    """Return the target with an absolute path, so that it does not depend on the working directory."""
     place, colon, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     is_file = place.endswith(".py") or "/" in place or "\\" in place
     return f"{Path(place).absolute()}{colon}{path}" if is_file else target
 
 
 def registry_of(target: str) -> Registry:
-    """The registry that a target names, or one of the single tool or function that it names.
+    """Return the registry that a target names, or a new registry of the tool or function that it names.
 
     Raises:
-        TargetError: It names nothing of the kind.
+        TargetError: The target names no registry, tool or function.
     """
-    found = load(target)
-    return found if isinstance(found, Registry) else Registry([_as_tool(found, target)])
+    value = load(target)
+    return value if isinstance(value, Registry) else Registry([_as_tool(value, target)])
 
 
 def registry_beside(target: str) -> Registry:
-    """The one registry of the module that a target is in.
+    """Return the only registry in the module of a target.
 
     Raises:
-        TargetError: There is none, or there are several.
+        TargetError: The module has no registry, or several.
     """
     place = target.rpartition(":")[0] if _has_name(target) else target
     return _only_registry(_module(place, place), place)
 
 
 def registry_of_tool(target: str) -> tuple[Registry, str]:
-    """The registry of the tool that a target names, and the tool's name; one of its own where it stands alone.
+    """Return the registry of the tool that a target names, and the tool's name.
+
+    If the tool is in no registry, return a new registry of that tool.
 
     Raises:
-        TargetError: It names no single tool.
+        TargetError: The target names no single tool.
     """
     way = _way_to(target)
-    made = _tool(way[-1], target)
-    registry = next((one for one in (way[-1], way[-2]) if isinstance(one, Registry)), None)
-    return registry or Registry([made]), made.name
+    named = _tool(way[-1], target)
+    registry = next((value for value in (way[-1], way[-2]) if isinstance(value, Registry)), None)
+    return registry or Registry([named]), named.name
 
 
 def tool_of(target: str) -> Tool[..., Any]:
-    """The tool that a target names; a function becomes one.
+    """Return the tool that a target names, or a new tool of the function that it names.
 
     Raises:
-        TargetError: It names no single tool.
+        TargetError: The target names no single tool.
     """
     return _tool(load(target), target)
 
 
-def _tool(found: Any, target: str) -> Tool[..., Any]:
-    if isinstance(found, Registry):
-        if len(found) == 1:
-            return next(iter(found))
-        names = ", ".join(tool.name for tool in found)
+def _tool(value: Any, target: str) -> Tool[..., Any]:
+    if isinstance(value, Registry):
+        if len(value) == 1:
+            return next(iter(value))
+        names = ", ".join(tool.name for tool in value)
         raise TargetError(f"{target} is a registry: name one of its tools, as {target}.NAME ({names})")
-    return _as_tool(found, target)
+    return _as_tool(value, target)
 
 
-def _as_tool(found: Any, target: str) -> Tool[..., Any]:
-    if not callable(found):
-        raise TargetError(f"{target} is of type {type(found).__name__}: name a registry, a tool or a function")
+def _as_tool(value: Any, target: str) -> Tool[..., Any]:
+    if not callable(value):
+        raise TargetError(f"{target} is of type {type(value).__name__}: name a registry, a tool or a function")
     try:
-        return as_tool(found)
+        return as_tool(value)
     except ToolshapeError as error:
         raise TargetError(str(error)) from error
 
 
 def injected(given: Iterable[str]) -> dict[str, Any]:
-    """The values to inject, from ``NAME=MODULE:FACTORY`` each: a function is called, anything else is the value.
+    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. A callable is called for its value.
 
     Raises:
-        TargetError: One cannot be loaded, or its factory raised.
+        TargetError: A target cannot be loaded, or its factory raises.
     """
     values: dict[str, Any] = {}
-    for one in given:
-        name, _, target = one.partition("=")
+    for option in given:
+        name, _, target = option.partition("=")
         if not (name.isidentifier() and target):
-            raise TargetError(f"--inject {one!r} is not of the form NAME=MODULE:FACTORY or NAME=PATH.py:VALUE")
-        found = load(target)
+            raise TargetError(f"--inject {option!r} is not of the form NAME=MODULE:FACTORY or NAME=PATH.py:VALUE")
+        value = load(target)
         try:
-            values[name] = found() if callable(found) else found
+            values[name] = value() if callable(value) else value
         except (Exception, SystemExit) as error:
             raise TargetError(f"--inject {name}: {target} raised {type(error).__name__}: {error}") from error
     return values

@@ -1,4 +1,4 @@
-"""``Ledger``: calls that began in; what came of each, written down in a database so that none runs twice, out. Needs the extra ``ledger``."""
+"""Records calls and their outcomes in a database, so that no call runs twice. Needs the extra ``ledger``."""
 
 import hashlib
 import logging
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledger", "LedgerEntry"]
 
-_LONGEST_TRY, _PAUSE = 1.0, 0.05  # seconds to make tables for, and between two tries
+_LONGEST_TRY, _PAUSE = 1.0, 0.05  # seconds to try to create the tables, and between two tries
 _STATES = ("running", "done", "unknown")
 
 
 class LedgerEntry(NamedTuple):
-    """A call that is written down: when it began and ended, and whether it is ``running``, ``done`` or ``unknown``.
+    """A recorded call: when it started and finished, and whether it is ``running``, ``done`` or ``unknown``.
 
-    ``outcome`` is what came of it, as JSON text: what the model read, and the value or the error.
+    ``outcome`` is JSON text: what the model read, and the value or the error.
     """
 
     scope: str
@@ -51,21 +51,22 @@ class LedgerEntry(NamedTuple):
 
 
 class Ledger:
-    """Which calls have begun, and what came of them, in a database that several processes and machines may share.
+    """Records calls and their outcomes in a database that processes and machines may share.
 
-    It is as confidential as what tools are called with and answer: both are in it. Threads and processes may share one;
-    it is pickled by its URL.
+    The database holds what tools are called with and what they return, and is as confidential. Threads and processes
+    may share a ledger; it is pickled by its URL.
 
     Args:
-        url: The URL of the database, as SQLAlchemy takes it, of SQLite or PostgreSQL; or the path of a file, which will
-            be a SQLite database; or an ``Engine``. The tables are made where they are not there. In an ``Engine`` of
-            SQLite, how long it waits for other writers, and what a power failure may take, are as you set them.
-        lease: For how many seconds a call is taken to be running after its process was last heard of. It is renewed
-            while the call runs, so that a call may be longer; a process that is stopped for longer has lost it.
-        wait: How many seconds a call that runs elsewhere is waited for.
+        url: A SQLAlchemy URL of SQLite or PostgreSQL, or the path of a file for a SQLite database, or an ``Engine``.
+            Missing tables are created. If you pass an ``Engine`` of SQLite, your own settings decide how long it waits
+            for other writers, and how much a power failure may lose.
+        lease: A call counts as running for this many seconds after its process last renewed the lease. The process
+            renews it while the call runs, so calls may take longer. If the process is stopped for longer, it has lost
+            the call.
+        wait: How many seconds to wait for a call that runs elsewhere.
 
     Raises:
-        UsageError: It is another database, or a number is not above 0.
+        UsageError: The database is neither SQLite nor PostgreSQL, or a number is not valid.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Ledger:
             given: Any = seconds
             is_number = isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given)
             if not is_number or given < 0 or (name == "lease" and not given):
-                raise UsageError(f"{name}= is a number of seconds, not {seconds!r}")
+                raise UsageError(f"{name}= must be a number of seconds, not {seconds!r}")
         self.lease = float(lease)
         self.wait = float(wait)
         self._url = url if isinstance(url, sa.Engine) else url_of(url)
@@ -93,31 +94,33 @@ class Ledger:
 
     def __reduce__(self) -> Any:
         if isinstance(self._url, sa.Engine):
-            raise TypeError("a Ledger of an Engine cannot be pickled: make it of a URL")
+            raise TypeError("a Ledger with an Engine cannot be pickled: make it with a URL")
         return _unpickle_ledger, (self._url, self.lease, self.wait)
 
     def __repr__(self) -> str:
         return f"Ledger({self._engine.url.render_as_string(hide_password=True)!r})"
 
     def __enter__(self) -> "Self":
-        """The ledger, to be closed at the end."""
+        """Return the ledger; it is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close the connections; calls that are running are renewed no more."""
+        """Close the connections, and stop renewing the leases of running calls."""
         self._running.clear()
         self._ended.set()
         renewal = self._renewal
         if renewal is not None and renewal is not threading.current_thread() and os.getpid() == self._process:
-            renewal.join()  # what it has borrowed would be left open
+            renewal.join()  # else a connection that it uses would stay open
         self._engine.dispose()
 
     @contextmanager
     def _transaction(self) -> Generator[sa.Connection]:
-        if os.getpid() != self._process:  # we were forked: the connections are the parent's, its threads are not here
+        if (
+            os.getpid() != self._process
+        ):  # forked: the connections belong to the parent, and its threads do not exist here
             self._engine.dispose(close=False)
             self._start()
         if not self._is_made:
@@ -133,7 +136,7 @@ class Ledger:
                     with self._engine.begin() as connection:
                         for table in METADATA.sorted_tables:
                             connection.execute(CreateTable(table, if_not_exists=True))
-                except DBAPIError:  # another process makes them at this moment
+                except DBAPIError:  # another process may be creating them
                     if time.monotonic() > until:
                         raise
                     time.sleep(_PAUSE)
@@ -142,12 +145,14 @@ class Ledger:
                     return
 
     def claim(self, identity: Identity, *, again: bool) -> Claim:
-        """Begin a call unless it was begun; for ``dispatch``, which asks before it runs one.
+        """Claim a call if no process has claimed it; ``dispatch`` calls this before it runs a call.
 
         Args:
             identity: The call.
-            again: Whether it may be begun once more where its outcome is unknown.
+            again: Whether a call with an unknown outcome may be claimed again.
         """
+        # The insert is the lock: of several processes that claim a call at once, the database lets one insert the row.
+        # The others read the row under a lock (``FOR UPDATE``), so that only one of them reclaims an abandoned call.
         key, owner = _key(identity), uuid.uuid4().hex
         row = _row(identity)
         begun = {"state": "started", "owner": owner, "lease_until": self._now + self.lease, "started": self._now}
@@ -163,11 +168,11 @@ class Ledger:
     def _looked_up(
         self, connection: sa.Connection, key: str, row: dict[str, Any], begun: dict[str, Any], *, again: bool
     ) -> Claim:
-        """What is known of a call that was begun before, which is begun anew if it may be."""
-        found = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
-        if found is None:  # it was dropped meanwhile
+        """Return the claim of a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
+        stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
+        if stored is None:  # dropped since the insert: the caller asks again, as for a running call
             return Claim("running")
-        known = _known(found, row)
+        known = _known(stored, row)
         if known.state != "unknown":
             return known
         values = begun if again else {"state": "unknown"}
@@ -175,27 +180,27 @@ class Ledger:
         return Claim("ours", begun["owner"]) if again else Claim("unknown")
 
     def look(self, identity: Identity) -> Claim | None:
-        """Return what is known of a call, and write nothing; for ``dispatch``, which asks before it asks for approval.
+        """Return the state of a call without writing; ``dispatch`` calls this before it asks for approval.
 
         Args:
             identity: The call.
 
         Returns:
-            ``None`` where nobody has begun the call. It is never ``ours``: that is what ``claim`` gives.
+            The claim, or ``None`` if the call is not recorded. It is never ``ours``, which only ``claim`` returns.
         """
         with self._transaction() as connection:
-            found = connection.execute(self._asked_for(_key(identity))).mappings().first()
-        return None if found is None else _known(found, _row(identity))
+            stored = connection.execute(self._asked_for(_key(identity))).mappings().first()
+        return None if stored is None else _known(stored, _row(identity))
 
     def _asked_for(self, key: str) -> Any:
         return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(CALLS.c.key == key)
 
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
-        """Write down what came of a call; for ``dispatch``.
+        """Record the outcome of a claimed call; called by ``dispatch``.
 
         Args:
             identity: The call.
-            owner: As it was claimed.
+            owner: The owner from its claim.
             outcome: The result, as JSON text.
         """
         try:
@@ -207,12 +212,14 @@ class Ledger:
             self._running.discard(owner)
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
-        """Give up a call; for ``dispatch``.
+        """Release a claim: mark the outcome unknown if the tool was called, else forget the call.
+
+        Called by ``dispatch``.
 
         Args:
             identity: The call.
-            owner: As it was claimed.
-            has_begun: Whether its tool was called: its outcome is unknown then.
+            owner: The owner from its claim.
+            has_begun: Whether the tool was called.
         """
         self._running.discard(owner)
         with self._transaction() as connection:
@@ -222,41 +229,41 @@ class Ledger:
                 connection.execute(sa.delete(CALLS).where(_is_ours(identity, owner)))
 
     def keep(self, token_id: str, text: str) -> None:
-        """Keep what a token of a paused plan stands for; for ``Plan.pause``."""
+        """Store the payload of a paused plan's token; called by ``Plan.pause``."""
         with self._transaction() as connection:
             connection.execute(sa.insert(KEPT).values(token=token_id, made=self._now, content=text))
 
     def kept(self, token_id: str) -> str | None:
-        """It again, until the token was used; for ``Registry.resume``."""
+        """Return the text stored by ``keep``, or ``None`` once the token was used; called by ``Registry.resume``."""
         with self._transaction() as connection:
             text: str | None = connection.scalar(sa.select(KEPT.c.content).where(KEPT.c.token == token_id))
         return text
 
     def entries(self, scope: str | None = None, *, state: str | None = None) -> list[LedgerEntry]:
-        """The calls that are written down, in the order in which they began.
+        """Return the recorded calls, in the order in which they started.
 
         Args:
-            scope: Those of one scope.
-            state: Those that are ``"running"``, ``"done"`` or ``"unknown"``, which somebody should look into.
+            scope: Only calls of this scope.
+            state: Only calls that are ``"running"``, ``"done"`` or ``"unknown"``; check those that are unknown.
 
         Raises:
-            UsageError: There is no such state.
+            UsageError: The state is invalid.
         """
         if state not in (None, *_STATES):
-            raise UsageError(f"state= is one of {', '.join(_STATES)}, not {state!r}")
+            raise UsageError(f"state= must be one of {', '.join(_STATES)}, not {state!r}")
         over = (CALLS.c.state == "started") & (CALLS.c.lease_until < self._now)
         now = sa.case((over, "unknown"), (CALLS.c.state == "started", "running"), else_=CALLS.c.state).label("now")
-        asked = sa.select(CALLS, now).order_by(CALLS.c.started)
-        asked = asked if scope is None else asked.where(CALLS.c.scope == scope)
+        query = sa.select(CALLS, now).order_by(CALLS.c.started)
+        query = query if scope is None else query.where(CALLS.c.scope == scope)
         with self._transaction() as connection:
-            rows = connection.execute(asked).mappings().all()
+            rows = connection.execute(query).mappings().all()
         return [_entry(row) for row in rows if state in (None, row["now"])]
 
     def forget(self, *, older_than: timedelta) -> int:
-        """Delete what is done, and what is kept for tokens, if it is older than this; a call that is deleted could run again.
+        """Delete finished calls and stored payloads of tokens that are older than this. A deleted call could run again.
 
         Returns:
-            How many calls were deleted.
+            The number of deleted calls.
         """
         before = self._now - older_than.total_seconds()
         with self._transaction() as connection:
@@ -265,7 +272,7 @@ class Ledger:
             return int(connection.execute(sa.delete(CALLS).where(done)).rowcount)
 
     def _renew(self, owner: str) -> None:
-        """Renew the lease of a call as long as it runs."""
+        """Renew the lease of a call while it runs, in a thread that all running calls share."""
         with self._lock:
             self._running.add(owner)
             if self._renewal is None:
@@ -284,8 +291,8 @@ class Ledger:
                 with self._transaction() as connection:
                     ours = CALLS.c.owner.in_(owners) & (CALLS.c.state == "started")
                     connection.execute(sa.update(CALLS).where(ours).values(lease_until=self._now + self.lease))
-            except Exception:  # whatever the database raises: it may be there again the next time
-                logging.getLogger("toolshape").exception("leases of calls that are running could not be renewed")
+            except Exception:  # any error of the database: the next renewal may work
+                logging.getLogger("toolshape").exception("could not renew the leases of running calls")
         with self._lock:
             self._renewal = None
 
@@ -302,13 +309,13 @@ def _row(identity: Identity) -> dict[str, str]:
     return {"scope": identity.scope, "call_id": identity.call_id, "tool": identity.tool, "digest": identity.digest}
 
 
-def _known(found: Any, row: Mapping[str, str]) -> Claim:
-    """What a row of the table says of a call."""
-    if any(found[name] != value for name, value in row.items()):
+def _known(stored: Any, row: Mapping[str, str]) -> Claim:
+    """Convert a stored row to a claim; ``other`` if the row belongs to another call with this id."""
+    if any(stored[name] != value for name, value in row.items()):
         return Claim("other")
-    if found["state"] == "done":
-        return Claim("done", outcome=found["outcome"])
-    return Claim("running" if found["state"] == "started" and not found["is_over"] else "unknown")
+    if stored["state"] == "done":
+        return Claim("done", outcome=stored["outcome"])
+    return Claim("running" if stored["state"] == "started" and not stored["is_over"] else "unknown")
 
 
 def _is_ours(identity: Identity, owner: str) -> Any:

@@ -1,6 +1,6 @@
-"""The messages of a conversation as records for all providers, in the terms of OpenTelemetry's GenAI conventions.
+"""Defines provider-neutral records of conversation messages, in the terms of OpenTelemetry's GenAI conventions.
 
-``Message`` and its parts are read from one provider's messages and written as another's.
+The library reads ``Message`` and its parts from one provider's messages, and writes them as another's.
 """
 
 from collections.abc import Iterable
@@ -36,9 +36,9 @@ CallFault: TypeAlias = Literal["unknown_tool", "malformed_arguments", "ambiguous
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """Who wrote a message: the provider, the model, and the fingerprint of the tools that it was sent.
+    """The author of a message: the provider, the model, and the fingerprint of the tools in the request.
 
-    It owns what is opaque in the message: signatures, encrypted reasoning and the like go back to it alone.
+    Opaque content of the message, for example signatures and encrypted reasoning, is sent back only to its author.
     """
 
     provider: str
@@ -48,7 +48,10 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPart:
-    """A text. ``raw`` of every part is what the provider sent of it, ``path`` the place of that in its message."""
+    """A text.
+
+    In every part, ``raw`` is the part as the provider sent it, and ``path`` is its place in the message.
+    """
 
     text: str
     raw: Any = None
@@ -57,7 +60,7 @@ class TextPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReasoningPart:
-    """What a model thought, as far as it is shown; ``raw`` may hold a signature or the encrypted rest."""
+    """The visible reasoning of a model. ``raw`` may hold a signature or encrypted reasoning."""
 
     text: str
     raw: Any = None
@@ -68,9 +71,10 @@ class ReasoningPart:
 class ToolCallPart:
     """A call that a model made.
 
-    ``wire_name`` and ``arguments_raw`` are what stood on the wire. ``name`` is the tool's own and ``arguments`` are
-    canonical; both are ``None`` where no tool was found, and ``arguments`` where they could not be read. ``fault`` says
-    what is wrong with it. ``has_id``: the id came with it, and was not made here.
+    ``wire_name`` and ``arguments_raw`` are the name and arguments on the wire. ``name`` is the tool's own name, and
+    ``arguments`` are in canonical form. Both are ``None`` if no tool has the name; ``arguments`` is also ``None`` if
+    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id``: the provider sent the id. If
+    false, this library generated it.
     """
 
     id: str
@@ -86,11 +90,11 @@ class ToolCallPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResultPart:
-    """The answer to a call: ``text``, and the texts, images and files in it where there are others than that text.
+    """The result of a call: ``text``, and ``parts`` if the result holds more than that text (texts, images, files).
 
-    ``code`` is the error's, ``None`` where the call gave a value. ``is_text``: the text is a value that is a string,
-    not the JSON of another value; ``None`` where that is not known. ``call_raw`` is what its provider sent of the call,
-    where the result has to be in the same form.
+    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text``: the value is a string, and
+    ``text`` is not the JSON of another value; ``None`` if unknown. ``call_raw`` is the call as its provider sent it, if
+    the result must be written in the same form.
     """
 
     id: str
@@ -116,7 +120,10 @@ class MediaPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProviderPart:
-    """What only its provider knows, as a call that it ran itself: ``kind`` is the provider's name for it."""
+    """Content that only its provider understands, for example a call that the provider ran itself.
+
+    ``kind`` is the provider's name for the content.
+    """
 
     kind: str
     raw: Any = None
@@ -130,9 +137,9 @@ MessagePart: TypeAlias = TextPart | ReasoningPart | ToolCallPart | ToolResultPar
 class Message:
     """One message of a conversation.
 
-    ``origin`` says who wrote it, ``None`` where it was you or the application. ``raw`` is the message as it came, and
-    ``None`` for one that was made here, or changed since. ``finish`` is why a response ended, in one word for all
-    providers; ``path`` is the place in what it was read from.
+    ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
+    or ``None`` if this library made or changed the message. ``finish`` is the reason why a response ended, as the same
+    word for all providers. ``path`` is the place in the source of the message.
     """
 
     __module__ = "toolshape"
@@ -146,41 +153,41 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The texts in it, as one."""
+        """The text parts of the message, concatenated."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
 def part_path(message: Message, part: MessagePart) -> str:
-    """The path of a part; one that came from another message has that of its own."""
+    """Return the path of a part. A part that was moved from another message keeps its original path."""
     if message.path and part.path.startswith(f"{message.path.partition('[')[0]}["):
         return part.path
     return f"{message.path}.{part.path}" if part.path else message.path
 
 
 def calls_in(message: Message) -> list[ToolCallPart]:
-    """The calls that a message makes."""
+    """Return the calls in a message."""
     return [part for part in message.parts if isinstance(part, ToolCallPart)]
 
 
 def results_in(message: Message) -> list[ToolResultPart]:
-    """The results that a message holds."""
+    """Return the results in a message."""
     return [part for part in message.parts if isinstance(part, ToolResultPart)]
 
 
 def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
-    """A message with other parts, without what it came as; the message itself where they are those that it has."""
-    made = tuple(parts)
-    if len(made) == len(message.parts) and all(one is other for one, other in zip(made, message.parts, strict=True)):
+    """Return the message with other parts and without ``raw``, or the message itself if the parts are the same."""
+    new = tuple(parts)
+    if len(new) == len(message.parts) and all(part is old for part, old in zip(new, message.parts, strict=True)):
         return message
-    return replace(message, parts=made, raw=None)
+    return replace(message, parts=new, raw=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repair:
-    """One change of a history: at ``path``, for ``rule``, with what was done as ``note``.
+    """One repair of a history: where (``path``), why (``rule``), and what was done (``note``).
 
-    ``invalidates`` are the paths of reasoning whose signatures no longer hold, where the provider binds them to what
-    stands before.
+    ``invalidates`` are the paths of reasoning whose signatures the repair invalidates, if the provider's signatures
+    cover the preceding messages.
     """
 
     __module__ = "toolshape"
@@ -193,7 +200,7 @@ class Repair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repaired:
-    """Messages as their provider takes them, and what was changed for that."""
+    """Messages that the provider accepts, and the repairs that were made."""
 
     __module__ = "toolshape"
 

@@ -1,4 +1,4 @@
-"""Calls and responses in; spans and metrics in the words of OpenTelemetry's GenAI conventions out. Needs the extra ``otel``."""
+"""Records calls as OpenTelemetry spans and metrics, by its GenAI conventions. Needs the extra ``otel``."""
 
 import functools
 import json
@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
-        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, 2026-11: in development.
+        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, read 2026-11. They
+        # are in development.
         "operation": "gen_ai.operation.name",
         "tool": "gen_ai.tool.name",
         "type": "gen_ai.tool.type",
@@ -44,14 +45,14 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "provider": "gen_ai.provider.name",
         "error": "error.type",
         "duration": "gen_ai.execute_tool.duration",
-        # Our own.
+        # toolshape's own.
         "replayed": "toolshape.call.replayed",
         "coercions": "toolshape.coercions",
         "refusals": "toolshape.refusals",
         "rule": "toolshape.coercion.rule",
     }
 )
-"""The names of all spans' attributes and of all metrics, by what they stand for."""
+"""The names of all span attributes and metrics, by their meaning."""
 _OPERATION = "execute_tool"
 _BUCKETS = [0.01 * 2**power for power in range(14)]  # 0.01 s to 81.92 s, as the conventions advise
 
@@ -63,17 +64,17 @@ def instrument(
     tracer_provider: "TracerProvider | None" = None,
     meter_provider: "MeterProvider | None" = None,
 ) -> None:
-    """Make a span of every call that runs, and count durations, coercions and refusals.
+    """Record a span for every call that runs, and count durations, coercions and refusals.
 
-    It is a hook around every call, inside of those that were put around it before, and is shown each response. Calls of
-    plans that were bound before are not seen.
+    This adds a hook around every call, inside the hooks added before, and an observer of responses. It does not cover
+    plans of tools that were bound before.
 
     Args:
         tools: The tools.
-        content: Whether arguments and results stand in the spans, without values that are marked as secret, and the
-            exceptions of tools with their texts.
-        tracer_provider: Where spans go; by default as the process is set up.
-        meter_provider: Where metrics go; the same.
+        content: Whether spans include arguments, results, and the exceptions of tools with their texts; values marked
+            as secret are masked.
+        tracer_provider: The provider of tracers; by default the global one.
+        meter_provider: The provider of meters; by default the global one.
     """
     tracer = trace.get_tracer("toolshape", tracer_provider=tracer_provider)
     meter = metrics.get_meter("toolshape", meter_provider=meter_provider)
@@ -82,7 +83,7 @@ def instrument(
 
 
 class _Spans:
-    """The hook that makes a span of each call."""
+    """The hook that records a span for each call."""
 
     def __init__(self, tracer: trace.Tracer, meter: metrics.Meter, *, content: bool) -> None:
         self._tracer = tracer
@@ -121,7 +122,7 @@ class _Spans:
         try:
             with trace.use_span(span, record_exception=False, set_status_on_exception=False):
                 yield end
-        except BaseException as error:  # an interrupt, or a cancellation
+        except BaseException as error:  # an interrupt or a cancellation
             _tried(functools.partial(end_broken, error), None)
             raise
         finally:
@@ -152,16 +153,16 @@ class _Spans:
 
 
 def _tried(work: Callable[[], T], otherwise: T) -> T:
-    """Do it; whatever tracers, meters and their processors raise is logged, and is no failure of a call."""
+    """Run telemetry code; log any exception of tracers, meters and processors, so that it does not fail the call."""
     try:
         return work()
     except Exception:
-        logging.getLogger("toolshape").exception("a call could not be told of as a span or a metric")
+        logging.getLogger("toolshape").exception("could not record a span or a metric of a call")
         return otherwise
 
 
 def _shown(context: CallContext) -> JsonObject:
-    """The arguments, without what is marked as secret."""
+    """Return the arguments, with values marked as secret masked."""
     if not isinstance(context.tool, Tool):
         return context.arguments
     shown: JsonObject = record_of(context.tool).secrets.masked(context.arguments)
@@ -169,7 +170,7 @@ def _shown(context: CallContext) -> JsonObject:
 
 
 class _Counts:
-    """The observer that counts what hooks do not see."""
+    """The observer that counts coercions and refusals, which hooks do not see."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         self._coercions = meter.create_counter(NAMES["coercions"], unit="{coercion}", description="Coerced arguments.")
@@ -178,12 +179,12 @@ class _Counts:
     def observe(self, bound: Bound, seen: Seen) -> None:
         if isinstance(seen.outcome, ResponseError):
             return
-        for one in seen.outcome:
-            # What a model calls a tool that is not there may be anything, and each would be a series of its own.
+        for result in seen.outcome:
+            # Only known tool names are labels: a model can make up any number of names, each with a series of its own.
             labels = {NAMES["provider"]: bound.provider.name}
-            if one.call.name is not None:
-                labels[NAMES["tool"]] = one.call.name
-            for coercion in one.coercions:
+            if result.call.name is not None:
+                labels[NAMES["tool"]] = result.call.name
+            for coercion in result.coercions:
                 self._coercions.add(1, {**labels, NAMES["rule"]: coercion.rule})
-            if one.error is not None and one.error.code in REFUSED:
-                self._refusals.add(1, {**labels, NAMES["error"]: one.error.code})
+            if result.error is not None and result.error.code in REFUSED:
+                self._refusals.add(1, {**labels, NAMES["error"]: result.error.code})

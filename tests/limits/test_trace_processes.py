@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed_changes_nothing(long_trace, here, tmp_path):
     assert (tmp_path / "died").exists()
     assert (str(found), found.to_json_lines()) == here
     (tmp_path / "died").unlink()
-    with processes(2) as pool, pytest.raises(UsageError, match="was the last to be finished"):
+    with processes(2) as pool, pytest.raises(UsageError, match="the executor broke"):
         replay(long_trace, target, pool)
 
 

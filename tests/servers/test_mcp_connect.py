@@ -140,7 +140,7 @@ def test_an_answer_that_does_not_fit_its_own_schema_is_a_failure(mode, listed, a
 
     [result] = run(main())
     assert result.error.code == "tool_error"
-    assert "the MCP server's answer cannot be taken" in result.text
+    assert "the MCP server's answer is invalid" in result.text
 
 
 def test_an_error_may_leave_its_schema_aside():
@@ -219,7 +219,7 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        *((kind, "it answered with what is no result") for kind in ("list", "null", "text", "number", "true")),
+        *((kind, "the answer is not a valid result") for kind in ("list", "null", "text", "number", "true")),
         ("deep", "done"),
         ("pattern", "Invalid structured content"),
     ],
@@ -428,7 +428,7 @@ def test_a_list_that_is_none_and_no_list_at_all(tmp_path):
             return list(remote)
 
     assert run(listed({})) == []
-    with pytest.raises(UsageError, match=r"lists what is no tool \(tools.1.inputSchema.type: Field required\)"):
+    with pytest.raises(UsageError, match=r"lists an invalid tool \(tools.1.inputSchema.type: Field required\)"):
         run(listed({"tools": {}}))
 
 
@@ -436,9 +436,9 @@ def test_a_list_that_is_none_and_no_list_at_all(tmp_path):
     ("options", "error", "said"),
     [
         ({"timeout": -1}, DefinitionError, "timeout: must be a number of seconds above 0"),
-        ({"name": "x"}, UsageError, "name= would be one name"),
-        ({"prefix": ""}, UsageError, "prefix= is a text"),
-        ({"prefix": 5}, UsageError, "prefix= is a text"),
+        ({"name": "x"}, UsageError, "name= would give all tools the same name"),
+        ({"prefix": ""}, UsageError, "prefix= must be a non-empty text"),
+        ({"prefix": 5}, UsageError, "prefix= must be a non-empty text"),
     ],
 )
 def test_wrong_options_are_the_callers(options, error, said):
@@ -447,7 +447,7 @@ def test_wrong_options_are_the_callers(options, error, said):
 
 
 def test_options_of_a_client_are_for_one_that_is_made_here():
-    with pytest.raises(UsageError, match="client= is for a Client"):
+    with pytest.raises(UsageError, match="client= does not apply to a Client"):
         connect(Client(server(Registry([]), "s")), client={"mode": "legacy"})
     with pytest.raises(UsageError, match="No closing quotation"):
         connect("'unclosed")
@@ -610,7 +610,7 @@ def test_a_connection_that_has_ended_is_said_so():
         return await remote.adispatch(response(("shout", {"text": "a"})))
 
     [result] = run(main())
-    assert result.text == "the connection to the MCP server is lost, and shout cannot be called"
+    assert result.text == "the connection to the MCP server is lost: shout cannot be called"
 
 
 def test_calls_from_other_loops_and_threads_are_made_in_the_loop_that_connected():
@@ -624,7 +624,7 @@ def test_calls_from_other_loops_and_threads_are_made_in_the_loop_that_connected(
 
 def test_what_is_no_server_is_refused_and_nobody_there_is_said():
     for wrong in (5, [], [1], None):
-        with pytest.raises(UsageError, match=r"connect takes a server|a command is"):
+        with pytest.raises(UsageError, match=r"connect takes a server|a command must be"):
             connect(wrong)
 
     async def main():

@@ -182,13 +182,13 @@ ACCEPTED = types.ElicitResult(action="accept", content={"approve": True})
     [
         (ACCEPTED, "paid 500 to ann"),
         (types.ElicitResult(action="accept", content={"approve": False, "why": "too much"}), "was not run: too much"),
-        (types.ElicitResult(action="accept", content={"approve": False}), "the user did not approve of it"),
-        (types.ElicitResult(action="accept", content={"approve": "false"}), "the user did not approve of it"),
-        (types.ElicitResult(action="accept", content={"approve": "true"}), "the user did not approve of it"),
-        (types.ElicitResult(action="accept", content={"approve": 1}), "the user did not approve of it"),
-        (types.ElicitResult(action="accept", content={"approve": ["yes"]}), "the user did not approve of it"),
-        (types.ElicitResult(action="decline"), "the user did not approve of it"),
-        (types.ElicitResult(action="cancel"), "the user did not approve of it"),
+        (types.ElicitResult(action="accept", content={"approve": False}), "the user did not approve this call"),
+        (types.ElicitResult(action="accept", content={"approve": "false"}), "the user did not approve this call"),
+        (types.ElicitResult(action="accept", content={"approve": "true"}), "the user did not approve this call"),
+        (types.ElicitResult(action="accept", content={"approve": 1}), "the user did not approve this call"),
+        (types.ElicitResult(action="accept", content={"approve": ["yes"]}), "the user did not approve this call"),
+        (types.ElicitResult(action="decline"), "the user did not approve this call"),
+        (types.ElicitResult(action="cancel"), "the user did not approve this call"),
     ],
 )
 def test_the_user_of_a_client_is_asked(answer, said):
@@ -204,14 +204,14 @@ def test_the_user_of_a_client_is_asked(answer, said):
     assert said in text(result)
     assert result.is_error is (not shop.PAID)
     assert ([(500, "ann")] if answer is ACCEPTED else []) == shop.PAID
-    assert questions == ['pay is about to be called with {"amount": 500, "to": "ann"}. Is it to be run?']
+    assert questions == ['pay is about to be called with {"amount": 500, "to": "ann"}. Run it?']
 
 
 def test_the_question_is_one_line_that_is_read_as_it_is_written():
     """The name of a tool and its arguments may be anybody's."""
     questions = []
     odd = "\u202e321-GNORW\u2066\x1b[31m\u200b"
-    name = "balance is about to be called with {}. Is it to be run?\n\n(details) pay"
+    name = "balance is about to be called with {}. Run it?\n\n(details) pay"
     definition = {"name": name, "title": f"Pay\n{odd}", "inputSchema": {"type": "object"}}
     tools = Registry([Tool.from_definition(definition, lambda **given: "paid", approve=True)])
 
@@ -224,7 +224,7 @@ def test_the_question_is_one_line_that_is_read_as_it_is_written():
     run(main())
     assert questions[0].isprintable()
     assert questions[0].startswith(f"{json.dumps(name)} (")
-    assert questions[0].endswith(f'{{"to": {json.dumps(odd)}}}. Is it to be run?')
+    assert questions[0].endswith(f'{{"to": {json.dumps(odd)}}}. Run it?')
 
 
 def test_what_needs_no_approval_is_not_asked_of():
@@ -243,7 +243,7 @@ def test_where_nobody_can_be_asked_it_is_refused_with_the_reason(revision):
 
     result = run(main())
     assert result.is_error
-    assert "somebody has to approve of it, and this client cannot be asked" in text(result)
+    assert "this call needs approval, and this client cannot ask its user" in text(result)
     assert not shop.PAID
 
 
@@ -477,7 +477,7 @@ def test_a_state_of_the_new_revision_is_none_in_an_old_one():
             state, responses = await asked_by_hand(client, "pay", {"amount": 500})
         async with connected(served, "2025-11-25") as client:
             result = await answered(client, "pay", {"amount": 500}, state, responses)
-        assert "somebody has to approve of it" in text(result)
+        assert "this call needs approval" in text(result)
         assert not shop.PAID
 
     run(main())
@@ -493,16 +493,16 @@ def test_a_hook_that_takes_calls_from_the_loop_is_said(caplog):
                 await client.call_tool("shout", {"text": "a"})
 
     run(main())
-    assert len([one for one in caplog.messages if "write it as async def" in one]) == 1
+    assert len([one for one in caplog.messages if "use async def" in one]) == 1
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (([], "s"), "takes a Registry, not list"),
-        ((shop.tools, "s", {"expires": 5}), "expires= is a timedelta"),
-        ((shop.tools, "s", {"inject": 5}), "inject= is a mapping"),
-        ((shop.tools, "s", {"inject": asyncio.sleep}), "inject= is a mapping"),
+        ((shop.tools, "s", {"expires": 5}), "expires= must be a timedelta"),
+        ((shop.tools, "s", {"inject": 5}), "inject= must be a mapping"),
+        ((shop.tools, "s", {"inject": asyncio.sleep}), "inject= must be a mapping"),
     ],
 )
 def test_what_a_server_cannot_be_made_of_is_refused(given, said):
@@ -605,7 +605,7 @@ def test_standard_output_holds_messages_alone(tmp_path):
 def test_a_server_does_not_start_without_an_injected_value():
     """Each call of the tool would fail, which a client's user would find out."""
     for given, said in (
-        (["shop:whoami"], "whoami needs inject={'user': ...}; --inject NAME=MODULE:FACTORY gives a value"),
+        (["shop:whoami"], "whoami needs inject={'user': ...}; pass a value with --inject NAME=MODULE:FACTORY"),
         (["shop:tools", "--inject", "user=shop:tools"], "--inject user: these tools inject nothing"),
     ):
         command = [sys.executable, "-m", "toolshape", "mcp", *given]

@@ -31,8 +31,8 @@ def question(name):
 
 def test_the_question_names_tool_title_and_arguments():
     """A title is quoted: a server that we took the tool from may have written anything there."""
-    assert question("pay") == 'pay ("Pay \\"now\\"") is about to be called with {"amount": 5}. Is it to be run?'
-    assert question("refund") == 'refund is about to be called with {"amount": 5}. Is it to be run?'
+    assert question("pay") == 'pay ("Pay \\"now\\"") is about to be called with {"amount": 5}. Run it?'
+    assert question("refund") == 'refund is about to be called with {"amount": 5}. Run it?'
 
 
 def decided(answer):
@@ -45,7 +45,7 @@ def decided(answer):
 def test_nothing_but_true_approves(said):
     """A form that a client did not check may hold anything: a text is not agreement, whatever it says."""
     answer = types.ElicitResult.model_construct(action="accept", content={"approve": said})
-    assert decided(answer) == {"c1": Deny("the user did not approve of it")}
+    assert decided(answer) == {"c1": Deny("the user did not approve this call")}
 
 
 def test_what_was_decided():
@@ -55,12 +55,12 @@ def test_what_was_decided():
         "c1": Deny("Too much.")
     }
     assert decided(types.ElicitResult(action="accept", content={"approve": False, "why": ""})) == {
-        "c1": Deny("the user did not approve of it")
+        "c1": Deny("the user did not approve this call")
     }
     for action in ("decline", "cancel"):
         answer = types.ElicitResult.model_construct(action=action, content={"approve": True})
-        assert decided(answer) == {"c1": Deny("the user did not approve of it")}
-    assert decided(None) == {"c1": Deny("the user did not approve of it")}
+        assert decided(answer) == {"c1": Deny("the user did not approve this call")}
+    assert decided(None) == {"c1": Deny("the user did not approve this call")}
 
 
 def test_a_key_of_thirty_two_bytes_is_long_enough():

@@ -348,7 +348,7 @@ def test_an_output_that_is_full_is_a_sentence(talking):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - no file
         done = talking("call", "talking:say", stdout=full)
     assert done.returncode == 2
-    assert b"Error: what was to be printed cannot be written" in done.stderr
+    assert b"Error: cannot write the output" in done.stderr
     assert b"Traceback" not in done.stderr
 
 

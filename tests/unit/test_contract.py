@@ -744,20 +744,20 @@ def test_a_lock_whose_schema_nobody_can_use_is_compared_all_the_same(parameters,
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "toolshape lock writes it"),
-        ("{", "is no lock file"),
-        ('{"version": 2}', "is of version 2"),
-        ('{"version": 1, "tools": {"a": {}}, "providers": []}', "is no lock file"),
-        ("[]", "is no lock file"),
+        (None, "create it with toolshape lock"),
+        ("{", "is not a lock file"),
+        ('{"version": 2}', "has version 2"),
+        ('{"version": 1, "tools": {"a": {}}, "providers": []}', "is not a lock file"),
+        ("[]", "is not a lock file"),
         ('{"version": true, "tools": {}, "providers": []}', "version: Input should be a valid integer"),
-        ("[" * 100_000, "is no lock file"),
+        ("[" * 100_000, "is not a lock file"),
         (a_lock(parameters="x"), "tools.a.parameters: Input should be"),
-        (a_lock(parameters={"type": "string"}), "tools.a.parameters: they are no object"),
-        (a_lock(parameters={"type": "object", "properties": []}), r"is no lock file of toolshape \(\[\] is not"),
+        (a_lock(parameters={"type": "string"}), "tools.a.parameters: the type is not object"),
+        (a_lock(parameters={"type": "object", "properties": []}), r"is not a lock file of toolshape \(\[\] is not"),
         (a_lock(parameters={"type": "object", "properties": {"a": {"minimum": "x"}}}), "'x' is not of type 'number'"),
         (a_lock(parameters={"type": "object", "required": "how"}), "'how' is not of type 'array'"),
         (a_lock(effects="read"), "tools.a.effects"),
-        (a_lock(fingerprints={"openai": "1"}), "they are not those of the providers"),
+        (a_lock(fingerprints={"openai": "1"}), "the names are not those of the providers"),
         (a_lock(more=1), "tools.a.more: Extra inputs"),
     ],
 )
@@ -951,10 +951,10 @@ def test_at_the_command_line(shop):
     assert [one["calls"] for one in json.loads(counted.stdout)] == [2, 0]
     unread = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "shop.py")
     assert (unread.returncode, unread.stdout) == (2, "")
-    assert "shop.py can be read: line 1 is no line of a trace" in unread.stderr
+    assert "shop.py can be read: line 1 is not a line of a trace" in unread.stderr
     (shop / "mixed.jsonl").write_text((shop / "calls.jsonl").read_text() + "x\n")
     mixed = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "mixed.jsonl")
-    assert "recorded calls break: 2 of order; 1 lines are none of a trace" in mixed.stdout
+    assert "recorded calls break: 2 of order; 1 lines are not trace records" in mixed.stdout
     [first, second] = json.loads(
         run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
     )
@@ -984,9 +984,9 @@ def test_a_page_is_written(shop):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["diff", "shop:tools"], "say --to PROVIDER, or --against"),
-        (["diff", "shop:tools", "--against", "nothing.json"], "toolshape lock writes it"),
-        (["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"], "--calls and --sarif are about --against"),
+        (["diff", "shop:tools"], "pass --to PROVIDER, or --against"),
+        (["diff", "shop:tools", "--against", "nothing.json"], "create it with toolshape lock"),
+        (["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"], "--calls and --sarif need --against"),
         (["lock", "shop:tools", "--to", "opneai"], "openai"),
         (["lock", "shop:tools", "-o", "nowhere/x.json"], "nowhere/x.json cannot be written"),
         (["page", "shop:tools", "-o", "nowhere/x.html"], "nowhere/x.html cannot be written"),
@@ -1053,7 +1053,7 @@ def test_the_parts_are_found_wherever_a_provider_has_them(provider):
 
 @pytest.mark.parametrize("said", [None, -1, "12", True, 1.9, float("nan")])
 def test_who_counts_says_a_number(said):
-    with pytest.raises(UsageError, match="tokens are a whole number"):
+    with pytest.raises(UsageError, match="not a whole number of tokens"):
         bill(before().bind("openai"), "m", lambda request: said)
 
 
@@ -1063,14 +1063,14 @@ def test_a_client_is_of_the_provider_and_not_async():
 
     messages = type("Messages", (), {"count_tokens": staticmethod(count)})
     client = type("Client", (), {"messages": messages})()
-    with pytest.raises(UsageError, match="without a loop"):
+    with pytest.raises(UsageError, match="must not be async"):
         bill(before().bind("anthropic"), "m", client)
-    with pytest.raises(UsageError, match=r"bound to bedrock: bind\('anthropic'\)"):
+    with pytest.raises(UsageError, match=r"bound to bedrock: use bind\('anthropic'\)"):
         bill(before().bind("bedrock"), "m", client)
 
 
 def test_a_function_counts_too_and_nothing_else_does():
     found = bill(before().bind("openai"), "m", lambda request: 7 * len(request.get("tools", ())))
     assert [one.tokens for one in found.costs] == [7, 7]
-    with pytest.raises(UsageError, match="count= is a client"):
+    with pytest.raises(UsageError, match="count= must be a client"):
         bill(before().bind("openai"), "m", 5)

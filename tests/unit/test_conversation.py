@@ -195,7 +195,7 @@ def test_an_open_turn_is_never_answered_unasked():
         conversation.request("openai")
     [problem] = raised.value.problems
     assert (problem.path, problem.rule) == ("messages[1].tool_calls[0]", "open_turn")
-    assert "dispatch() runs" in str(problem)
+    assert "run the pending calls with dispatch()" in str(problem)
     assert problem.evidence
     assert pickle.loads(pickle.dumps(raised.value)).problems == raised.value.problems
     conversation += TOOLS.bind("openai").dispatch(message)  # its own message stands there already
@@ -453,7 +453,7 @@ def test_what_is_no_content_is_refused():
         conversation.read(7, "openai")
     with pytest.raises(ResponseError, match="an object with the keys"):
         conversation.read({"choices": 5}, "openai")
-    with pytest.raises(ResponseError, match=r"messages\[0\] is no message"):
+    with pytest.raises(ResponseError, match=r"messages\[0\] is not a message"):
         conversation.read([5], "openai")
     with pytest.raises(UsageError, match="there is no repair 'blank'"):
         conversation.request("openai", repairs={"blank": False})

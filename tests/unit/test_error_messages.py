@@ -379,5 +379,5 @@ def test_a_provider_of_a_package_that_cannot_be_loaded(monkeypatch):
 
 def test_arguments_to_begin_with_must_be_right():
     """``check_slips`` changes right arguments."""
-    with pytest.raises(ValueError, match="these are not"):
+    with pytest.raises(ValueError, match="the tool rejects these"):
         check_slips(add, {"a": "x"})

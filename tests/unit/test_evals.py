@@ -308,7 +308,7 @@ def test_what_is_no_response_has_failed():
 
 
 def test_what_is_expected_is_checked():
-    with pytest.raises(UsageError, match="weather refuses what is expected of it"):
+    with pytest.raises(UsageError, match="weather rejects the expected arguments"):
         judged(Expect(weather, city=5), ("weather", {"city": "Bonn"}))
     with pytest.raises(UsageError, match=r"Expect\(tool, \*\*arguments\)"):
         Case(name="x", expected=["weather"])
@@ -422,7 +422,7 @@ def test_a_request_that_fails_is_told_apart():
     [
         (Expect("wether", city="Bonn"), 'there is no such tool (did you mean "weather"?)'),
         (Expect(weather, city="Bonn", dayz=anything()), "it has no argument 'dayz' (did you mean \"days\"?)"),
-        (Expect(weather, city="Bonn", days="x"), "weather refuses what is expected of it"),
+        (Expect(weather, city="Bonn", days="x"), "weather rejects the expected arguments"),
         (Expect(weather, city=anything(), days="x"), "days: expected integer"),
         (Expect(weather, city=anything(), window={"since": "soon"}), "window.since: "),
         (Expect.subset(weather, days="x"), "days: expected integer"),
@@ -455,7 +455,7 @@ def test_arguments_that_do_not_count_are_not_checked():
 def test_what_cannot_be_right_is_said_before_a_model_is_asked():
     asked = []
     models = {"m": Model("openai", lambda *given: asked.append(given))}
-    with pytest.raises(UsageError, match="refuses what is expected"):
+    with pytest.raises(UsageError, match="rejects the expected arguments"):
         asyncio.run(evaluate(REGISTRY, [Case("x", "Go.", expected=[Expect(weather, city=["a"])])], models))
     assert not asked
 
@@ -505,7 +505,7 @@ def test_comparisons():
     assert both.compare(both)[:2] == (0, 0)
     assert both.compare(Run(verdicts=(*run("wrong"), *run("right", model="n"))))[:2] == (1, 1)
     assert both.of("m").compare(both.of("n"))[:2] == (1, 0)
-    with pytest.raises(UsageError, match="choose one with of"):
+    with pytest.raises(UsageError, match="choose one model with of"):
         both.compare(run("right"))
 
 
@@ -649,15 +649,15 @@ def test_command_line(tmp_path):
     for wrong, said in (
         (["--model", "goof"], 'did you mean "good"'),
         (["--tools", f"{file}:nothing"], "nothing"),
-        (["--against", file], "no verdict"),
+        (["--against", file], "not a verdict"),
         (["--against", tmp_path / "gone"], "cannot be read"),
     ):
         code, out = run(*wrong)
         assert (code, said in out) == (2, True), out
     done = CliRunner().invoke(main, ["eval", f"{file}:tools", models])
-    assert "no list of toolshape.evals.Case" in done.output
+    assert "not a list of toolshape.evals.Case" in done.output
     done = CliRunner().invoke(main, ["eval", cases, "--models", cases])
-    assert "no mapping from names" in done.output
+    assert "not a mapping from names" in done.output
 
 
 def test_the_page_holds_what_a_model_wrote_as_text():
@@ -750,7 +750,7 @@ def test_an_answer_may_be_awaited_and_may_fail():
     for answer in (awaited, failing):
         made = steps_of({"move": answer})
         assert (made.label, made.steps) == ("right", 2)
-    with pytest.raises(UsageError, match="answers 'mvoe', which is no tool"):
+    with pytest.raises(UsageError, match="answers 'mvoe', which is not a tool"):
         steps_of({"mvoe": "moved"})
 
 
@@ -1226,7 +1226,7 @@ def test_the_difference_between_tracks_may_be_evidence():
     both = run.of(track="clear").compare(run.of(track="vague"))
     assert (both.better, both.worse) == (16, 0)  # at each of both models
     assert run.compare(run)[:2] == (0, 0)
-    with pytest.raises(UsageError, match="several tracks are compared where these are the same"):
+    with pytest.raises(UsageError, match="several tracks, and not the same ones"):
         run.compare(run.of(track="clear"))
 
 
@@ -1242,8 +1242,8 @@ def test_a_single_registry_is_no_track():
 
 def test_a_case_says_what_it_expects_of_each_track():
     for expected, message in (
-        ({"clear": []}, "nothing of the track 'vague'"),
-        ({"clear": [], "vage": []}, "nothing of the track 'vague' (did you mean \"vage\"?)"),
+        ({"clear": []}, "none for the track 'vague'"),
+        ({"clear": [], "vage": []}, "none for the track 'vague' (did you mean \"vage\"?)"),
         ([Expect(weather, city="Bonn")], "it has no argument 'city'"),
         (
             {"clear": [Expect(weather, city="Bonn")], "vague": [Expect(weather, city="Bonn")]},
@@ -1305,7 +1305,7 @@ def test_tracks_on_the_command_line(tmp_path):
     ]  # fmt: skip
     for wrong, message in (
         (["--track", "a"], "NAME=TARGET"),
-        ([*tracks, f"--track=a={file}:tools"], "two tracks are called 'a'"),
+        ([*tracks, f"--track=a={file}:tools"], "two tracks have the name 'a'"),
         ([*tracks, f"--tools={file}:tools"], "pass either"),
         ([f"--track=a={file}:none"], "none"),
     ):
@@ -1332,13 +1332,13 @@ def test_a_line_is_checked(change):
     """Each member is what ``to_json_lines`` writes."""
     line = json.loads(Run(verdicts=(Verdict(case="c", label="wrong", score=0.5),)).to_json_lines())
     assert Run.from_json_lines(json.dumps(line)).verdicts[0].score == 0.5
-    with pytest.raises(UsageError, match="no verdict of an evaluation"):
+    with pytest.raises(UsageError, match="not a verdict of an evaluation"):
         Run.from_json_lines(json.dumps({**line, **change}))
 
 
 @pytest.mark.parametrize("line", ["[]", "5", "null", "{", "[" * 100_000, '{"case": "x"}'])
 def test_what_is_no_line_is_refused(line):
-    with pytest.raises(UsageError, match="no verdict of an evaluation"):
+    with pytest.raises(UsageError, match="not a verdict of an evaluation"):
         Run.from_json_lines(line)
 
 

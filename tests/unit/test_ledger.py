@@ -382,15 +382,15 @@ def test_a_tool_gets_one_key_for_one_call(ledger):
     [
         ((":memory:",), "in memory"),
         (("sqlite://",), "in memory"),
-        (("calls.db", {"lease": 0}), "lease= is a number of seconds"),
-        (("calls.db", {"wait": -1}), "wait= is a number of seconds"),
-        (("calls.db", {"wait": True}), "wait= is a number of seconds"),
-        (("calls.db", {"wait": math.inf}), "wait= is a number of seconds"),
-        (("calls.db", {"lease": math.nan}), "lease= is a number of seconds"),
+        (("calls.db", {"lease": 0}), "lease= must be a number of seconds"),
+        (("calls.db", {"wait": -1}), "wait= must be a number of seconds"),
+        (("calls.db", {"wait": True}), "wait= must be a number of seconds"),
+        (("calls.db", {"wait": math.inf}), "wait= must be a number of seconds"),
+        (("calls.db", {"lease": math.nan}), "lease= must be a number of seconds"),
         ((sa.create_engine("sqlite://"),), "in memory"),
         (("sqlite:///file:x?mode=memory&uri=true",), "in memory"),
-        (("mysql+nothing://host/calls",), "in SQLite or PostgreSQL, not in mysql"),
-        (("://",), "the URL of a database, or the path of a file"),
+        (("mysql+nothing://host/calls",), "SQLite or PostgreSQL, not mysql"),
+        (("://",), "the URL of a database or the path of a file"),
     ],
 )
 def test_what_is_no_ledger_is_refused(given, said, tmp_path, monkeypatch):
@@ -418,7 +418,7 @@ def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
 def test_an_engine_is_taken_and_not_pickled(tmp_path):
     ledger = Ledger(sa.create_engine(f"sqlite:///{tmp_path / 'calls.db'}"))
     assert outcomes(dispatch("run", response(("pay", {"amount": 5})), ledger, "c")) == [{"paid": 5}]
-    with pytest.raises(TypeError, match="make it of a URL"):
+    with pytest.raises(TypeError, match="make it with a URL"):
         pickle.dumps(ledger)
     ledger.close()
 
@@ -475,7 +475,7 @@ def test_what_is_written_down_can_be_looked_at_and_forgotten(ledger):
     assert '"paid": 5' in first.outcome
     assert (third.state, third.finished, third.outcome) == ("unknown", None, None)
     assert ledger.entries(state="unknown") == ledger.entries("c:2") == [third]
-    with pytest.raises(UsageError, match="state= is one of running, done, unknown, not 'unkown'"):
+    with pytest.raises(UsageError, match="state= must be one of running, done, unknown, not 'unkown'"):
         ledger.entries(state="unkown")
     assert ledger.forget(older_than=timedelta(hours=1)) == 0
     assert ledger.forget(older_than=timedelta(seconds=0)) == 2

@@ -392,7 +392,7 @@ def test_calls_that_wait_are_dispatched_without_a_response(provider):
     made.user("Go.")
     made.read(TOOLS.bind(provider).say([("f", {"city": "x"}), ("g", {"n": 2})]), provider)
     stored = Conversation.from_json(made.to_json(), TOOLS)
-    with pytest.raises(HistoryError, match=r"dispatch\(\) runs the calls that wait"):
+    with pytest.raises(HistoryError, match=r"run the pending calls with dispatch\(\)"):
         stored.request(provider)
     assert [result.value for result in stored.dispatch()] == ["x", 2]
     assert [part.text for part in stored.messages[-1].parts] == ["x", "2"]

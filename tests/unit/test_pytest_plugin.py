@@ -59,7 +59,7 @@ def test_scripts_are_kept_or_the_test_fails(pytester):
             "*fake of openai*",
             "*Is it wet?*",
             "*test_more_is_asked*",
-            "*nothing left to say*",
+            "*no turn left*",
             "*Is it cold?*",
         ]
     )

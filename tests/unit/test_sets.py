@@ -367,5 +367,5 @@ def test_a_listener_that_raises_keeps_no_change_from_others(caplog):
 @pytest.mark.parametrize("wrong", [b"a", 5, TOOLS["search"]])
 def test_a_set_is_said_by_names(wrong):
     for one in (TOOLS, TOOLS.bind("openai")):
-        with pytest.raises(UsageError, match="by names and patterns, not by"):
+        with pytest.raises(UsageError, match=r"by names and patterns \(strings\), not by"):
             one.subset([wrong])

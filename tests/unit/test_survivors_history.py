@@ -182,5 +182,5 @@ def test_the_note_says_what_becomes_of_an_image_in_a_result():
     ):
         repaired = TOOLS.bind(provider).repair_messages(history, model=model)
         [note] = [repair.note for repair in repaired.repairs if repair.rule == "media_in_result"]
-        assert note == f"an image stands in a result: {done}"
+        assert note == f"a result contains an image or file: {done}"
         assert ("aGk=" in str(repaired.messages)) is (provider == "openai")

@@ -100,7 +100,7 @@ def test_a_redacted_field_that_is_nowhere_near(path, caplog):
     assert observed(path, redact=["login.zzzzqqqq"]).dispatch(body({"user": "a", "password": "p"})).ok
     [error] = [entry.exc_info[1] for entry in caplog.records]
     assert isinstance(error, UsageError)
-    assert str(error) == "redact= names login.zzzzqqqq, and login has no field 'zzzzqqqq'"
+    assert str(error) == "redact= names login.zzzzqqqq, but login has no field 'zzzzqqqq'"
     assert not path.exists()
 
 

@@ -1,1 +1,1 @@
-"""The parts of the command line: what names a tool, and how rows are shown."""
+"""The commands of the command line, and their output."""

@@ -1,4 +1,4 @@
-"""The command line: list providers; export, check, compare and call tools. Needs the extra ``cli``."""
+"""Defines the command line: lists providers; exports, checks, compares and calls tools. Needs the extra ``cli``."""
 
 import json
 import logging
@@ -31,22 +31,22 @@ from toolshape._targets import TargetError, injected, registry_of, registry_of_t
 _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 _to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
 _strict = click.option(
-    "--strict", type=click.Choice(["auto", "true", "false"]), default=None, help="Whether arguments are constrained."
+    "--strict", type=click.Choice(["auto", "true", "false"]), default=None, help="Whether to constrain arguments."
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class _CommandError(click.ClickException):
-    """What went wrong, in a sentence on standard error."""
+    """An error that prints one sentence on standard error."""
 
     exit_code = 2
 
-    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's own signature
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
         show_error(self.message)
 
 
 class _Commands(click.Group):
-    """Says errors without frames, unless ``--traceback`` asks for them; what modules and tools print is no output."""
+    """Prints errors without frames unless ``--traceback`` is set, and keeps the prints of tools off the output."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         if cmd.callback is not None:
@@ -61,9 +61,9 @@ class _Commands(click.Group):
                 raise
             raise _CommandError(str(error)) from error
         except OSError as error:
-            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):  # nobody reads on, which click ends
+            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):  # click handles a closed pipe
                 raise
-            raise _CommandError(f"what was to be printed cannot be written: {error}") from error
+            raise _CommandError(f"cannot write the output: {error}") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -72,8 +72,8 @@ class _Commands(click.Group):
 def main(traceback: bool) -> None:
     """Export tools for model providers, and call them as a model would.
 
-    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL; without
-    NAME it is the one registry of the module.
+    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL. Without
+    NAME, the module must have exactly one registry.
 
     Exit codes: 0 done; 1 something would be refused, or the call failed; 2 a wrong command, target or provider.
     """
@@ -87,31 +87,31 @@ def providers(as_json: bool) -> None:
     JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
     or null).
     """
-    found = [get(name) for name in available()]
+    known = [get(name) for name in available()]
     if as_json:
         _print_json(
             [
                 {
-                    "name": one.name,
-                    "family": one.family,
-                    "strict": one.schema.strict is not None,
-                    "most_tools": None if one.request.most_tools is None else one.request.most_tools.most,
+                    "name": provider.name,
+                    "family": provider.family,
+                    "strict": provider.schema.strict is not None,
+                    "most_tools": None if provider.request.most_tools is None else provider.request.most_tools.most,
                     "description_limit": None
-                    if one.request.longest_description is None
-                    else one.request.longest_description.most,
+                    if provider.request.longest_description is None
+                    else provider.request.longest_description.most,
                 }
-                for one in found
+                for provider in known
             ]
         )
         return
     rows = [
         (
-            one.name,
-            one.family,
-            "yes" if one.schema.strict is not None else "no",
-            "" if one.request.most_tools is None else one.request.most_tools.most,
+            provider.name,
+            provider.family,
+            "yes" if provider.schema.strict is not None else "no",
+            "" if provider.request.most_tools is None else provider.request.most_tools.most,
         )
-        for one in found
+        for provider in known
     ]
     show_table(("provider", "family", "strict", "tools a request"), rows)
 
@@ -121,7 +121,7 @@ def providers(as_json: bool) -> None:
 @_to
 @_strict
 def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
-    """Print what each provider takes as tools, as JSON: of one provider its list, of several an object of lists."""
+    """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several."""
     registry = registry_of(target)
     exported = {name: registry.export(_known(name).name, strict=_STRICTNESS[strict]) for name in to}
     _print_json(exported if len(exported) != 1 else exported[to[0]])
@@ -133,20 +133,20 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Say what providers would refuse of a registry, and what deserves a look. Exits with 1 if anything is refused.
+    """Report what providers would refuse of a registry, and further findings. Exits with 1 if anything is refused.
 
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
     """
     registry = registry_of(target)
     names = [_known(name).name for name in to]
-    refused = [one for name in names for one in compatibility.check(registry, name, _STRICTNESS[strict])]
-    findings = [{"tool": tool.name, **one._asdict()} for tool in registry for one in tool.findings]
+    refused = [refusal for name in names for refusal in compatibility.check(registry, name, _STRICTNESS[strict])]
+    findings = [{"tool": tool.name, **finding._asdict()} for tool in registry for finding in tool.findings]
     if as_json:
-        _print_json({"refused": [one._asdict() for one in refused], "findings": findings})
+        _print_json({"refused": [refusal._asdict() for refusal in refused], "findings": findings})
     else:
-        rows = [("refused", *one) for one in refused]
-        rows += [("finding", "", *one.values(), "") for one in findings]
+        rows = [("refused", *refusal) for refusal in refused]
+        rows += [("finding", "", *finding.values(), "") for finding in findings]
         if rows:
             show_table(("what", *compatibility.Refused._fields), rows)
         count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
@@ -162,11 +162,11 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
 @click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
 @_strict
 @_json
-@click.option(
-    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to compare with."
-)
+@click.option("--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file to compare with.")
 @click.option("--calls", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A trace, with --against.")
-@click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write SARIF there, with --against.")
+@click.option(
+    "--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write SARIF to this file, with --against."
+)
 def diff(
     target: str,
     *,
@@ -177,31 +177,35 @@ def diff(
     calls: Path | None,
     sarif: Path | None,
 ) -> None:
-    """Compare how providers are sent one tool, or what tools are with what they were (--against).
+    """Compare how a tool is sent to several providers (--to), or tools with their lock file (--against).
 
-    With --to: the whole of the tool, and each parameter that differs. JSON: a list of objects with `path` (empty for
+    With --to: print the whole tool, and each parameter that differs. JSON: a list of objects with `path` (empty for
     the whole) and `sent`, an object from provider to what is different.
 
-    With --against: what has changed of the tools of TARGET since `toolshape lock`, what breaks calls first, each with a
-    call that shows it. Exits with 1 where a call breaks, or may. JSON: a list of objects with `kind`, `level`
+    With --against: print what has changed in the tools of TARGET since `toolshape lock`, breaking changes first, each
+    with an example call. Exits with 1 if a call breaks, or may. JSON: a list of objects with `kind`, `level`
     (breaking, unknown, behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with
-    --calls also `calls`, how many recorded calls it breaks.
+    --calls also `calls`, the number of recorded calls that the change breaks.
     """
     if lock is not None:
         against(target, lock, calls, as_json, sarif)
         return
     if calls is not None or sarif is not None:
-        raise click.UsageError("--calls and --sarif are about --against a lock file")
+        raise click.UsageError("--calls and --sarif need --against, a lock file")
     if not to:
-        raise click.UsageError("say --to PROVIDER, or --against a lock file")
+        raise click.UsageError("pass --to PROVIDER, or --against, a lock file")
     tool = tool_of(target)
-    found = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
+    differences = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
     if as_json:
-        _print_json([one._asdict() for one in found])
+        _print_json([difference._asdict() for difference in differences])
         return
-    rows = [(row.path or "(the tool)", name, said) for row in found for name, said in row.sent.items()]
+    rows = [
+        (difference.path or "(the tool)", name, sent)
+        for difference in differences
+        for name, sent in difference.sent.items()
+    ]
     show_table(("path", "provider", "sent"), rows)
-    if len(found) == 1:
+    if len(differences) == 1:
         say("no parameter differs")
 
 
@@ -212,15 +216,15 @@ def diff(
     "--inject",
     multiple=True,
     metavar="NAME=MODULE:FACTORY",
-    help="An injected value: a factory is called. Repeat for more.",
+    help="An injected value, made by a factory; repeat for more.",
 )
-@click.option("--approve", is_flag=True, help="Approve of the call, where the tool waits for that.")
+@click.option("--approve", is_flag=True, help="Approve the call if the tool needs approval.")
 @_json
 def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
     """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
 
-    Coercions, and what the tool prints, go to standard error; a call that is refused, waits for approval or fails exits
-    with 1.
+    Coercions, and what the tool prints, go to standard error. Exits with 1 if the call is refused, waits for approval
+    or fails.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
@@ -228,7 +232,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
     if not click.get_current_context().find_root().params["traceback"]:
         logging.getLogger("toolshape").addHandler(
             logging.NullHandler()
-        )  # what a tool raised is shown where it is asked for
+        )  # tracebacks of tools are printed only with --traceback
     registry, name = registry_of_tool(target)
     values = injected(inject)
     known = record_of(registry[name]).definition.layout.injected
@@ -272,7 +276,7 @@ def _as_data(result: Result) -> dict[str, Any]:
     error, text = result.error, result.text
     failure = None
     if error is not None:
-        problems = [one._asdict() for one in error.problems]
+        problems = [problem._asdict() for problem in error.problems]
         failure = {"code": error.code, "problems": problems, "retryable": error.retryable}
     return {
         "ok": result.ok,
@@ -280,14 +284,14 @@ def _as_data(result: Result) -> dict[str, Any]:
         "value": None if error is not None or result.is_text is None else text if result.is_text else json.loads(text),
         "error": failure,
         "arguments": result.arguments,
-        "coercions": [one._asdict() for one in result.coercions],
+        "coercions": [coercion._asdict() for coercion in result.coercions],
     }
 
 
 def _known(name: str) -> Any:
     if "," in name and name not in available():
         raise TargetError(
-            f"--to takes one provider: write {' '.join('--to ' + one.strip() for one in name.split(','))}"
+            f"--to takes one provider: write {' '.join('--to ' + part.strip() for part in name.split(','))}"
         )
     return get(name)
 

@@ -1,4 +1,4 @@
-"""``toolshape lock`` and ``toolshape bill``; and ``toolshape diff --against``, which ``toolshape._commands.cli`` passes on."""
+"""The commands ``toolshape lock``, ``bill`` and ``page``, and the part ``--against`` of ``toolshape diff``."""
 
 import contextlib
 import json
@@ -31,9 +31,9 @@ def _extra() -> Generator[None]:
     "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
 def locking(target: str, to: tuple[str, ...], output: Path) -> None:
-    """Write what the tools of TARGET are into a lock file, with fingerprints of what each provider is sent."""
+    """Write the contract of the tools of TARGET to a lock file, with fingerprints of what each provider is sent."""
     with _extra():
-        from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
     write(output, written_lock(contract_of(tools, to)))
@@ -43,22 +43,24 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
 @click.command("bill")
 @click.argument("target")
 @click.option("--to", "to", required=True, metavar="PROVIDER", help="The provider.")
-@click.option("--model", default="", help="The model, for who counts.")
+@click.option("--model", default="", help="The model to count tokens for.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the parts of each tool.")
-@click.option("--count", "counter", metavar="MODULE:NAME", help="A client that counts, or a function that makes one.")
+@click.option(
+    "--count", "counter", metavar="MODULE:NAME", help="A client that counts tokens, or a function that makes one."
+)
 def billing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
-    """Print what each tool of TARGET costs in each request: characters, and tokens where a client counts them."""
+    """Print what each tool of TARGET costs in each request: characters, and tokens if a client counts them."""
     with _extra():
-        from toolshape.contract import bill as bill_of  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract import bill as bill_of  # noqa: PLC0415 - needs an extra
 
     given: Any = None if counter is None else load(counter)
     code = getattr(given, "__code__", None)
     count = given() if code is not None and not code.co_argcount else given
-    found = bill_of(registry_of(target).bind(to), model, count)
+    costs = bill_of(registry_of(target).bind(to), model, count)
     if as_json:
-        echo_json(found.to_json())
+        echo_json(costs.to_json())
     else:
-        echo(str(found))
+        echo(str(costs))
 
 
 @click.command("page")
@@ -70,12 +72,12 @@ def billing(target: str, to: str, model: str, counter: str | None, as_json: bool
 @click.option(
     "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to show changes."
 )
-@click.option("--title", help="What the page is called; by default as the target.")
+@click.option("--title", help="The title of the page; by default the target.")
 def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, title: str | None) -> None:
-    """Write a page of HTML that shows what each provider is sent of the tools of TARGET, what is lost, and what has changed."""
+    """Write an HTML page of what each provider is sent for the tools of TARGET, what is lost, and what has changed."""
     with _extra():
-        from toolshape.contract import diff, page_of, read_lock  # noqa: PLC0415 - it needs an extra
-        from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - the same
+        from toolshape.contract import diff, page_of, read_lock  # noqa: PLC0415 - needs an extra
+        from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
     changes = None if lock is None else diff(tools, read_lock(lock))
@@ -84,26 +86,26 @@ def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, ti
 
 
 def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
-    """Compare the tools of a target with a lock file; exits with 1 where a call breaks, or may."""
+    """Compare the tools of a target with a lock file; exit with 1 if a call breaks, or may."""
     with _extra():
-        from toolshape.contract import broken_calls, diff, read_lock, to_sarif  # noqa: PLC0415 - it needs an extra
+        from toolshape.contract import broken_calls, diff, read_lock, to_sarif  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
-    found = diff(tools, read_lock(lock))
-    broken = None if calls is None else broken_calls(found, replay(calls, target))
-    counts = [0] * len(found.changes) if broken is None else broken.by_change
+    changes = diff(tools, read_lock(lock))
+    broken = None if calls is None else broken_calls(changes, replay(calls, target))
+    counts = [0] * len(changes.changes) if broken is None else broken.by_change
     if sarif is not None:
-        write(sarif, to_sarif(found, tools, str(lock)))
+        write(sarif, to_sarif(changes, tools, str(lock)))
     if as_json:
         counted = [{} if broken is None else {"calls": count} for count in counts]
-        shown = [{**one._asdict(), **more} for one, more in zip(found.changes, counted, strict=True)]
+        shown = [{**change._asdict(), **more} for change, more in zip(changes.changes, counted, strict=True)]
         echo_json(json.dumps(shown, indent=2, default=str))
     else:
-        for change, count in zip(found.changes, counts, strict=True):
+        for change, count in zip(changes.changes, counts, strict=True):
             of_trace = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
             say(f"{change}{of_trace}", style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
-        say(str(found).splitlines()[-1], style="red" if found.is_breaking else "green")
+        say(str(changes).splitlines()[-1], style="red" if changes.is_breaking else "green")
         if broken is not None:
             say(str(broken))
-    if found.is_breaking:
+    if changes.is_breaking:
         raise SystemExit(1)

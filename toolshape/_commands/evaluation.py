@@ -1,4 +1,4 @@
-"""``toolshape eval``: some cases asked of some models, and a table of what became of them."""
+"""The command ``toolshape eval``: runs cases with models, and prints a table of the verdicts."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -30,19 +30,19 @@ _Path = click.Path(dir_okay=False, path_type=Path)
     metavar="NAME=TARGET",
     help="Compare sets of tools: a name and its registry; repeat for each set.",
 )
-@click.option("--model", "chosen", multiple=True, metavar="NAME", help="Ask this model alone; repeat for more.")
-@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="How often each case is asked.")
-@click.option("--limit", type=click.IntRange(1), default=8, show_default=True, help="How many cases run at once.")
-@click.option("--html", type=_Path, help="Write one page for people who look.")
+@click.option("--model", "chosen", multiple=True, metavar="NAME", help="Run only this model; repeat for more.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="How often to run each case.")
+@click.option("--limit", type=click.IntRange(1), default=8, show_default=True, help="How many cases to run at once.")
+@click.option("--html", type=_Path, help="Write the run as an HTML page.")
 @click.option("--lines", type=_Path, help="Write each verdict as a line of JSON.")
-@click.option("--against", type=_Path, help="Compare with the verdicts that --lines wrote before.")
-@click.option("--record", "trace", type=_Path, help="Append each response to this trace, to be replayed.")
+@click.option("--against", type=_Path, help="Compare with the verdicts in a file that --lines wrote.")
+@click.option("--record", "trace", type=_Path, help="Append each response to this trace, for a replay.")
 @click.option(
     "--least",
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="The share of right trials to exit with 0.",
+    help="The least share of right trials for exit code 0.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each verdict as a line of JSON.")
 def evaluation(
@@ -60,11 +60,11 @@ def evaluation(
     least: float,
     as_json: bool,
 ) -> None:
-    """Ask models some cases, and say whether they called the tools that they should have; no tool is run.
+    """Run cases with models, and report whether they made the expected calls; no tool is run.
 
     CASES is MODULE:NAME or PATH.py:NAME of a list of toolshape.evals.Case.
 
-    Exits with 1 if fewer trials are right than --least says, of any model with any set of tools.
+    Exits with 1 if the share of right trials is below --least for any model with any set of tools.
     """
     asked = _cases(load(cases), cases)
     known = _models(load(models), models, chosen)
@@ -89,7 +89,7 @@ def evaluation(
 
 
 def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
-    """Compare each column with the same column of an earlier run."""
+    """Print a comparison of each column with the same column of an earlier run."""
     known = {} if before is None else runs_by_column(before)
     for column, own in runs_by_column(run).items():
         if column in known:
@@ -97,24 +97,24 @@ def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
 
 
 def _tools(cases: str, tools: str | None, tracks: tuple[str, ...]) -> Registry | dict[str, Registry]:
-    """The registry, or one for each track.
+    """Return the registry, or a registry for each track.
 
     Raises:
-        TargetError: There is none of a name, or a track is not written as NAME=TARGET.
+        TargetError: A registry is not found, or a track is not written as NAME=TARGET.
     """
     if not tracks:
         return registry_of(tools) if tools else registry_beside(cases)
     if tools:
-        raise TargetError("--tools is one registry, --track one of several: pass either")
-    found: dict[str, Registry] = {}
+        raise TargetError("pass either --tools, for one registry, or --track, for several")
+    registries: dict[str, Registry] = {}
     for track in tracks:
         name, sign, target = track.partition("=")
         if not (name and sign and target):
             raise TargetError(f"--track takes NAME=TARGET, not {track!r}")
-        if name in found:
-            raise TargetError(f"two tracks are called {name!r}")
-        found[name] = registry_of(target)
-    return found
+        if name in registries:
+            raise TargetError(f"two tracks have the name {name!r}")
+        registries[name] = registry_of(target)
+    return registries
 
 
 def _run(
@@ -137,23 +137,23 @@ def _run(
         return asyncio.run(made)
 
 
-def _cases(found: Any, target: str) -> list[Case]:
-    given = [found] if isinstance(found, Case) else list(found) if isinstance(found, Iterable) else []
-    if not given or not all(isinstance(one, Case) for one in given):
-        raise TargetError(f"{target} is no list of toolshape.evals.Case")
+def _cases(loaded: Any, target: str) -> list[Case]:
+    given = [loaded] if isinstance(loaded, Case) else list(loaded) if isinstance(loaded, Iterable) else []
+    if not given or not all(isinstance(case, Case) for case in given):
+        raise TargetError(f"{target} is not a list of toolshape.evals.Case")
     return given
 
 
-def _models(found: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, Model]:
-    if not (isinstance(found, Mapping) and found and all(isinstance(one, Model) for one in found.values())):
-        raise TargetError(f"{target} is no mapping from names to toolshape.evals.Model")
+def _models(loaded: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, Model]:
+    if not (isinstance(loaded, Mapping) and loaded and all(isinstance(model, Model) for model in loaded.values())):
+        raise TargetError(f"{target} is not a mapping from names to toolshape.evals.Model")
     for name in chosen:
-        if name not in found:
-            hint = did_you_mean(name, found)
+        if name not in loaded:
+            hint = did_you_mean(name, loaded)
             raise TargetError(
-                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; there are {', '.join(found)}"
+                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; there are {', '.join(loaded)}"
             )
-    return {name: one for name, one in found.items() if not chosen or name in chosen}
+    return {name: model for name, model in loaded.items() if not chosen or name in chosen}
 
 
 def _read(path: Path) -> str:

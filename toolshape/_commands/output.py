@@ -1,4 +1,4 @@
-"""What a command prints: a table on a terminal, plain columns elsewhere, and nothing that modules or tools print."""
+"""Prints the output of commands: tables on a terminal, plain columns elsewhere, and no prints of modules or tools."""
 
 import atexit
 import codecs
@@ -27,20 +27,20 @@ _OUTPUT: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("toolsha
 
 
 def output() -> TextIO:
-    """The stream that a command prints to."""
+    """Return the stream that a command prints to."""
     return _OUTPUT.get() or sys.stdout
 
 
 @contextlib.contextmanager
 def own_output() -> Generator[None]:
-    """Keep standard output for what the command prints: what anything else prints goes to standard error.
+    """Reserve standard output for the command: all other prints go to standard error.
 
-    Programs read what commands print, and an MCP client reads nothing but messages. Loaded modules and tools print by
-    ``print``, by the descriptor, by processes that they start, and when the process ends.
+    Programs parse what commands print, and an MCP client accepts nothing but messages. Loaded modules and tools print
+    with ``print``, to the descriptor, from processes that they start, and when the process ends.
     """
     given: Any = sys.stdout
     with contextlib.ExitStack() as stack:
-        if given is None:  # it was closed before we began
+        if given is None:  # the process was started without standard output
             own: Any = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
         elif _is_descriptor(given, 1):
             own = stack.enter_context(_moved_output(given))
@@ -53,12 +53,14 @@ def own_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def own_input() -> Generator[TextIO]:
-    """Keep standard input for the command: modules and tools find nothing in it, and take no message out of it."""
+    """Reserve standard input for the command: modules and tools read an empty one, and cannot take messages from it."""
     given: Any = sys.stdin
     if not _is_descriptor(given, 0):
         yield given
         return
-    own = os.fdopen(os.dup(0), encoding="utf-8", errors="replace", closefd=False)  # a thread may be reading at the end
+    own = os.fdopen(
+        os.dup(0), encoding="utf-8", errors="replace", closefd=False
+    )  # not closed: a thread may still read from it
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), 0)
         sys.stdin = nothing
@@ -70,7 +72,7 @@ def own_input() -> Generator[TextIO]:
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:
-    """Whether a stream is the descriptor of this number, and no terminal, where a person reads whatever stands there."""
+    """Return whether a stream is the descriptor of this number and not a terminal: people may read all prints there."""
     try:
         return stream.fileno() == number and not stream.isatty()
     except (AttributeError, OSError, ValueError):
@@ -79,7 +81,10 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 @contextlib.contextmanager
 def _moved_output(given: TextIO) -> Generator[TextIO]:
-    """The same output by another descriptor, while the usual one leads to standard error."""
+    """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error meanwhile."""
+    # Redirecting ``sys.stdout`` alone would miss prints of C code and of child processes, which use descriptor 1. At
+    # the end the descriptor is restored, unless threads of tools still run. ``_divert`` is registered for the exit, so
+    # that exit handlers which modules registered before print to standard error, too.
     given.flush()
     own = os.fdopen(os.dup(1), "w", encoding=given.encoding, errors=given.errors)
     _divert()
@@ -88,15 +93,15 @@ def _moved_output(given: TextIO) -> Generator[TextIO]:
         own.flush()
     finally:
         given.flush()
-        if threading.active_count() == 1:  # else a thread of a tool may print until the process ends
+        if threading.active_count() == 1:  # a thread of a tool may print until the process ends
             os.dup2(own.fileno(), 1)
-        atexit.register(_divert)  # what modules registered runs after this
-        with contextlib.suppress(OSError):  # the flush above has raised it
+        atexit.register(_divert)  # runs before the handlers that modules have registered
+        with contextlib.suppress(OSError):  # the flush above has raised the same error
             own.close()
 
 
 def _divert() -> None:
-    with contextlib.suppress(Exception):  # at the end of the process there may be no stream any more
+    with contextlib.suppress(Exception):  # at exit the stream may be gone
         sys.stdout.flush()
     try:
         os.dup2(2, 1)
@@ -106,7 +111,7 @@ def _divert() -> None:
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding does not have, as JSON escapes it."""
+    """Replace characters that an encoding does not have by JSON escapes: an error handler for ``codecs``."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
@@ -117,7 +122,7 @@ codecs.register_error(_ESCAPED, _escaped)
 
 
 def _shown(text: str, stream: TextIO) -> str:
-    """On a terminal, a text that holds nothing which moves the cursor, or is read otherwise than it is written."""
+    """Return a text; for a terminal, escape characters that move the cursor or are displayed misleadingly."""
     return "\n".join(map(visible, text.split("\n"))) if stream.isatty() else text
 
 
@@ -126,28 +131,30 @@ def _encoding() -> str:
 
 
 def _writable(text: str) -> str:
-    """A text with what standard output cannot hold escaped: no encoding has half a surrogate pair, some have little."""
+    """Escape what standard output cannot encode: lone surrogates always, more in narrow encodings."""
     encoding = _encoding()
     text = _shown(text, output())
     made = text.encode(encoding, _ESCAPED).decode(encoding)
     if made != text:
-        click.echo(f"standard output is {encoding}, and what that cannot hold is escaped: PYTHONUTF8=1 helps", err=True)
+        click.echo(
+            f"standard output is {encoding}: other characters are escaped; set PYTHONUTF8=1 to print them", err=True
+        )
     return made
 
 
 def echo(text: str) -> None:
-    """Print a text: what standard output cannot hold is escaped, and standard error says so."""
+    """Print a text. Escape what standard output cannot encode, with a note on standard error."""
     click.echo(_writable(text), file=output())
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
-    """Print JSON: in ASCII where standard output is not UTF-8, as programs read JSON in no other encoding."""
+    """Print JSON; in ASCII if standard output is not UTF-8, as programs read JSON as UTF-8."""
     encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
     click.echo(_shown(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows under their heads: with colour and fitted to the width on a terminal, else whole and plain."""
+    """Print a table: on a terminal with colour and fitted to its width, else plain and complete."""
     texts = [[str(cell) for cell in row] for row in rows]
     if not output().isatty():
         echo(table(head, texts))
@@ -167,7 +174,7 @@ def say(text: str, *, style: str = "") -> None:
 
 
 def show_error(text: str) -> None:
-    """Print what went wrong on standard error."""
+    """Print an error on standard error."""
     if sys.stderr.isatty():
         Console(stderr=True).print(Text("Error: ", style="bold red") + Text(_shown(text, sys.stderr), style=""))
     else:
@@ -178,7 +185,7 @@ def refuse_unwritable(*paths: Path | None) -> None:
     """Check before any work that files can be written.
 
     Raises:
-        UsageError: One cannot: there is no such folder, or it is not ours to write.
+        UsageError: A file cannot be written: its folder does not exist, or a permission is missing.
     """
     for path in paths:
         if path is not None and not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
@@ -186,10 +193,10 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file; what is no Unicode text, as half a surrogate pair in somebody's description, is escaped.
+    """Write a file; escape lone surrogates, which a description may hold.
 
     Raises:
-        UsageError: It cannot be written.
+        UsageError: The file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8", errors=_ESCAPED)
@@ -199,11 +206,11 @@ def write(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Generator[Callable[[str], object]]:
-    """Show how much of some work is done, on a terminal's standard error; call what this gives at each piece.
+    """Show a progress bar on standard error, if that is a terminal; yield the function that advances it.
 
     Args:
-        what: What is done.
-        total: How many pieces there are.
+        what: The label of the work.
+        total: The number of pieces.
     """
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as shown:

@@ -1,4 +1,4 @@
-"""``toolshape mcp``: tools served to MCP clients, over standard input and output or HTTP."""
+"""The command ``toolshape mcp``: serves tools to MCP clients, over standard input and output or HTTP."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("mcp")
 @click.argument("target")
-@click.option("--name", help="The name of the server; by default that of the target.")
+@click.option("--name", help="The name of the server; by default the target's module.")
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input and output.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="With --http; 0 for any.")
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     "--inject",
     multiple=True,
     metavar="NAME=MODULE:FACTORY",
-    help="An injected value: a factory is called. Repeat for more.",
+    help="An injected value, made by a factory; repeat for more.",
 )
-@click.option("--key-file", type=click.File("rb"), help="Holds the secret, of 32 bytes or more, that seals approvals.")
+@click.option(
+    "--key-file", type=click.File("rb"), help="A file with the secret that seals approvals: 32 bytes or more."
+)
 def serving(
     target: str, name: str | None, http: bool, host: str, port: int, inject: tuple[str, ...], key_file: Any
 ) -> None:
@@ -43,7 +45,7 @@ def serving(
     What tools and their modules print goes to standard error. Needs the extra `mcp`.
     """
     try:
-        from toolshape.mcp import server  # noqa: PLC0415 - it needs an extra
+        from toolshape.mcp import server  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise ImportError(f"toolshape mcp needs the extra mcp: pip install 'toolshape[mcp]' ({error})") from error
 
@@ -58,17 +60,17 @@ def serving(
             asyncio.run(_over_standard_streams(made, standard_input))
             return
     try:
-        import uvicorn  # noqa: PLC0415 - it comes with the extra
+        import uvicorn  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise ImportError(f"toolshape mcp --http needs uvicorn: pip install 'toolshape[mcp]' ({error})") from error
     uvicorn.run(made.streamable_http_app(host=host), host=host, port=port)
 
 
 def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
-    """Check that every tool can be called with these injected values: else each of its calls would fail.
+    """Check that these injected values suffice for every tool: else each call of a tool would fail.
 
     Raises:
-        TargetError: One cannot, or a value is for none of them.
+        TargetError: A tool needs another value, or a value is for no tool.
     """
     known: set[str] = set()
     for tool in tools:
@@ -77,22 +79,22 @@ def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
         try:
             require(record_of(tool), values)
         except UsageError as error:
-            raise TargetError(f"{error}; --inject NAME=MODULE:FACTORY gives a value") from error
+            raise TargetError(f"{error}; pass a value with --inject NAME=MODULE:FACTORY") from error
     if unknown := sorted(values.keys() - known):
         raise TargetError(f"--inject {unknown[0]}: these tools inject {', '.join(sorted(known)) or 'nothing'}")
 
 
 def _name_of(target: str) -> str:
-    """The module of a target, wherever its file is: approvals hold for a server of one name."""
+    """Return the module name of a target, without its folder: approvals are bound to the name of the server."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
 
 async def _over_standard_streams(made: "Server[Any]", standard_input: TextIO) -> None:
-    import anyio  # noqa: PLC0415 - it comes with the extra
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - it needs an extra
+    import anyio  # noqa: PLC0415 - needs an extra
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - needs an extra
 
-    # The transport would look for sys.stdin and sys.stdout, which nobody reads or writes by now.
+    # By default the transport uses sys.stdin and sys.stdout, which are redirected here.
     given = io.TextIOWrapper(standard_input.buffer, encoding="utf-8", errors="replace")
     taken = io.TextIOWrapper(output().buffer, encoding="utf-8")
     try:
@@ -100,5 +102,5 @@ async def _over_standard_streams(made: "Server[Any]", standard_input: TextIO) ->
             await made.run(read, write, made.create_initialization_options())
     finally:
         for stream in (given, taken):
-            with contextlib.suppress(ValueError, OSError):  # else it would close the stream that it stands on
+            with contextlib.suppress(ValueError, OSError):  # else the wrapper closes its underlying stream
                 stream.detach()

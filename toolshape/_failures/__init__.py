@@ -1,1 +1,1 @@
-"""Failures of requests: an error of any SDK, a response or a body in, who has to do what about it out."""
+"""Classifies provider errors: what failed, whose fault it is, and whether to retry."""

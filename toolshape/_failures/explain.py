@@ -1,4 +1,4 @@
-"""``explain``: an error of any SDK in; a ``Failure`` that says whose it is, where, and whether to try again, out."""
+"""``explain`` classifies an error of any SDK: what failed, where, and whether to retry."""
 
 import re
 import time
@@ -30,17 +30,26 @@ FailureKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """What went wrong, and where.
+    """What failed, and where.
 
-    ``kind``: ``schema``, a tool's definition was refused; ``history``, the messages were; ``model``, what the model
-    wrote was, and the same request may pass; ``tool``, a tool of yours failed; ``request``, anything else in the
-    request; ``limits``, it is too large; ``rate``, too many requests; ``quota``, nothing is left to pay with; ``auth``,
-    the key; ``overloaded``, the provider's own fault; ``network``, nothing or not all of an answer came; or
-    ``unknown``.
+    ``kind`` is one of:
 
-    ``retryable`` says whether the same request may pass later, ``retry_after`` in how many seconds, if the provider
-    said. ``tool`` is the name of the tool, ``path`` the place in its arguments, or in the messages. ``rule`` is the
-    provider's word for what was broken, or the keyword of JSON Schema. ``error`` is what was explained.
+    - ``schema``: the provider rejected a tool's definition;
+    - ``history``: the provider rejected the messages;
+    - ``model``: the provider rejected the model's output, and the same request may succeed;
+    - ``tool``: one of your tools failed;
+    - ``request``: the provider rejected another part of the request;
+    - ``limits``: the request is too large;
+    - ``rate``: too many requests;
+    - ``quota``: the credit or the quota is used up;
+    - ``auth``: the key is missing, invalid or not permitted;
+    - ``overloaded``: the provider failed;
+    - ``network``: no response arrived, or only a part of one;
+    - ``unknown``.
+
+    ``retryable`` says whether the same request may succeed later, and ``retry_after`` after how many seconds, if the
+    provider says so. ``tool`` is the name of the tool, ``path`` the place in its arguments or in the messages. ``rule``
+    is the provider's error code, or the JSON Schema keyword. ``error`` is the explained error.
     """
 
     __module__ = "toolshape"
@@ -79,17 +88,18 @@ def _sign(
     statuses: tuple[int, ...] = (),
     never: tuple[int, ...] = (),
 ) -> _Sign:
-    """A sign of a kind of failure: what is said in words, or what stands where the providers write their codes.
+    """Build a sign of a kind of failure: a pattern for the words of a message, and a pattern for its error codes.
 
-    A code is no sign among words: there it may be the name of a tool or of a parameter.
+    Codes are not searched in the words, where the same text may be the name of a tool or a parameter.
     """
     compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
-# In this order: what is said of a history also says "tool", what is said of a tool also says "schema". Gemini says of a
-# limit per minute what OpenAI says of an empty account (aider#3694, 2025): there the details decide; of a limit of 0 it
-# says when to try again (google-gemini/gemini-cli#22486, 2026).
+# The order matters, because the first match wins. Messages about the history also contain "tool", and messages about a
+# tool also contain "schema". For a limit per minute, Gemini uses the sentence that OpenAI uses for an empty account
+# (aider#3694, 2025): there the details decide. For a limit of 0, Gemini nevertheless names a time to try again
+# (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
         "quota",
@@ -173,7 +183,7 @@ _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
     ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
     ("overloaded", True, re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException")),
 )
-"""Codes that mean one thing, whatever words stand beside them."""
+"""Codes with a single meaning, which overrides the words of the message."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
     401: ("auth", False),
     402: ("quota", False),
@@ -196,22 +206,22 @@ _OF_CALL: dict[str, FailureKind] = {
 
 
 def explain(error: Any, bound: Bound | None = None) -> Failure:
-    """Say of a failure whose it is, where, and whether to try again.
+    """Classify a failure: what failed, where, and whether to retry.
 
-    Codes that mean one thing decide, else what the provider says in words; where that says nothing, the status does.
+    Unambiguous error codes decide first, then the words of the message, then the HTTP status.
 
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        bound: What was sent: it gives ``tools[3]`` its name. Without it, the request is looked at, where the error
-            holds it.
+        bound: The tools that were sent, which turn ``tools[3]`` into a name. Without it, the request inside the error
+            is used, if there is one.
 
     Returns:
-        The failure; one that is not understood has the kind ``unknown``, and all that was found.
+        The failure. If the error is not recognised, its kind is ``unknown``, and the other fields hold what was found.
     """
     try:
         return _explained(error, bound)
-    except Exception as problem:  # somebody's object, which raises where it is asked
+    except Exception as problem:  # A foreign object may raise from any attribute.
         return Failure(
             kind="unknown", retryable=False, message=f"not understood: {type(problem).__name__}", error=error
         )
@@ -229,9 +239,9 @@ def _explained(error: Any, bound: Bound | None) -> Failure:
         )
     facts = facts_of(error)
     kind, retryable = _kind(facts)
-    said = facts.headers.get("x-should-retry")
-    if said in ("true", "false") and not _is_beyond_limit(facts.message):
-        retryable = said == "true"
+    should_retry = facts.headers.get("x-should-retry")
+    if should_retry in ("true", "false") and not _is_beyond_limit(facts.message):
+        retryable = should_retry == "true"
     place = place_in(f"{facts.param} {facts.message}".strip())
     is_placed = kind in ("schema", "history", "model", "request", "limits")
     is_waiting = kind in ("rate", "overloaded", "network", "quota")
@@ -251,21 +261,21 @@ def _explained(error: Any, bound: Bound | None) -> Failure:
 
 
 def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
-    if facts.is_provider and not (facts.is_transport and facts.status is None) and (said := _said(facts)):
-        return said
+    if facts.is_provider and not (facts.is_transport and facts.status is None) and (classified := _said(facts)):
+        return classified
     if facts.status in _BY_STATUS:
         return _BY_STATUS[facts.status]
     if facts.is_transport or facts.is_timeout:
         return "network", True
-    if facts.status is not None and facts.status >= 500:  # noqa: PLR2004 - HTTP's errors of servers
+    if facts.status is not None and facts.status >= 500:  # noqa: PLR2004 - HTTP server errors
         return "overloaded", True
-    if facts.status is not None and facts.status >= 400:  # noqa: PLR2004 - and of clients
+    if facts.status is not None and facts.status >= 400:  # noqa: PLR2004 - HTTP client errors
         return "request", False
     return "unknown", False
 
 
-# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is that of a rate, and no
-# waiting helps. What was used counts beside it where the request alone would pass.
+# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code says "rate", but waiting
+# does not help, because the request alone exceeds the limit. If the request alone is below the limit, waiting helps.
 _LIMIT = re.compile(r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b", re.IGNORECASE | re.DOTALL)
 _TOO_LARGE = re.compile(r"^[^.]{0,40}\brequest(?: body)? too large for\b", re.IGNORECASE)
 _IN_DETAILS = re.compile(r'"(?:reason|quotaId|quotaMetric|@type)": "([^"]{1,256})"')
@@ -278,7 +288,7 @@ _BY_PARAM: dict[str, FailureKind] = {
 
 
 def _is_beyond_limit(message: str) -> bool:
-    """Whether a request is larger than all that a limit allows at once."""
+    """Whether a single request is larger than the whole limit."""
     if numbers := _LIMIT.search(message):
         limit, requested = (int(number.replace(",", "") or 0) for number in numbers.groups())
         return requested > limit
@@ -292,12 +302,12 @@ _CODES = re.compile(
 
 
 def _codes_in(message: str) -> list[str]:
-    """The codes in a text, by where they stand: the class of an exception, or what a body says was its code."""
-    return [code for found in _CODES.findall(message) for code in found if code]
+    """Return the codes in a text: the class of an exception at its start, or the code of a quoted body."""
+    return [code for groups in _CODES.findall(message) for code in groups if code]
 
 
 def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
-    """What the provider's codes mean, or else its words, or else the part of the request that it names."""
+    """Classify by the provider's codes, else by its words, else by the part of the request that it names."""
     if _is_beyond_limit(facts.message):
         return "limits", False
     for kind, retryable, pattern in _BY_CODE:
@@ -315,7 +325,7 @@ def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
 
 
 def _of_call(error: CallError) -> Failure:
-    """What became of one call."""
+    """Classify the error of a single call."""
     first = error.problems[0] if error.problems else None
     return Failure(
         kind=_OF_CALL.get(error.code, "tool"),
@@ -329,7 +339,7 @@ def _of_call(error: CallError) -> Failure:
 
 
 def _tool_name(place: Pointer, facts: ErrorFacts, bound: Bound | None) -> str | None:
-    """The tool's own name: by the name that was sent, or by its number among those that were."""
+    """Return the tool's own name, looked up by its wire name or by its position in the request."""
     sent = {} if bound is None else bound.names_by_wire_name()
     if place.tool_name is not None:
         return sent.get(place.tool_name, place.tool_name)

@@ -1,7 +1,7 @@
-"""An SDK's exception, an HTTP response or an error body in; what it says, in one form for all, out.
+"""Extracts status, codes, message and headers from an SDK's exception, an HTTP response or an error body.
 
-Read by form and by the names that the SDKs have in common, in openai 3.54, anthropic 2.12, google-genai 3.4, mistralai
-3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc, on 2026-11-22.
+No SDK is imported. Attributes are read by the names that the SDKs share, as of 2026-11-22: openai 3.54, anthropic 2.12,
+google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 
 _DEEPEST = 8
 _LONGEST_CODE = 200
-_LONGEST = 4_000  # characters of a message that are looked into: it may quote a whole schema
+_LONGEST = 4_000  # Characters of a message to search: it may quote a whole schema.
 _TRANSPORT = (
     "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
     "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
@@ -25,7 +25,7 @@ _GRPC = {
     "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "DATA_LOSS": 500, "UNIMPLEMENTED": 501, "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }  # fmt: skip
-"""HTTP's status for gRPC's codes (google/rpc/code.proto)."""
+"""The HTTP status for each gRPC code (google/rpc/code.proto)."""
 _REQUEST_IDS = (
     "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id", "x-ds-trace-id",
     "x-debug-trace-id", "mistral-correlation-id", "cf-ray",
@@ -34,11 +34,11 @@ _REQUEST_IDS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorFacts:
-    """What is known of a failure.
+    """The facts about a failure.
 
-    ``codes`` are the provider's words for it, ``param`` what it names as the place, ``details`` what stands beside.
-    ``is_provider``: it came from a provider or its SDK, not from Python itself. ``request`` is the body that was sent,
-    where the error holds it.
+    ``codes`` are the provider's error codes. ``param`` is the place that the provider names. ``details`` is further
+    JSON from the body. ``is_provider``: the error came from a provider or its SDK, not from Python itself. ``request``
+    is the request body, if the error holds it.
     """
 
     status: int | None
@@ -55,89 +55,89 @@ class ErrorFacts:
 
 
 def facts_of(error: Any) -> ErrorFacts:
-    """Collect what an error says; nothing that it does when it is asked can raise."""
+    """Collect the facts from an error. Exceptions from its attributes are caught: they count as missing."""
     chain = _chain(error)
-    bodies = [body for one in chain if (body := _body(one)) is not None]
+    bodies = [body for link in chain if (body := _body(link)) is not None]
     unwrapped = [inner for body in bodies for inner in _unwrapped(body)]
-    headers = _first(_headers(one) for one in chain) or {}
-    status = _first(_status_in(body) for body in unwrapped) or _first(_status(one) for one in chain)
-    names = [name for one in chain for name in _class_names(one)]
-    message = _first(_message(body) for body in unwrapped) or _first(_said(one) for one in chain) or ""
+    headers = _first(_headers(link) for link in chain) or {}
+    status = _first(_status_in(body) for body in unwrapped) or _first(_status(link) for link in chain)
+    names = [name for link in chain for name in _class_names(link)]
+    message = _first(_message(body) for body in unwrapped) or _first(_said(link) for link in chain) or ""
     return ErrorFacts(
         status=status if status is not None and status > 0 else None,
-        codes=tuple(dict.fromkeys([code for one in (*unwrapped, *chain) for code in _codes(one)])),
+        codes=tuple(dict.fromkeys([code for source in (*unwrapped, *chain) for code in _codes(source)])),
         message=message[:_LONGEST],
         param=(_first(_text(body, "param") for body in unwrapped) or "")[:_LONGEST_CODE],
-        details="\n".join(_written(one) for body in unwrapped for one in _details(body))[:_LONGEST],
+        details="\n".join(_written(detail) for body in unwrapped for detail in _details(body))[:_LONGEST],
         headers=headers,
         request_id=_request_id(chain, unwrapped, headers),
-        request=_first(_request(one) for one in chain),
+        request=_first(_request(link) for link in chain),
         is_provider=bool(unwrapped)
         or status is not None
-        or not all(type(one).__module__ == "builtins" for one in chain),
+        or not all(type(link).__module__ == "builtins" for link in chain),
         is_transport=any(name in _TRANSPORT or name.endswith(("ConnectError", "NetworkError")) for name in names),
         is_timeout=any("Timeout" in name for name in names),
     )
 
 
-def _first(found: Iterable[Any]) -> Any:
-    return next((one for one in found if one), None)
+def _first(values: Iterable[Any]) -> Any:
+    return next((value for value in values if value), None)
 
 
 def _get(node: Any, name: str) -> Any:
-    """A member or attribute; ``None`` where there is none, or asking for it raises."""
+    """Return a member or attribute, or ``None`` if it is missing or raises."""
     try:
         return node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
-    except Exception:  # a property of somebody's object
+    except Exception:  # A property of a foreign object may raise anything.
         return None
 
 
 def _chain(error: Any) -> list[Any]:
-    """The error, and those that caused it."""
-    found: list[Any] = []
-    while error is not None and not any(error is one for one in found) and len(found) < _DEEPEST:
-        found.append(error)
+    """Return the error and its causes."""
+    chain: list[Any] = []
+    while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
+        chain.append(error)
         is_sdk_error = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = error.__context__ if is_sdk_error else None  # what Python raised meanwhile has a cause of its own
+        context = error.__context__ if is_sdk_error else None  # The context of a built-in error may be unrelated to it.
         error = (error.__cause__ or context) if isinstance(error, BaseException) else None
-    return found
+    return chain
 
 
-def _class_names(one: Any) -> list[str]:
-    return [base.__name__ for base in type(one).__mro__]
+def _class_names(error: Any) -> list[str]:
+    return [base.__name__ for base in type(error).__mro__]
 
 
-def _response(one: Any) -> Any:
-    """The HTTP response of an error, or the error itself where it is one."""
-    if isinstance(one, (str, bytes, Mapping)):
+def _response(error: Any) -> Any:
+    """Return the HTTP response of an error, or the argument itself if it is a response."""
+    if isinstance(error, (str, bytes, Mapping)):
         return None
-    if not isinstance(one, BaseException):
-        return one if _get(one, "headers") is not None else None
+    if not isinstance(error, BaseException):
+        return error if _get(error, "headers") is not None else None
     for name in ("response", "raw_response", "http_response"):
-        held = _get(one, name)
+        held = _get(error, name)
         if held is not None and not isinstance(held, Mapping):
             return held
     return None
 
 
-def _body(one: Any) -> Any:
-    """The body of an error: parsed, or text."""
-    if isinstance(one, (str, bytes, bytearray, list, Mapping)):
-        return _parsed(one)
-    aws = _get(one, "response")
+def _body(error: Any) -> Any:
+    """Return the body of an error: parsed JSON, or text."""
+    if isinstance(error, (str, bytes, bytearray, list, Mapping)):
+        return _parsed(error)
+    aws = _get(error, "response")
     if isinstance(aws, Mapping) and isinstance(aws.get("Error"), Mapping):
         return {"code": aws["Error"].get("Code"), "message": aws["Error"].get("Message")}
-    if callable(_get(one, "code")) and callable(_get(one, "details")):  # gRPC
+    if callable(_get(error, "code")) and callable(_get(error, "details")):  # gRPC
         with contextlib.suppress(Exception):
-            return {"code": one.code().name, "message": str(one.details() or "")}
+            return {"code": error.code().name, "message": str(error.details() or "")}
     for name in ("body", "details", "error"):
-        held = _get(one, name)
+        held = _get(error, name)
         if isinstance(held, (str, bytes, Mapping, list)) and held:
             return _parsed(held)
         if name == "body" and held is not None and not callable(held) and (dump := _get(held, "model_dump")):
             with contextlib.suppress(Exception):
                 return dump()
-    return _read(_response(one))
+    return _read(_response(error))
 
 
 def _read(response: Any) -> Any:
@@ -162,7 +162,10 @@ def _parsed(given: Any) -> Any:
 
 
 def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
-    """A body and those inside it, the innermost first: a router's holds the provider's, a text may be JSON."""
+    """Return a body and the bodies nested in it, innermost first.
+
+    A router's body holds the provider's body, and a text field may hold JSON.
+    """
     if isinstance(body, list):
         return _unwrapped(body[0], depth + 1) if body and depth < _DEEPEST else []
     if not isinstance(body, Mapping):
@@ -185,27 +188,27 @@ def _status_in(body: Any) -> int | None:
         given = _get(body, name)
         if isinstance(given, str) and re.fullmatch(r"[0-9]{3}", given):
             given = int(given)
-        if isinstance(given, int) and not isinstance(given, bool) and 400 <= given <= 599:  # noqa: PLR2004 - HTTP's errors
+        if isinstance(given, int) and not isinstance(given, bool) and 400 <= given <= 599:  # noqa: PLR2004 - HTTP
             return given
     code = str(_get(body, "code") or "")
     return _GRPC.get(code)
 
 
-def _status(one: Any) -> int | None:
-    metadata = _get(_get(one, "response"), "ResponseMetadata")
-    holders = (one, _response(one))
+def _status(error: Any) -> int | None:
+    metadata = _get(_get(error, "response"), "ResponseMetadata")
+    holders = (error, _response(error))
     given = [_get(holder, name) for holder in holders for name in ("status_code", "http_status", "status", "code")]
-    found = [_get(metadata, "HTTPStatusCode"), *given]
-    return next((code for code in found if isinstance(code, int) and not isinstance(code, bool) and code > 0), None)
+    codes = [_get(metadata, "HTTPStatusCode"), *given]
+    return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool) and code > 0), None)
 
 
-def _codes(one: Any) -> list[str]:
-    found = []
+def _codes(source: Any) -> list[str]:
+    codes = []
     for name in ("code", "type", "status", "error_code", "__type", "reason", "error_type", "finish_reason"):
-        given = _get(one, name)
+        given = _get(source, name)
         if isinstance(given, str) and given and given != "error":
-            found.append(given[:_LONGEST_CODE].rpartition("#")[2])
-    return found
+            codes.append(given[:_LONGEST_CODE].rpartition("#")[2])
+    return codes
 
 
 def _text(body: Any, name: str) -> str:
@@ -223,15 +226,15 @@ def _message(body: Any) -> str:
             return f"{given}\n{failed}" if failed else given
     detail = _get(body, "detail")
     if isinstance(detail, list):
-        return "; ".join(f"{_get(one, 'loc')}: {_get(one, 'msg')}" for one in detail[:_DEEPEST])
+        return "; ".join(f"{_get(entry, 'loc')}: {_get(entry, 'msg')}" for entry in detail[:_DEEPEST])
     return ""
 
 
-def _said(one: Any) -> str:
-    if isinstance(one, BaseException):
+def _said(error: Any) -> str:
+    if isinstance(error, BaseException):
         with contextlib.suppress(Exception):
-            return str(one) or type(one).__name__
-    reason = _get(one, "reason_phrase") or _get(one, "reason")
+            return str(error) or type(error).__name__
+    reason = _get(error, "reason_phrase") or _get(error, "reason")
     return reason if isinstance(reason, str) else ""
 
 
@@ -247,9 +250,9 @@ def _details(body: Any) -> list[Any]:
     return list(given[:_DEEPEST]) if isinstance(given, list) else [given] if given else []
 
 
-def _headers(one: Any) -> dict[str, str]:
-    metadata = _get(_get(one, "response"), "ResponseMetadata")
-    for held in (_get(_response(one), "headers"), _get(one, "headers"), _get(metadata, "HTTPHeaders")):
+def _headers(error: Any) -> dict[str, str]:
+    metadata = _get(_get(error, "response"), "ResponseMetadata")
+    for held in (_get(_response(error), "headers"), _get(error, "headers"), _get(metadata, "HTTPHeaders")):
         with contextlib.suppress(Exception):
             given: Any = held
             if held is not None:
@@ -258,15 +261,15 @@ def _headers(one: Any) -> dict[str, str]:
 
 
 def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str]) -> str | None:
-    given = [_get(one, "request_id") for one in (*chain, *bodies)]
-    given += [_get(_get(_get(one, "response"), "ResponseMetadata"), "RequestId") for one in chain]
+    given = [_get(source, "request_id") for source in (*chain, *bodies)]
+    given += [_get(_get(_get(link, "response"), "ResponseMetadata"), "RequestId") for link in chain]
     given += [headers.get(name) for name in _REQUEST_IDS]
-    return next((one for one in given if isinstance(one, str) and one), None)
+    return next((value for value in given if isinstance(value, str) and value), None)
 
 
-def _request(one: Any) -> Any:
-    """The body of the request, from which the names of tools are taken."""
-    for holder in (one, _response(one)):
+def _request(error: Any) -> Any:
+    """Return the body of the request, which holds the names of the tools."""
+    for holder in (error, _response(error)):
         content = _get(_get(holder, "request"), "content")
         if isinstance(content, (bytes, str)) and content:
             parsed = _parsed(content)

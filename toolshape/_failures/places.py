@@ -1,6 +1,6 @@
-"""The message of an error in; the tool, the place in its schema and the place in the history that it names, out.
+"""Finds the tool, the place in its schema, and the place in the history that an error message names.
 
-The forms were taken from recorded refusals and public threads until November 2026. Every gap in a pattern is bounded.
+The forms come from recorded refusals and public threads until November 2026. Every gap in a pattern is bounded.
 """
 
 import itertools
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 
 class Pointer(NamedTuple):
-    """Where a message points: a tool by its number or name, a path in its schema, a message by its number.
+    """The place that an error message names: a tool by number or name, a path in its schema, a message by number.
 
-    ``path`` is that of a value (``"lines[].sku"``); ``keyword`` the last word of a schema's path, where one is at
-    fault.
+    ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault: the last word of a
+    schema path.
     """
 
     tool_number: int | None = None
@@ -64,56 +64,56 @@ _WORDS = ("parameters", "input_schema", "inputSchema", "json", "parametersJsonSc
 
 
 def place_in(text: str) -> Pointer:
-    """What a message points to; as much as it says."""
-    found = _tool(text)
-    name = next((one[1] for pattern in _NAMES if (one := pattern.search(text))), None)
-    path, keyword = found.path, found.keyword
+    """Return the place that an error message names. Fields that the message does not name stay empty."""
+    pointer = _tool(text)
+    name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
+    path, keyword = pointer.path, pointer.keyword
     if context := _CONTEXT.search(text):
-        path, keyword = _value_path(one or other for one, other in _QUOTED.findall(context[1]))
+        path, keyword = _value_path(single or double for single, double in _QUOTED.findall(context[1]))
     for pattern in (_VERTEX_PATH, _MOONSHOT_PATH):
         if named := pattern.search(text):
             path = named[1].removeprefix("parameters.")
     if missing := _MISSING.search(text):
         path = f"{path}.{missing[1]}" if path else missing[1]
-    keyword = next((one[1] for pattern in _KEYWORDS if (one := pattern.search(text))), keyword)
-    return found._replace(tool_name=name, path=path, keyword=keyword, message=_message(text))
+    keyword = next((match[1] for pattern in _KEYWORDS if (match := pattern.search(text))), keyword)
+    return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text))
 
 
 def _tool(text: str) -> Pointer:
-    """The tool by its number, counted from 0, and the path after that."""
-    if one := _GEMINI_TOOL.search(text):
-        path, keyword = _value_path(_words(one[3] or ""))
-        return Pointer(tool_number=int(one[2]) if one[2].isdigit() else None, path=path, keyword=keyword)
-    if one := _BEDROCK_TOOL.search(text):  # with "member" it counts from 1 (BerriAI/litellm#24668)
-        path, keyword = _value_path((one[3] or "").split("."))
-        return Pointer(tool_number=int(one[1]) - bool(one[2]), path=path, keyword=keyword)
+    """Return the tool by its number, counted from 0, and the path behind the number."""
+    if match := _GEMINI_TOOL.search(text):
+        path, keyword = _value_path(_words(match[3] or ""))
+        return Pointer(tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword)
+    if match := _BEDROCK_TOOL.search(text):  # With "member", Bedrock counts from 1 (BerriAI/litellm#24668).
+        path, keyword = _value_path((match[3] or "").split("."))
+        return Pointer(tool_number=int(match[1]) - bool(match[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):
-        if one := pattern.search(text):
-            path, keyword = _value_path(_words(one[2] or ""))
-            return Pointer(tool_number=int(one[1]), path=path, keyword=keyword)
-    if one := _BODY_TOOL.search(text):
-        path, keyword = _value_path(word.strip(" '") for word in one[2].split(",") if word.strip())
-        return Pointer(tool_number=int(one[1]), path=path, keyword=keyword)
+        if match := pattern.search(text):
+            path, keyword = _value_path(_words(match[2] or ""))
+            return Pointer(tool_number=int(match[1]), path=path, keyword=keyword)
+    if match := _BODY_TOOL.search(text):
+        path, keyword = _value_path(word.strip(" '") for word in match[2].split(",") if word.strip())
+        return Pointer(tool_number=int(match[1]), path=path, keyword=keyword)
     return Pointer()
 
 
 def _words(path: str) -> list[str]:
-    """The steps of a path; a number in brackets after ``properties`` is a position, which names nothing."""
-    found = [
+    """Split a path into its steps. A number in brackets becomes ``#number``: after ``properties`` it names nothing."""
+    steps = [
         word or (f"#{inner}" if inner.isdigit() else inner)
         for word, inner in re.findall(r"([\w$-]+)|\[([^\]]*)\]", path)
     ]
-    return [word for word in found if word != "value"]
+    return [word for word in steps if word != "value"]
 
 
 def _value_path(words: Iterable[str]) -> tuple[str, str]:
-    """The path of the values that a path in a schema is about, and the keyword that it ends with."""
+    """Convert a path in a schema to the path of its values, and return the keyword at its end."""
     path, last = "", ""
     steps: Iterator[str] = iter(words)
     for word in steps:
         if word in ("properties", "$defs", "definitions"):
             name = next(steps, None)
-            if name is None or name.startswith("#"):  # a position names nothing
+            if name is None or name.startswith("#"):  # A position among the properties, without a name.
                 return path, word if name is None else ""
             path += f".{name}" if path else name
             last = ""
@@ -126,20 +126,21 @@ def _value_path(words: Iterable[str]) -> tuple[str, str]:
 
 def _message(text: str) -> str:
     for pattern, first in _MESSAGES:
-        if one := pattern.search(text):
-            rest = (one[2] or "").strip("./").replace("/", ".")
-            return f"messages[{int(one[1]) - first}]" + (f".{rest}" if rest else "")
+        if match := pattern.search(text):
+            rest = (match[2] or "").strip("./").replace("/", ".")
+            return f"messages[{int(match[1]) - first}]" + (f".{rest}" if rest else "")
     return ""
 
 
-# What a provider says of a failure is read without the names that it quotes: those of tools, of their parameters, of
-# anything in a request are their author's, and mean nothing. A parameter may well be called "billing_address".
+# A message is classified without the names that it quotes. Names of tools, parameters and anything else in a request
+# come from the author of the request, and say nothing about the failure: a parameter may be called "billing_address".
+# So ``without_names`` removes quoted texts, paths and lists, but keeps the provider's own terms and the positions.
 
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
 _QUOTE = re.compile(
     r"(?<![\w\\])(?:'((?:[^'\\\n]|\\.){0,256})'|\"((?:[^\"\\\n]|\\.){0,256})\"|`([^`\n]{0,256})`)(?!\w)"
 )
-"""What stands in quotes; an apostrophe inside a word opens none."""
+"""A quoted text. An apostrophe inside a word does not open a quote."""
 _PATH = re.compile(
     r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|/[\w$~-]{1,128}){1,64}"
 )
@@ -162,7 +163,7 @@ _CONTAINERS = frozenset(
         "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments", "args", "input",
     }
 )  # fmt: skip
-"""What follows in a path was written by the author of a request, or stands in what they wrote."""
+"""Path steps behind which everything comes from the author of the request."""
 _TERMS = frozenset(
     {
         "assistant", "developer", "function", "model", "system", "tool", "user",
@@ -177,33 +178,33 @@ _TERMS = frozenset(
         "failed_generation", "toolChoice", "tool_choice", "tools",
     }
 )  # fmt: skip
-"""Names of the providers' own, which they quote, too."""
+"""The providers' own terms, which their messages also quote."""
 _LONGEST_NAME = 64
 _MOST_WORDS = 4
 
 
 def without_names(text: str) -> str:
-    """A message without the names that its request is full of.
+    """Remove the names of the request from a message.
 
-    A place in a tool becomes ``tools[0]``, one in the history ``messages[0]``; what a path leads to is left out, and so
-    is what stands in quotes, unless it is one of the providers' own terms, a code, or a sentence.
+    A place in a tool becomes ``tools[0]``, and a place in the history ``messages[0]``. The rest of a path is removed.
+    A quoted text is removed unless it is a term of the providers, a code or a sentence.
     """
     text = _ADDRESS.sub("", text)
     text = _CONTEXT.sub("In context=()", text)
     for pattern in (_BODY, _LIST):
-        text = pattern.sub(lambda found: _position(re.findall(r"[\w$-]+", found[0])) or " ", text)
+        text = pattern.sub(lambda match: _position(re.findall(r"[\w$-]+", match[0])) or " ", text)
     for pattern in (_BRACKETS, _NAMED, _LAST):
         text = pattern.sub("", text)
-    text = _QUOTE.sub(lambda found: _without_quoted(found, text), text)
-    return _PATH.sub(lambda found: _without_end(found[0]), text)
+    text = _QUOTE.sub(lambda match: _without_quoted(match, text), text)
+    return _PATH.sub(lambda match: _without_end(match[0]), text)
 
 
-def _without_quoted(found: re.Match[str], text: str) -> str:
-    quote, content = found[0][0], found[1] or found[2] or found[3] or ""
-    before = text[max(found.start() - 40, 0) : found.start()]
+def _without_quoted(match: re.Match[str], text: str) -> str:
+    quote, content = match[0][0], match[1] or match[2] or match[3] or ""
+    before = text[max(match.start() - 40, 0) : match.start()]
     if _OF_CODE.search(before):
         kept = content
-    elif _OF_TOOL.search(before) or text.startswith(" functionDeclaration", found.end()):
+    elif _OF_TOOL.search(before) or text.startswith(" functionDeclaration", match.end()):
         kept = ""
     elif _OF_MESSAGE.search(before) or len(content) > _LONGEST_NAME or len(content.split()) > _MOST_WORDS:
         kept = without_names(content)
@@ -216,7 +217,7 @@ def _without_quoted(found: re.Match[str], text: str) -> str:
 
 
 def _without_end(path: str) -> str:
-    """A path as its position, or as far as its words are the provider's."""
+    """Reduce a path to its position, or to the leading steps that are the provider's own words."""
     steps = _steps(path)
     if position := _position(steps):
         return position
@@ -229,7 +230,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _position(steps: Sequence[str]) -> str:
-    """``tools[0]`` or ``messages[0]``, if a path leads there."""
+    """Return ``tools[0]`` or ``messages[0]`` if the path leads there, else an empty string."""
     for step, after in itertools.pairwise(steps):
         if step in ("tools", "functions", "function_declarations", "functionDeclarations") and after.isdigit():
             return " tools[0] "

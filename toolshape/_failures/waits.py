@@ -1,7 +1,7 @@
-"""The headers and the words of an error in; how many seconds to wait before the request is made again, out.
+"""Reads from the headers, details and message of an error how many seconds to wait before a retry.
 
-In the order in which the SDKs look (openai, anthropic, groq: ``_base_client.py``; botocore: ``retries/standard.py``;
-Google: ``google.rpc.RetryInfo``), read 2026-11-22.
+The order of the sources is that of the SDKs (openai, anthropic, groq: ``_base_client.py``; botocore:
+``retries/standard.py``; Google: ``google.rpc.RetryInfo``), read 2026-11-22.
 """
 
 import datetime
@@ -19,33 +19,33 @@ _IN_WORDS = re.compile(
 )
 _IN_DETAILS = re.compile(r'"(?:retryDelay|quotaResetDelay)": "([^"]{1,64})"')
 _RESETS = re.compile(r"(?:x-ratelimit-reset|anthropic-ratelimit-[a-z-]{1,32}-reset)")
-_EPOCH = 1e9  # what is over this is a time, not a duration
+_EPOCH = 1e9  # A larger number is a point in time, not a duration.
 _EPOCH_MS = 1e11
 
 
 def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: float, is_limited: bool) -> float | None:
-    """Seconds to wait, as the provider says; ``None`` where it does not.
+    """Return the seconds to wait, or ``None`` if the provider names no time.
 
     Args:
-        headers: Of the response, with names in lower case.
-        details: Of the body, as JSON.
-        message: What the provider says in words.
-        now: The time, in seconds since the epoch.
-        is_limited: Whether a rate was exceeded: only then the times of resets are waits.
+        headers: The response headers, with names in lower case.
+        details: The details in the body, as JSON.
+        message: The provider's message.
+        now: The current time, in seconds since the epoch.
+        is_limited: Whether a rate limit was exceeded. Only then do reset times count.
     """
-    found = [_scaled(headers.get("retry-after-ms"), 1e-3), _seconds(headers.get("retry-after"), now)]
-    found.append(_scaled(headers.get("x-amz-retry-after"), 1e-3))
-    found += [_seconds(one, now) for one in _IN_DETAILS.findall(details)]
-    if one := _IN_WORDS.search(message):
-        words = re.sub(r"\s", "", one[1]).lower()
-        found.append(_seconds(re.sub(r"(second|minute|hour)s?", lambda unit: unit[1][0], words), now))
+    waits = [_scaled(headers.get("retry-after-ms"), 1e-3), _seconds(headers.get("retry-after"), now)]
+    waits.append(_scaled(headers.get("x-amz-retry-after"), 1e-3))
+    waits += [_seconds(delay, now) for delay in _IN_DETAILS.findall(details)]
+    if match := _IN_WORDS.search(message):
+        words = re.sub(r"\s", "", match[1]).lower()
+        waits.append(_seconds(re.sub(r"(second|minute|hour)s?", lambda unit: unit[1][0], words), now))
     if is_limited:
-        found.append(_reset(headers, now))
-    return next((max(one, 0.0) for one in found if one is not None), None)
+        waits.append(_reset(headers, now))
+    return next((max(wait, 0.0) for wait in waits if wait is not None), None)
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """When the rate that is used up is reset; where it is not said which that is, the latest of all."""
+    """Return when the exhausted limit resets. If the headers do not say which limit is exhausted, return the latest."""
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
     known = {name: seconds for name, seconds in resets.items() if seconds is not None}
     used_up = [seconds for name, seconds in known.items() if headers.get(name.replace("-reset", "-remaining")) == "0"]
@@ -59,7 +59,7 @@ def _scaled(given: str | None, factor: float) -> float | None:
 
 
 def _seconds(given: str | None, now: float) -> float | None:
-    """A number of seconds, a duration, a date, or a time since the epoch."""
+    """Parse a number of seconds, a duration (``1m30s``), a date, or a time since the epoch, as seconds from now."""
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", text):
         number = float(text)

@@ -1,1 +1,1 @@
-"""Histories of conversations: their rules looked up, their faults repaired, their messages carried between providers."""
+"""Checks and repairs conversation histories by a provider's rules, and converts messages between providers."""

@@ -1,4 +1,4 @@
-"""A conversation that grows in; the messages of a request to one provider, each converted once, out."""
+"""Converts a growing conversation to requests for one provider. Each message is converted once, then cached."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, Too
 
 
 class Converted(NamedTuple):
-    """The messages of a request: ``system`` are those that stand beside the others."""
+    """The messages of a request. ``system`` holds the system prompts that the request sends in a separate field."""
 
     messages: list[WireMessage]
     system: list[Message]
@@ -25,10 +25,15 @@ class Converted(NamedTuple):
 
 
 class Conversion:
-    """What has been made of a conversation for one provider so far.
+    """The incremental conversion of one conversation for one provider.
 
-    Up to ``done``, nothing that follows changes it: every call before is answered, and what comes next begins a message
-    of its own. A late result changes it all the same: then all is made anew.
+    A conversation grows with each request, so that converting it from the start every time would cost quadratic time.
+    The messages before ``done`` are settled: all their calls are answered, and the next message cannot be merged into
+    them. Their wire form is cached, and ``progress`` holds the repair state after them. Each request converts only the
+    messages after ``done``, on a copy of that state.
+
+    Only two events change settled messages: a late result for one of their calls, and the first reasoning of the
+    provider's own model (if the provider then requires reasoning with every call). Both discard the cache.
     """
 
     __slots__ = ("carrier", "done", "is_begun", "progress", "repairs", "rules", "system", "thinks", "wires")
@@ -48,7 +53,7 @@ class Conversion:
         self.is_begun = False
 
     def of(self, messages: Sequence[Message]) -> Converted:
-        """The conversation as the messages of a request."""
+        """Convert the conversation to the messages of a request."""
         if not self.thinks and "missing_reasoning" in self.rules and _thinks(messages[self.done :], self.carrier):
             self.thinks = True
             self._begin()
@@ -58,17 +63,18 @@ class Conversion:
             self._begin()
         try:
             return self._of(messages, self._settled(messages))
-        except LateResultError:  # in what is not settled: all is looked through at once
+        except LateResultError:  # A message within the unsettled part is late: convert everything in one pass.
             self._begin()
             return self._of(messages, 0)
 
     def _settled(self, messages: Sequence[Message]) -> int:
-        """How far nothing that follows changes what is made of the messages."""
+        """Return the number of settled messages, which later messages cannot change."""
         end = _settled(messages, self.done, joins_roles="same_role" in self.rules)
         if "missing_signature" not in self.rules:
             return end
         question = max((at for at in range(self.done, len(messages)) if begins_turn(messages[at])), default=self.done)
-        return min(end, question)  # calls of the current turn need signatures, those before it do not
+        # Only calls of the current turn need signatures, and the next user message begins another turn.
+        return min(end, question)
 
     def _of(self, messages: Sequence[Message], end: int) -> Converted:
         if end > self.done:
@@ -77,7 +83,7 @@ class Conversion:
             self.wires = _appended(self.wires, wires, self.rules)
             self.system += system
             self.repairs += self._finished(log, messages)
-            self.is_begun = self.is_begun or any(one.role != "system" for one in messages[self.done : end])
+            self.is_begun = self.is_begun or any(message.role != "system" for message in messages[self.done : end])
             self.done = end
         log = Log(self.rules)
         wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
@@ -85,11 +91,11 @@ class Conversion:
         return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
 
     def _finished(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
-        """The repairs in order, with the signatures that each invalidates: those that were made before it was."""
+        """Return the repairs in order, each with the paths of the target's own signatures that it invalidates."""
         repairs = log.repairs()
         if not repairs or "signed_prefix" not in self.rules:
             return repairs
-        own = [one if _is_of(one, self.carrier) else replace(one, parts=()) for one in messages]
+        own = [message if _is_of(message, self.carrier) else replace(message, parts=()) for message in messages]
         return invalidated(own, repairs)
 
     def _converted(
@@ -101,18 +107,21 @@ class Conversion:
         if histories.system is not None:
             own, system = self._without_system(own, log, is_begun=self.is_begun)
         last = progress.previous
-        found = repaired(joined(own, apart), log, progress, is_end=is_end, thinks=self.thinks)
-        if found and last is not None and "same_role" in self.rules and wire_role(last) == wire_role(found[0]):
-            _named_if_both_came(last, found[0], log)
+        fixed = repaired(joined(own, apart), log, progress, is_end=is_end, thinks=self.thinks)
+        if fixed and last is not None and "same_role" in self.rules and wire_role(last) == wire_role(fixed[0]):
+            _named_if_both_came(last, fixed[0], log)
         wires: list[WireMessage] = []
-        for message in found:
+        for message in fixed:
             wires += [message.raw] if message.raw is not None else histories.write(message)
         return wires, system
 
     def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
-        """The messages for this provider, and the ``id()`` of those before which nothing is left of another's message.
+        """Convert every message for the target provider.
 
-        Where reasoning is left out, the items of its turn go without their ids, by which the provider would ask for it.
+        If reasoning is left out, the items of its turn lose their ids: by the ids, the provider would require it.
+
+        Returns:
+            The messages, and the ``id()`` of each message whose preceding system or user message was left out.
         """
         own: list[Message] = []
         apart: set[int] = set()
@@ -133,7 +142,7 @@ class Conversion:
         return own, apart
 
     def _carried(self, message: Message, log: Log) -> Message | None:
-        """A message for this provider; ``None`` where nothing is left of it, or nothing was in it."""
+        """Convert a message for the target provider. Return ``None`` if nothing is left of it."""
         own = carried(message, self.carrier, log)
         if own.parts or own.raw is not None or own.role == "system":
             return own
@@ -144,7 +153,7 @@ class Conversion:
     def _without_system(
         self, messages: list[Message], log: Log, *, is_begun: bool
     ) -> tuple[list[Message], list[Message]]:
-        """The messages but for the system prompts that stand beside them."""
+        """Split off the system prompts that the request sends in a separate field."""
         others: list[Message] = []
         system: list[Message] = []
         for message in messages:
@@ -157,8 +166,8 @@ class Conversion:
                 others.append(message)
             else:
                 if is_between:
-                    fault = "a system prompt stands between other messages"
-                    log.repaired("system_moved", message.path, fault, "it is put to the one at the beginning")
+                    fault = "a system prompt is between other messages"
+                    log.repaired("system_moved", message.path, fault, "it is moved to the beginning")
                 system.append(message)
         return others, system
 
@@ -168,19 +177,19 @@ def _is_of(message: Message, to: Carrier) -> bool:
 
 
 def _has_role(message: Message) -> bool:
-    """Whether a system prompt came among the messages, and not beside them."""
+    """Whether a system prompt came as a message, not in a separate field."""
     raw: Any = message.raw
     return isinstance(raw, dict) and "role" in raw
 
 
 def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
-    """Name that two messages become one, as it is named where both are looked at together."""
+    """Record the merge of two messages across the cached part, as ``in_order`` does within one pass."""
     if last.raw is not None and first.raw is not None:
-        log.repaired("same_role", first.path, "two messages have one role", "they are put into one")
+        log.repaired("same_role", first.path, "two messages in a row have one role", "they are merged")
 
 
 def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
-    """One list after another; where roles must alternate, what is left of neighbours of one role becomes one message."""
+    """Append wire messages. If roles must alternate, merge the two messages at the seam when they have one role."""
     if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
         return [*before, *wires]
     last, first = before[-1], wires[0]
@@ -188,12 +197,16 @@ def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules)
 
 
 def _thinks(messages: Sequence[Message], to: Carrier) -> bool:
-    return any(isinstance(part, ReasoningPart) for one in messages if _is_of(one, to) for part in one.parts)
+    return any(isinstance(part, ReasoningPart) for message in messages if _is_of(message, to) for part in message.parts)
 
 
 def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> int:
-    """How far nothing that follows changes what is made of the messages: up to one that begins another, all calls answered."""
-    found = done
+    """Return the number of settled messages.
+
+    This is the last position where no call waits for a result, and where the next message cannot be merged into the
+    one before. A message that is not the assistant's ends a turn: calls still unanswered there stay unanswered.
+    """
+    settled = done
     waiting: set[str] = set()
     for at in range(done, len(messages)):
         message = messages[at]
@@ -201,17 +214,17 @@ def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> in
             if message.role != "assistant":
                 waiting.clear()
             if not waiting:
-                found = at
+                settled = at
         for part in message.parts:
             if isinstance(part, ToolCallPart):
                 waiting.add(part.id)
             elif isinstance(part, ToolResultPart):
                 waiting.discard(part.id)
-    return found
+    return settled
 
 
 def _may_join(last: Message, message: Message, *, joins_roles: bool) -> bool:
-    """Whether two messages may become one."""
+    """Whether two messages may be merged."""
     if joins_roles:
         return wire_role(last) == wire_role(message) or not last.parts or not message.parts
     return last.role == message.role == "assistant" or not message.parts

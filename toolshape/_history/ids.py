@@ -1,4 +1,4 @@
-"""A paired history in; the same with ids that the provider takes, each for one call alone, out."""
+"""Replaces call ids that the provider rejects: ids of a wrong form, missing ids and duplicates."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPar
 
 
 class Ids:
-    """The ids that have been used, and how often each came that was issued anew."""
+    """The ids in use, and how many replacements were issued for each original id."""
 
     __slots__ = ("issued", "used")
 
@@ -21,55 +21,56 @@ class Ids:
         self.issued: dict[str, int] = {}
 
     def copy(self) -> "Ids":
-        """The same, to be changed on its own."""
-        made = Ids()
-        made.used, made.issued = set(self.used), dict(self.issued)
-        return made
+        """Return an independent copy."""
+        copied = Ids()
+        copied.used, copied.issued = set(self.used), dict(self.issued)
+        return copied
 
     def new(self, given: str, pattern: str) -> str:
-        """Another id for a call: the same each time for the same id at the same time of its coming."""
+        """Return a replacement for an id: deterministic for the nth replacement of the same id."""
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
-        while (made := generated_id(seed, position)) in self.used or (pattern and not re.fullmatch(pattern, made)):
+        while (new := generated_id(seed, position)) in self.used or (pattern and not re.fullmatch(pattern, new)):
             position += 1
-        return made
+        return new
 
     def sent(self, given: str, rule: HistoryRule | None) -> str:
-        """The id that a call is sent with: its own, or another where a rule refuses that."""
+        """Return the id to send for a call: its own id, or a replacement if the rule rejects its own."""
         if rule is None or re.fullmatch(rule.pattern, given):
             return given
         return self.new(given, rule.pattern)
 
 
 def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
-    """Issue ids anew where the provider refuses them: for their form, or because a call has it already.
+    """Replace ids that the provider rejects: for their form, or because another call has the same id.
 
     Args:
-        messages: The messages.
-        log: Takes what is repaired.
-        ids: The ids before them; changed in place.
-        calls: The calls that results answer, by the ``id()`` of the result.
+        messages: The messages, with calls and results already paired.
+        log: Receives the repairs.
+        ids: The ids used in preceding messages. Updated in place.
+        calls: The call that each result answers, by the ``id()`` of the result.
     """
+    # Calls come first, in a pass of their own: a result takes whatever id its call has after that pass.
     new: dict[int, str] = {}
     for message in messages:
         inside: set[str] = set()
         for call in calls_in(message):
-            given = _of_call(call, message, log, ids, inside)
-            ids.used.add(given)
-            inside.add(given)
-            if given != call.id or _lacks_id(call, log):
-                new[id(call)] = given
+            sent = _of_call(call, message, log, ids, inside)
+            ids.used.add(sent)
+            inside.add(sent)
+            if sent != call.id or _lacks_id(call, log):
+                new[id(call)] = sent
     for message in messages:
-        for answer in results_in(message):
-            asked = calls.get(id(answer))
-            if asked is None:
+        for result in results_in(message):
+            answered = calls.get(id(result))
+            if answered is None:
                 continue
-            if id(asked) in new:
-                new[id(answer)] = new[id(asked)]
-            elif answer.raw is not None and _lacks_id(answer, log):
-                fault, path = "a result has no id", part_path(message, answer)
-                log.repaired("call_id", path, fault, f"it is given that of its call, {asked.id!r}")
-                new[id(answer)] = asked.id
+            if id(answered) in new:
+                new[id(result)] = new[id(answered)]
+            elif result.raw is not None and _lacks_id(result, log):
+                fault, path = "a result has no id", part_path(message, result)
+                log.repaired("call_id", path, fault, f"it gets the id of its call, {answered.id!r}")
+                new[id(result)] = answered.id
     if not new:
         return list(messages)
     return [_renewed(message, new, log.rules.histories) for message in messages]
@@ -79,7 +80,8 @@ def _renewed(message: Message, new: Mapping[int, str], histories: Histories) -> 
     if not any(id(part) in new for part in message.parts):
         return message
     parts = tuple(_with_id(part, new[id(part)], histories) if id(part) in new else part for part in message.parts)
-    is_one = len(parts) == 1 and message.parts[0].raw == message.raw  # the same object, but after from_json
+    # Compared by value: after from_json, the raw part and the raw message are equal but separate objects.
+    is_one = len(parts) == 1 and message.parts[0].raw == message.raw
     return replace(message, parts=parts, raw=parts[0].raw if histories.is_items or is_one else None)
 
 
@@ -91,7 +93,7 @@ def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart
 
 
 def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
-    """Whether a call or a result came without an id, or with an empty one, where the provider asks for one."""
+    """Whether a call or result came without an id (or with an empty id) although the provider requires one."""
     if "call_id" not in log.rules or part.has_id:
         return False
     with_id = log.rules.histories.with_id
@@ -108,11 +110,11 @@ def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: s
         return new
     if rule is not None and part.has_id and not re.fullmatch(rule.pattern, part.id):
         new = ids.new(part.id, pattern)
-        log.repaired("call_id", path, f"the id {part.id!r} is refused", f"it is sent as {new!r}")
+        log.repaired("call_id", path, f"the provider rejects the id {part.id!r}", f"it is sent as {new!r}")
         return new
     same = log.rules.active.get("duplicate_id")
     if same is not None and part.id in (inside if same.pattern == IN_ONE_MESSAGE else ids.used):
         new = ids.new(part.id, pattern)
-        log.repaired("duplicate_id", path, f"the id {part.id!r} has been used", f"it is sent as {new!r}")
+        log.repaired("duplicate_id", path, f"another call has the id {part.id!r}", f"it is sent as {new!r}")
         return new
     return part.id

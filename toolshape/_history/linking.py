@@ -1,4 +1,4 @@
-"""Messages as they were read in; the same with an id for every call and result out, linked by place where none came."""
+"""Gives every call and result an id: results without an id are matched to calls by name and position."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,29 +8,29 @@ from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPar
 
 
 def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Give ids to calls that came without, and to results those of the calls that they answer.
+    """Give a new id to each call without one, and give each result without an id the id of the call it answers.
 
     Args:
         messages: The messages, in their order.
-        before: What stands before them, linked already; its last calls may be answered here.
+        before: The preceding messages, already linked. ``messages`` may answer the last calls in them.
 
     Returns:
-        The messages; one that needs no id is the same object.
+        The messages. A message that needs no id is returned as the same object.
     """
     waiting = _unanswered(before)
     if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
         return list(messages)
     own = {call.id for message in before for call in calls_in(message)}
-    found: list[Message] = []
+    with_ids: list[Message] = []
     last: Message | None = before[-1] if before else None
     for message in messages:
         if message.role == "assistant" and (last is None or last.role != "assistant"):
-            waiting.clear()  # a new turn: what waits from before is not what its results answer
+            waiting.clear()  # A new turn begins. Its results do not answer calls of earlier turns.
         last = message
-        position = len(before) + len(found)
+        position = len(before) + len(with_ids)
         parts = tuple(_linked(part, waiting, own, position, at) for at, part in enumerate(message.parts))
-        found.append(message if parts == message.parts else replace(message, parts=parts))
-    return found
+        with_ids.append(message if parts == message.parts else replace(message, parts=parts))
+    return with_ids
 
 
 def _has_ids(message: Message) -> bool:
@@ -38,7 +38,7 @@ def _has_ids(message: Message) -> bool:
 
 
 def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
-    """The calls of the assistant's last turn that no result has answered, whatever the user said meanwhile."""
+    """Return the unanswered calls of the assistant's last turn, even if user messages follow it."""
     answered: set[str] = set()
     calls: list[ToolCallPart] = []
     for at, message in enumerate(reversed(messages)):
@@ -52,9 +52,11 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 
 
 def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
-    """A part with its id. A result without one answers the first call of its name that waits, else the first of all.
+    """Return the part with an id.
 
-    Calls that came without an id go first, and a result with an id that is no call's answers only those.
+    A result without an id answers the first waiting call of the same name. If the result has no name either, it
+    answers the first waiting call. Calls without an id of their own come first. A result whose id belongs to no call
+    can only answer such a call.
     """
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_made_id(part, position, at), has_id=False)
@@ -67,9 +69,9 @@ def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], posit
         waiting[:] = [call for call in waiting if call.id != part.id]
         return part
     without_id = [call for call in waiting if not call.has_id]
-    asked = without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
-    named = [call for call in asked if call.wire_name == part.wire_name]
-    for call in named or (asked if not part.wire_name else ()):
+    candidates = without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
+    named = [call for call in candidates if call.wire_name == part.wire_name]
+    for call in named or (candidates if not part.wire_name else ()):
         waiting.remove(call)
         return replace(part, id=call.id, has_id=False)
     if part.id:

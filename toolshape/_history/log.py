@@ -1,4 +1,4 @@
-"""What was found in a history, collected while it is gone through: repairs that were made, and what none can repair."""
+"""Collects the repairs and the unrepairable problems of one history."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from toolshape.messages import Repair
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one provider that hold for one model and are switched on."""
+    """The rules of one provider that apply to one model and are switched on."""
 
     histories: Histories
     names: NameRule
@@ -24,14 +24,14 @@ class Rules:
         return name in self.active
 
     def evidence(self, name: HistoryRuleName) -> str:
-        """The evidence of a rule; none of one that is not the provider's."""
+        """Return the evidence for a rule, or an empty string if the rule is not active."""
         return self.active[name].evidence if name in self.active else ""
 
 
 def rules_of(histories: Histories, names: NameRule, model: str | None, off: frozenset[str] = frozenset()) -> Rules:
-    """The rules that hold for a model, without those that are switched off."""
+    """Return the rules that apply to a model, without the rules that are switched off."""
     active: dict[str, HistoryRule] = {
-        one.name: one for one in histories.rules if one.holds(model) and one.name not in off
+        rule.name: rule for rule in histories.rules if rule.holds(model) and rule.name not in off
     }
     return Rules(histories, names, active, off)
 
@@ -43,12 +43,12 @@ class _Noted(NamedTuple):
     remedy: str
 
 
-def _place(found: _Noted | Problem) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", found.path)))
+def _place(entry: _Noted | Problem) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", entry.path)))
 
 
 class Log:
-    """The repairs and problems of one history, in the order in which they were found."""
+    """The repairs and problems of one history, in the order of their discovery."""
 
     __slots__ = ("_faults", "problems", "rules")
 
@@ -58,32 +58,32 @@ class Log:
         self._faults: list[_Noted] = []
 
     def repaired(self, rule: HistoryRuleName, path: str, fault: str, remedy: str) -> None:
-        """Note a repair: what was wrong, and what was done."""
+        """Record a repair: what was wrong (``fault``), and what was done (``remedy``)."""
         self._faults.append(_Noted(rule, path, fault, remedy))
 
     def refused(self, rule: HistoryRuleName, path: str, message: str, hint: str) -> None:
-        """Note what cannot be repaired."""
+        """Record a problem that cannot be repaired."""
         self.problems.append(
             Problem(path=path, rule=rule, message=message, hint=hint, evidence=self.rules.evidence(rule))
         )
 
     def repairs(self) -> list[Repair]:
-        """The repairs in the order of their places."""
+        """Return the repairs, sorted by their position in the history."""
         return [
-            Repair(path=one.path, rule=one.rule, note=f"{one.fault}: {one.remedy}")
-            for one in sorted(self._faults, key=_place)
+            Repair(path=entry.path, rule=entry.rule, note=f"{entry.fault}: {entry.remedy}")
+            for entry in sorted(self._faults, key=_place)
         ]
 
     def findings(self) -> list[Problem]:
-        """Everything as problems, each with the evidence of its rule, in the order of their places."""
-        found = [
+        """Return repairs and problems, all as problems with evidence, sorted by their position in the history."""
+        repairable = [
             Problem(
-                path=one.path,
-                rule=one.rule,
-                message=one.fault,
-                hint=f"a repair: {one.remedy}",
-                evidence=self.rules.evidence(one.rule),
+                path=entry.path,
+                rule=entry.rule,
+                message=entry.fault,
+                hint=f"a repair: {entry.remedy}",
+                evidence=self.rules.evidence(entry.rule),
             )
-            for one in self._faults
+            for entry in self._faults
         ]
-        return sorted([*found, *self.problems], key=_place)
+        return sorted([*repairable, *self.problems], key=_place)

@@ -1,4 +1,4 @@
-"""Messages in; the same with neighbours that belong together as one message each, out."""
+"""Merges neighbouring messages that belong together."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,17 +8,17 @@ from toolshape.messages import Message
 def merged_neighbours(
     messages: Iterable[Message], merge: Callable[[Message, Message], Message | None]
 ) -> list[Message]:
-    """Merge messages with those before them.
+    """Merge each message with its predecessor where ``merge`` allows it.
 
     Args:
         messages: The messages.
-        merge: Makes one message of the last one and the next; ``None`` where they stay two.
+        merge: Returns the message that replaces a message and its successor, or ``None`` to keep both.
     """
-    found: list[Message] = []
+    kept: list[Message] = []
     for message in messages:
-        merged = merge(found[-1], message) if found else None
+        merged = merge(kept[-1], message) if kept else None
         if merged is None:
-            found.append(message)
+            kept.append(message)
         else:
-            found[-1] = merged
-    return found
+            kept[-1] = merged
+    return kept

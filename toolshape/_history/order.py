@@ -1,4 +1,4 @@
-"""Messages in, each of which the provider takes; in an order that it takes, out."""
+"""Repairs the order of messages: which role may come first, last, or after which, and what one message may combine."""
 
 import re
 from collections.abc import Sequence
@@ -28,56 +28,57 @@ OPENING = "Continue."
 
 
 def wire_role(message: Message) -> Role:
-    """The role of a message where results are the user's."""
+    """Return the role of a message on the wire, for providers that send results as user messages."""
     return "user" if message.role == "tool" else message.role
 
 
 def in_order(
     messages: Sequence[Message], log: Log, previous: Message | None, *, is_end: bool, thinks: bool
 ) -> list[Message]:
-    """Keep the provider's rules on what may follow what.
+    """Apply the provider's rules on the order of messages.
 
     Args:
         messages: The messages.
-        log: Takes what is repaired.
-        previous: The message before them; ``None`` at the beginning.
-        is_end: Whether nothing follows.
+        log: Receives the repairs.
+        previous: The preceding message, or ``None`` at the beginning.
+        is_end: Whether no messages follow.
         thinks: Whether the model's reasoning is part of the history.
     """
-    found: list[Message] = []
+    ordered: list[Message] = []
     rules = log.rules
     if not rules.histories.joins:
-        messages = [one for message in messages for one in _results_apart(message)]
+        messages = [separate for message in messages for separate in _results_apart(message)]
     for at, message in enumerate(messages):
-        last = found[-1] if found else previous
+        last = ordered[-1] if ordered else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
         if is_alone:
-            fault = "reasoning stands without the item that follows it"
+            fault = "reasoning has no item that follows it"
             log.repaired("reasoning_alone", message.path, fault, "it is left out")
             continue
-        if not message.parts and message.role != "system" and message.raw is None:  # what was in it has been named
+        # Earlier repairs emptied such a message, and recorded that.
+        if not message.parts and message.role != "system" and message.raw is None:
             continue
-        message = _in_role(message, last, log)  # noqa: PLW2901 - the same message
-        found += _between(last, message, log)
-        found += _apart(message, log) if "content_beside_calls" in rules else [message]
-    found = _thought_through(_signed(found, log, is_end=is_end), log, thinks=thinks)
+        message = _in_role(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
+        ordered += _between(last, message, log)
+        ordered += _apart(message, log) if "content_beside_calls" in rules else [message]
+    ordered = _thought_through(_signed(ordered, log, is_end=is_end), log, thinks=thinks)
     if not rules.histories.joins:
-        found = merged_neighbours(found, _with_media)
+        ordered = merged_neighbours(ordered, _with_media)
     if "same_role" in rules:
-        found = _alternating(found, log)
-    if found and is_end and found[-1].role == "assistant" and "trailing_space" in rules:
-        found[-1] = trailing_space(found[-1], log)
-    last = found[-1] if found else previous
+        ordered = _alternating(ordered, log)
+    if ordered and is_end and ordered[-1].role == "assistant" and "trailing_space" in rules:
+        ordered[-1] = trailing_space(ordered[-1], log)
+    last = ordered[-1] if ordered else previous
     is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
     if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
         log.refused(
             "last_is_assistant", last.path, "the last message is the assistant's", "append a message of the user"
         )
-    return found
+    return ordered
 
 
 def _results_apart(message: Message) -> list[Message]:
-    """Results in a message of their own, where what the user says follows in another one."""
+    """Split a message that mixes results with other parts: a tool message with the results, then a user message."""
     results = results_in(message)
     if message.raw is not None or not results or len(results) == len(message.parts):
         return [message]
@@ -86,7 +87,10 @@ def _results_apart(message: Message) -> list[Message]:
 
 
 def _goes_on_itself(message: Message, log: Log) -> bool:
-    """Whether a message may be the last all the same: it says so, or it ends in what the provider itself goes on with."""
+    """Whether an assistant message may be the last one.
+
+    It may if one of its keys says so, or if it ends in a provider part that the provider itself continues.
+    """
     raw: Any = message.raw
     pattern = log.rules.active["last_is_assistant"].pattern
     if not pattern:
@@ -102,7 +106,7 @@ def _is_lone_reasoning(message: Message) -> bool:
 
 
 def _next_item(messages: Sequence[Message], at: int) -> Message | None:
-    """The item of the assistant that reasoning belongs to."""
+    """Return the assistant's item that the reasoning at this position belongs to, or ``None``."""
     for message in messages[at + 1 :]:
         if message.role != "assistant":
             return None
@@ -112,84 +116,90 @@ def _next_item(messages: Sequence[Message], at: int) -> Message | None:
 
 
 def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
-    """What is put before a message, so that it may follow the last one."""
+    """Return the filler messages to insert, so that the message may follow the last one."""
     rules = log.rules
     if last is None and message.role == "assistant":
         rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
         if rule in rules and (rule != "call_placement" or calls_in(message)):
-            remedy = f"{OPENING!r} of the user is put before it"
-            log.repaired(rule, message.path, "the assistant may not stand here", remedy)
+            remedy = f"the user message {OPENING!r} is inserted before it"
+            log.repaired(rule, message.path, "the assistant's message may not come first", remedy)
             return [Message(role="user", parts=(TextPart(text=OPENING),), path=message.path)]
     if last is None or message.role != "user" or "user_after_result" not in rules:
         return []
     if not results_in(last) or results_in(message):
         return []
-    remedy = f"{BRIDGE!r} of the assistant is put between them"
-    log.repaired("user_after_result", message.path, "the user follows a result", remedy)
+    remedy = f"the assistant message {BRIDGE!r} is inserted between them"
+    log.repaired("user_after_result", message.path, "a user message follows a result", remedy)
     return [Message(role="assistant", parts=(TextPart(text=BRIDGE),), path=message.path)]
 
 
 def _in_role(message: Message, last: Message | None, log: Log) -> Message:
-    """A system prompt between other messages, as the user's where none may stand there."""
+    """Turn a system prompt after the assistant or a result into a user message, if the provider rejects it there."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message
-    log.repaired("system_between", message.path, "a system prompt follows the assistant", "it is sent as the user's")
+    log.repaired(
+        "system_between", message.path, "a system prompt follows the assistant", "it is sent as a user message"
+    )
     return replace(message, role="user", raw=None)
 
 
 def _apart(message: Message, log: Log) -> list[Message]:
-    """Calls in a message of their own."""
+    """Split an assistant message that mixes text with calls: the calls become a message of their own."""
     others = [part for part in message.parts if not isinstance(part, ToolCallPart)]
     calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in others)
     if message.role != "assistant" or not calls or not has_text:
         return [message]
-    log.repaired("content_beside_calls", message.path, "text stands beside calls", "they are sent as two messages")
+    log.repaired("content_beside_calls", message.path, "a message has text and calls", "it is sent as two messages")
     return [with_parts(message, others), with_parts(message, calls)]
 
 
 def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
-    """Mark calls that have no signature: those that were made here, and all of the current turn."""
+    """Mark calls without a signature: calls without a wire form, and all calls of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
-    turn = max((at for at, one in enumerate(messages) if begins_turn(one)), default=-1) if is_end else len(messages)
+    turn = (
+        max((at for at, message in enumerate(messages) if begins_turn(message)), default=-1)
+        if is_end
+        else len(messages)
+    )
     return [
-        missing_signature(one, log)
-        if one.role == "assistant" and (at > turn or one.raw is None) and not _goes_on_with_calls(messages, at)
-        else one
-        for at, one in enumerate(messages)
+        missing_signature(message, log)
+        if message.role == "assistant" and (at > turn or message.raw is None) and not _goes_on_with_calls(messages, at)
+        else message
+        for at, message in enumerate(messages)
     ]
 
 
 def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
-    """Whether a message that came goes on with the calls of the one before: only the first call of a turn is signed."""
+    """Whether a received message continues the calls of the message before it: only a turn's first call is signed."""
     last = messages[at - 1] if at else None
     return last is not None and last.role == "assistant" and messages[at].raw is not None and bool(calls_in(last))
 
 
 def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
-    """Say of calls that nothing is known of what was thought: of those made here, and where others are thought through."""
+    """Add empty reasoning to calls without any: to calls without a wire form, or to all calls if the model reasons."""
     if "missing_reasoning" not in log.rules:
         return messages
-    return [missing_reasoning(one, log) if thinks or one.raw is None else one for one in messages]
+    return [missing_reasoning(message, log) if thinks or message.raw is None else message for message in messages]
 
 
 def begins_turn(message: Message) -> bool:
-    """Whether a message begins a turn: it is the user's, and answers no call."""
+    """Whether a message begins a turn: a user message without results."""
     return message.role == "user" and bool(message.parts) and not results_in(message)
 
 
 def _alternating(messages: list[Message], log: Log) -> list[Message]:
-    """Put neighbours of one role into one message."""
+    """Merge neighbouring messages of one role."""
 
     def merge(last: Message, message: Message) -> Message | None:
         if wire_role(last) != wire_role(message):
             return None
         if last.raw is not None and message.raw is not None:
-            log.repaired("same_role", message.path, "two messages have one role", "they are put into one")
+            log.repaired("same_role", message.path, "two messages in a row have one role", "they are merged")
         role = last.role if last.role == message.role else wire_role(last)
         parts: tuple[MessagePart, ...] = (*last.parts, *message.parts)
         if role == "assistant" and "text_after_call" in log.rules and behind_calls(parts):
-            fault = "its text would stand after a call of the message before it"
+            fault = "its text would follow a call of the message before it"
             log.repaired("text_after_call", message.path, fault, "it is moved before the call")
             parts = calls_last(parts)
         return replace(last, role=role, parts=parts, raw=None)
@@ -198,7 +208,7 @@ def _alternating(messages: list[Message], log: Log) -> list[Message]:
 
 
 def _with_media(last: Message, message: Message) -> Message | None:
-    """Put results beside which images are written together, so that no image stands between two of them."""
+    """Merge result messages that hold images, so that no image is written between two results."""
     if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
         return None
     return with_parts(last, (*last.parts, *message.parts))
@@ -206,5 +216,6 @@ def _with_media(last: Message, message: Message) -> Message | None:
 
 def _has_media(message: Message) -> bool:
     return any(
-        part.raw is None and any(not isinstance(one, Text) for one in part.parts) for part in results_in(message)
+        result.raw is None and any(not isinstance(part, Text) for part in result.parts)
+        for result in results_in(message)
     )

@@ -1,4 +1,4 @@
-"""A history in; each call with its one result, directly after it where the provider wants it there, out."""
+"""Pairs each call with exactly one result, and moves the result next to its call if the provider requires it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,14 +21,15 @@ NO_ANSWER = "The call was not answered."
 
 
 class LateResultError(Exception):
-    """A result has come for a call that was taken for unanswered: what was made of the history has to be made anew."""
+    """A result arrived for a call that was treated as unanswered: the history must be converted again from scratch."""
 
 
 class Pairs:
-    """What is known of the calls before the messages at hand: those that were answered, and those answered for them.
+    """State carried over from earlier messages, as call ids, and the pairs of the current messages.
 
-    ``left`` are those that stay without a result, as the provider takes them so. ``calls`` are the calls of the
-    messages at hand that results answer, by the ``id()`` of the result.
+    ``answered``: calls with a result. ``filled_in``: calls that this library answered as not run. ``left``: calls left
+    without a result, because the provider accepts that. ``calls``: the call that each result of the current messages
+    answers, by the ``id()`` of the result.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -40,13 +41,15 @@ class Pairs:
         self.calls: dict[int, ToolCallPart] = {}
 
     def copy(self) -> "Pairs":
-        """The same, to be changed on its own."""
-        made = Pairs()
-        made.answered, made.filled_in, made.left = set(self.answered), set(self.filled_in), set(self.left)
-        return made
+        """Return an independent copy, without the pairs of the current messages."""
+        copied = Pairs()
+        copied.answered, copied.filled_in, copied.left = set(self.answered), set(self.filled_in), set(self.left)
+        return copied
 
 
 class _Asked:
+    """A call and its result (``answer``), with their positions; ``is_late`` if other messages came between them."""
+
     __slots__ = ("answer", "answer_at", "at", "is_late", "part")
 
     def __init__(self, at: int, part: ToolCallPart) -> None:
@@ -60,16 +63,20 @@ class _Asked:
 def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
     """Pair calls and results.
 
+    Parts are identified by ``id()``, because two parts of a faulty history may be equal (a result stored twice).
+
     Args:
-        messages: The messages, each call and result with an id.
-        log: Takes what is repaired.
-        pairs: What is known of the calls before; changed in place.
-        is_end: Whether nothing follows: calls of the last turn may still be answered.
+        messages: The messages. Each call and result has an id.
+        log: Receives the repairs.
+        pairs: The state from preceding messages. Updated in place.
+        is_end: Whether no messages follow. If so, calls of the last turn may still wait for results.
 
     Raises:
-        LateResultError: A result answers a call that ``pairs`` says was answered for it, or left without a result.
+        LateResultError: A result answers a call that an earlier run filled in or left without a result.
     """
     calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
+    # A part is frozen, so that each change makes a new object with a new id(). ``renewed`` leads from a result as it
+    # was read to the result that replaces it; ``moved`` and ``inserted`` say where the replacement goes.
     inserted: dict[int, list[ToolResultPart]] = {}
     moved: set[int] = set()
     renewed: dict[int, ToolResultPart] = {}
@@ -84,7 +91,7 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
             pairs.answered.add(call.part.id)
             if call.is_late:
                 where = part_path(messages[call.at], call.part)
-                fault = f"the result of {call.part.id!r} came later"
+                fault = f"the result of {call.part.id!r} comes after other messages"
                 log.repaired("late_result", where, fault, "it is moved to its call")
                 inserted.setdefault(call.at, []).append(answer)
                 moved.add(id(call.answer))
@@ -95,14 +102,14 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     order = {id(call.part): at for at, call in enumerate(calls)}
     messages = [_in_call_order(message, log, pairs, order) for message in messages]
     if dropped or inserted:
-        messages = _rebuilt(messages, dropped | {id(renewed[one]) for one in moved}, inserted)
+        messages = _rebuilt(messages, dropped | {id(renewed[key]) for key in moved}, inserted)
     if log.rules.histories.joins:
         messages = _joined(messages, log, pairs)
     return list(messages)
 
 
 def _in_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
-    """A result that is written here, by the name and in the form of the call that it answers."""
+    """Give a result without a wire form the name and form of its call, from which the encoder writes it."""
     if answer.raw is not None:
         return answer
     return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
@@ -116,7 +123,10 @@ def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Messa
 
 
 def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
-    """Results in the order of their calls, where they are written here: some providers tell them apart by nothing else."""
+    """Sort results into the order of their calls if they have no wire form yet, or if calls have no ids.
+
+    Some providers match results to calls only by position.
+    """
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
         return message
@@ -126,10 +136,14 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
 
 
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
-    """The calls with their answers, the results to drop, and where the last turn and the last message of others begin.
+    """Match results to calls in one pass.
 
-    A turn is a message, or neighbouring ones of the assistant where a provider takes them for one: a client that
-    streams may store each chunk by itself, and answer the calls of all of them at once.
+    A turn is a message. If the provider joins neighbouring assistant messages (``joins``), these are one turn: a
+    streaming client may store each chunk as a message, and then answer the calls of all chunks together.
+
+    Returns:
+        The calls with their results, the ``id()`` of the results to drop, the position of the last turn, and the
+        position of the last message that is not the assistant's. A message of results alone moves neither position.
     """
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
@@ -137,7 +151,7 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
     turn = last_content = last_other = -1
     minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for at, message in enumerate(messages):
-        for part in message.parts or (None,):  # an empty message stands between a call and its result, too
+        for part in message.parts or (None,):  # An empty message, too, separates a call from its result.
             if isinstance(part, ToolResultPart):
                 call = _answered_by(part, by_id)
                 if call is None:
@@ -158,12 +172,15 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
 
 
 def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
-    """Whether a message of the assistant directly follows another one."""
+    """Whether this message continues the assistant's message directly before it."""
     return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
 def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
-    """The call that a result answers: of those that wait, the first of the last message that has one."""
+    """Return the call that a result answers, or ``None``.
+
+    If an id was reused, that is the first waiting call in the latest message with a waiting call.
+    """
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
     return next((call for call in waiting if call.at == waiting[-1].at), None)
 
@@ -171,13 +188,17 @@ def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Ask
 def _unasked(
     part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
 ) -> None:
-    """A result that answers no call that waits."""
+    """Drop a result that answers no waiting call, if the provider rejects such results.
+
+    Raises:
+        LateResultError: An earlier run filled in its call, or left the call without a result.
+    """
     if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
     is_known = is_known or part.id in pairs.answered
     rule: Any = "duplicate_result" if is_known else "orphan_result"
     if rule in log.rules:
-        what = "is one more for a call that has its result" if is_known else "answers no call"
+        what = "is a second result for the same call" if is_known else "answers no call"
         log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}", "it is left out")
         dropped.add(id(part))
 
@@ -188,8 +209,8 @@ def _unanswered(
     part, path = call.part, part_path(message, call.part)
     if is_open:
         if "open_turn" in log.rules:
-            hint = "dispatch() runs the calls that wait"
-            log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) waits for its result", hint)
+            hint = "run the pending calls with dispatch()"
+            log.refused("open_turn", path, f"the call of {part.wire_name} ({part.id!r}) has no result yet", hint)
         return
     if "unanswered_call" not in log.rules:
         pairs.left.add(part.id)
@@ -211,19 +232,22 @@ def _unanswered(
 def _rebuilt(
     messages: Sequence[Message], dropped: set[int], inserted: dict[int, list[ToolResultPart]]
 ) -> list[Message]:
-    """The messages without some results, and with others after those that follow their calls already."""
-    found: list[Message] = []
+    """Remove the dropped results, and insert results after the message of their calls.
+
+    ``inserted`` holds the results by the position of that message. They come after any results that follow it already.
+    """
+    rebuilt: list[Message] = []
     pending: list[Message] = []
     for at, message in enumerate(messages):
         kept = with_parts(message, (part for part in message.parts if id(part) not in dropped))
         if pending and not _is_results(message):
-            found += pending
+            rebuilt += pending
             pending = []
         if kept.parts or not message.parts:
-            found.append(kept)
+            rebuilt.append(kept)
         if at in inserted:
             pending.append(Message(role="tool", parts=tuple(inserted[at]), path=message.path))
-    return found + pending
+    return rebuilt + pending
 
 
 def _is_results(message: Message) -> bool:
@@ -231,27 +255,27 @@ def _is_results(message: Message) -> bool:
 
 
 def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
-    """Put the results of one message's calls into one message, in the order of the calls."""
-    found: list[Message] = []
+    """Merge the results of one message's calls into one message, in the order of the calls."""
+    kept: list[Message] = []
     order: dict[str, int] = {}
     for message in messages:
-        last = found[-1] if found else None
+        last = kept[-1] if kept else None
         if last is not None and _is_results(last) and results_in(message):
             if last.raw is not None and message.raw is not None and "split_results" in log.rules:
-                fault = "the results of one turn stand in several messages"
-                log.repaired("split_results", message.path, fault, "they are put into one")
+                fault = "the results of one turn are in several messages"
+                log.repaired("split_results", message.path, fault, "they are merged into one")
             if "split_results" in log.rules or last.raw is None or message.raw is None:
-                found[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
+                kept[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
                 continue
         if calls := calls_in(message):
             order = order if last is not None and last.role == "assistant" else {}
             order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
-        found.append(message)
-    return found
+        kept.append(message)
+    return kept
 
 
 def _placed(message: Message, pairs: Pairs) -> Message:
-    """A message that is put into another one: its parts say where they stood."""
+    """Prepare a message for merging: write each part's original position into its path, and keep the pairs."""
     parts: list[MessagePart] = []
     for part in message.parts:
         parts.append(replace(part, path=part_path(message, part)))
@@ -261,7 +285,7 @@ def _placed(message: Message, pairs: Pairs) -> Message:
 
 
 def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
-    results = sorted([*results_in(first), *results_in(second)], key=lambda one: order.get(one.id, len(order)))
+    results = sorted([*results_in(first), *results_in(second)], key=lambda result: order.get(result.id, len(order)))
     others = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
     role: Role = "user" if others else "tool"
     return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)

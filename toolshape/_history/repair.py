@@ -1,4 +1,4 @@
-"""Messages of one provider in; the same as it takes them, with what was changed and what cannot be, out."""
+"""Repairs messages of one provider by its rules, and reports the faults that cannot be repaired."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """How far a history is: what the messages before the next ones have used up."""
+    """Incremental state: the ids in use, the pairs of calls and results, and the last message written."""
 
     __slots__ = ("has_thought", "ids", "pairs", "previous")
 
@@ -37,91 +37,97 @@ class RepairState:
         self.has_thought = False
 
     def copy(self) -> "RepairState":
-        """The same, to be changed on its own."""
-        made = RepairState()
-        made.ids, made.pairs, made.previous = self.ids.copy(), self.pairs.copy(), self.previous
-        made.has_thought = self.has_thought
-        return made
+        """Return an independent copy."""
+        copied = RepairState()
+        copied.ids, copied.pairs, copied.previous = self.ids.copy(), self.pairs.copy(), self.previous
+        copied.has_thought = self.has_thought
+        return copied
 
 
 def repaired(
     messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool, thinks: bool
 ) -> list[Message]:
-    """Repair messages that follow others.
+    """Repair messages, continuing from the messages before them.
+
+    The passes run in a fixed order: drop empty content, pair calls with results, replace ids, repair the content of
+    each message, and finally order the messages. Later passes rely on what earlier passes established.
 
     Args:
-        messages: The messages, each call and result with an id.
-        log: Takes what is repaired, and what cannot be.
-        progress: Where the messages before them ended; changed in place.
-        is_end: Whether nothing follows.
+        messages: The messages. Each call and result has an id.
+        log: Receives the repairs and the problems.
+        progress: The state after the preceding messages. Updated in place.
+        is_end: Whether no messages follow.
         thinks: Whether the model's reasoning is part of the history.
 
     Raises:
-        LateResultError: A result answers a call that was answered for it before.
+        LateResultError: A result answers a call that an earlier run already answered as not run.
     """
-    found = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
-    found = with_ids(found, log, progress.ids, progress.pairs.calls)
+    fixed = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
+    fixed = with_ids(fixed, log, progress.ids, progress.pairs.calls)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
     of_tools = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
-    for at, message in enumerate(found):
+    for at, message in enumerate(fixed):
         for rule in of_tools if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
-            message = rule(message, log)  # noqa: PLW2901 - one rule after another
-        found[at] = message
+            message = rule(message, log)  # noqa: PLW2901 - each rule changes the result of the previous rule
+        fixed[at] = message
     if "item_without_reasoning" in log.rules:
-        found = [_thought_through(message, log, progress) for message in found]
-    found = in_order(found, log, progress.previous, is_end=is_end, thinks=thinks)
-    if found:
-        progress.previous = found[-1]
-    return found
+        fixed = [_thought_through(message, log, progress) for message in fixed]
+    fixed = in_order(fixed, log, progress.previous, is_end=is_end, thinks=thinks)
+    if fixed:
+        progress.previous = fixed[-1]
+    return fixed
 
 
 def _thought_through(message: Message, log: Log, progress: RepairState) -> Message:
-    """A call of a turn in which nothing was thought, without its id: its reasoning may have been lost where it was stored.
+    """Remove the item id of a call whose turn holds no reasoning: the reasoning may have been lost in storage.
 
-    What was dispatched here has lost nothing: the origin names the tools that its model was sent. An item of the
-    provider's own before the call, as a search, is what the reasoning led to.
+    A call that this library dispatched keeps its id: nothing was lost, because its origin has a fingerprint of the
+    tools. If a provider's own item precedes the call (for example a search), the reasoning led to that item instead.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        # An item that an application has written has no status: such were taken without reasoning (recorded, 2026).
+        # Items written by an application have no status. OpenAI accepted them without reasoning (recorded, 2026).
         is_as_it_came = isinstance(message.raw, dict) and message.raw.get("status") is not None
         return without_item_id(message, log) if is_as_it_came else message
     return message
 
 
 def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
-    """The messages without those that have none, and without blank texts where these are refused."""
-    found: list[Message] = []
+    """Drop messages without content, and blank texts, if the provider rejects them."""
+    kept: list[Message] = []
     for message in messages:
-        kept = blank_text(message, log) if "blank_text" in log.rules else message
-        if kept.parts or kept.role == "system" or not _is_refused(kept, log):
-            found.append(kept)
+        trimmed = blank_text(message, log) if "blank_text" in log.rules else message
+        if trimmed.parts or trimmed.role == "system" or not _is_refused(trimmed, log):
+            kept.append(trimmed)
         elif not message.parts:
             log.repaired("empty_message", message.path, "a message has no content", "it is left out")
-    return found
+    return kept
 
 
 def _is_refused(message: Message, log: Log) -> bool:
-    """Whether a message without content is refused: some take an empty text, and not null."""
+    """Whether the provider rejects a message without content. Some accept an empty text, but not null."""
     rule = log.rules.active.get("empty_message")
     is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
     return rule is not None and (rule.pattern != NULL or is_null)
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """What a provider says of calls in a request that has no tools; ``None`` where it takes them."""
+    """Return the problem of calls in a request without tools, or ``None`` if the provider accepts such requests."""
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
-    message, hint = "calls are in the history, and the request has no tools", "send the tools again"
+    message, hint = "the history contains calls, but the request has no tools", "send the tools with the request"
     return Problem(path="tools", rule=rule.name, message=message, hint=hint, evidence=rule.evidence)
 
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
-    """Repairs with the signed reasoning that stands after each, and no longer holds where it is bound to what it follows."""
+    """Add to each repair the paths of the signed reasoning after it.
+
+    If a signature covers the preceding messages, a change in them invalidates the signature.
+    """
     signed = [
         (at, part_path(message, part))
         for at, message in enumerate(messages)
@@ -130,8 +136,8 @@ def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[
     ]
     if not signed:
         return list(repairs)
-    found: list[Repair] = []
+    with_paths: list[Repair] = []
     for repair in repairs:
         place = int((re.findall(r"\d+", repair.path) or ["0"])[0])
-        found.append(replace(repair, invalidates=tuple(path for at, path in signed if at > place)))
-    return found
+        with_paths.append(replace(repair, invalidates=tuple(path for at, path in signed if at > place)))
+    return with_paths

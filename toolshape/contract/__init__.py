@@ -1,4 +1,4 @@
-"""The contract of tools: what a model may call, locked in a file, and what of it has changed. Needs the extra ``schema``."""
+"""Locks the contract of tools in a file, and reports what has changed since. Needs the extra ``schema``."""
 
 from toolshape.contract._asserting import ContractError, assert_contract
 from toolshape.contract._compare import Change, Diff, compared, diff

@@ -1,4 +1,4 @@
-"""``assert_contract``: a test that fails where tools have changed otherwise than their lock file says."""
+"""Defines ``assert_contract``, which fails a test if tools differ from their lock file."""
 
 import os
 from collections.abc import Iterable
@@ -10,35 +10,34 @@ from toolshape.contract._compare import Diff, diff
 from toolshape.contract._lock import contract_of, read_lock, written_lock
 
 UPDATE = "TOOLSHAPE_UPDATE"
-"""The variable of the environment by which lock files are written anew; ``pytest --toolshape-update`` sets it."""
+"""The environment variable that makes ``assert_contract`` update lock files; ``pytest --toolshape-update`` sets it."""
 
 
 class ContractError(AssertionError):
-    """Tools are not what their lock file says; ``diff`` is what has changed."""
+    """Tools differ from their lock file; ``diff`` holds the changes."""
 
     def __init__(self, found: Diff, path: Path) -> None:
         lines = "\n".join(f"  {line}" for line in str(found).splitlines())
         super().__init__(
             f"the tools have changed since {path} was written:\n{lines}\n"
-            "Where that is meant, write it anew: pytest --toolshape-update, or toolshape lock."
+            "If this is intended, update the file: pytest --toolshape-update, or toolshape lock."
         )
         self.diff = found
 
 
 def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[str] = ()) -> None:
-    """Assert that tools are what their lock file says, to the last word.
+    """Assert that tools match their lock file, including every description.
 
-    Under ``pytest --toolshape-update`` the file is written anew; where there is none, too, so that it is to be
-    committed.
+    With ``pytest --toolshape-update``, or if the file does not exist, it is written: commit it.
 
     Args:
         tools: The tools.
         path: The lock file.
-        providers: Whom they are locked for, where the file is written; as for ``toolshape lock --to``.
+        providers: The providers to lock the tools for when the file is written; as for ``toolshape lock --to``.
 
     Raises:
-        ContractError: Something has changed; its message lists what, and which calls break.
-        UsageError: The file is no lock file, cannot be written, or was written for other providers.
+        ContractError: The tools have changed; the message lists the changes and the calls that break.
+        UsageError: The file is not a lock file, cannot be written, or was written for other providers.
     """
     place, chosen = Path(path), tuple(dict.fromkeys(providers))
     is_updated = os.environ.get(UPDATE, "").lower() not in ("", "0", "false", "no", "off")
@@ -48,15 +47,15 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
             return
     old = read_lock(place)
     if chosen and set(chosen) != set(old.providers):
-        known = ", ".join(old.providers) or "nobody"
-        raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: write it anew")
-    found = diff(tools, old)
-    if found:
-        raise ContractError(found, place)
+        known = ", ".join(old.providers) or "no provider"
+        raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: update it")
+    changes = diff(tools, old)
+    if changes:
+        raise ContractError(changes, place)
 
 
 def _providers_of(place: Path) -> tuple[str, ...]:
-    """Whom a file was written for; nobody, where it cannot be read."""
+    """Return the providers that a file was written for; none if it cannot be read."""
     try:
         return read_lock(place).providers
     except UsageError:

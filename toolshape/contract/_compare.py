@@ -1,4 +1,4 @@
-"""Compares two contracts: says what each change breaks, with a call that shows it."""
+"""Compares two contracts: lists the changes, and for each a call that it breaks."""
 
 import contextlib
 import itertools
@@ -28,25 +28,28 @@ from toolshape.contract._witness import SpentError, Tries, candidates
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
-"""The paths at which arguments are refused; none where they are taken."""
+"""Returns the paths at which arguments are refused; none if they are accepted."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
 _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
-"""Keywords whose change may make a type of another, which refuses more than its schema says."""
+"""Keywords whose change may come from another Python type, which may refuse more than its schema says."""
 _UNSAID = ("contentSchema", "discriminator", "format")
-"""Keywords that JSON Schema does not check, and types do."""
+"""Keywords that Python types check and JSON Schema does not."""
 _MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
 
 
 class Change(NamedTuple):
-    """One thing that has changed of a tool.
+    """One change of a tool.
 
-    ``kind`` is the keyword of JSON Schema, or what happened: ``tool_added``, ``tool_removed``, ``tool_renamed``,
+    ``kind`` is a JSON Schema keyword, or the event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
     ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema``
-    for several keywords at once. ``level``: ``breaking``, where a call that was taken is refused, as ``witness`` is;
-    ``unknown``, where neither that nor the contrary is certain, as where the tool refuses ``witness``, which its schema
-    admits; ``behaviour``, where a model reads something else, or a function gets something else, as a default, or as
-    ``witness``, which is coerced now; ``compatible``. ``providers`` are those that are sent something else.
+    for several keywords at once.
+
+    ``level`` is ``breaking`` if a call that was accepted is now refused: ``witness`` is such a call. It is ``unknown``
+    if neither this nor the contrary is certain, for example if the tool refuses a ``witness`` that its schema admits.
+    It is ``behaviour`` if the model reads other words, or the function gets another value: another default, or
+    ``witness``, which is now coerced. Else it is ``compatible``. ``providers`` are those whose entry of the tool has
+    changed.
     """
 
     kind: str
@@ -67,24 +70,24 @@ class Change(NamedTuple):
 
 
 def _shown(value: Any) -> str:
-    """A value on a line, whose characters can neither end it nor turn it around."""
+    """Return a value on one line, with escapes for characters that would break the line or reverse its direction."""
     text = shortened(value, is_json=True)
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """What has changed of tools, in the order of levels: what breaks calls first. ``str()`` is a line for each change."""
+    """The changes of tools, breaking changes first. ``str()`` gives a line for each change."""
 
     changes: tuple[Change, ...]
 
     def of(self, level: Level) -> tuple[Change, ...]:
-        """The changes of a level."""
-        return tuple(one for one in self.changes if one.level == level)
+        """Return the changes of a level."""
+        return tuple(change for change in self.changes if change.level == level)
 
     @property
     def is_breaking(self) -> bool:
-        """Whether a call that was taken is refused, or may be."""
+        """Whether a call that was accepted is now refused, or may be."""
         return bool(self.of("breaking") or self.of("unknown"))
 
     def __bool__(self) -> bool:
@@ -95,19 +98,19 @@ class Diff:
         return "\n".join([*map(str, self.changes), counts or "nothing has changed"])
 
     def to_json(self) -> str:
-        """The changes as JSON: a list of objects."""
-        return json.dumps([one._asdict() for one in self.changes], indent=2, default=str)
+        """Return the changes as JSON: a list of objects."""
+        return json.dumps([change._asdict() for change in self.changes], indent=2, default=str)
 
 
 def diff(tools: Registry, old: Contract) -> Diff:
-    """Compare tools with what they were.
+    """Compare tools with an earlier contract.
 
     Args:
-        tools: The tools now. They are asked whether they refuse a call, coercions included.
-        old: What they were, as by ``read_lock``.
+        tools: The tools now. They validate candidate calls, with their coercions.
+        old: The earlier contract, for example from ``read_lock``.
 
     Raises:
-        ExportError: A provider that they were locked for is not there, or cannot be sent one of them now.
+        ExportError: A provider of the contract is unknown, or one of the tools can no longer be exported to it.
     """
     bound = lenient(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
@@ -119,8 +122,8 @@ def diff(tools: Registry, old: Contract) -> Diff:
                 if handler is not None:
                     handler.validate(arguments)
             except CallError as error:
-                return [one.path for one in error.problems] or [""]
-            except Exception:  # a user validator may raise anything, which refuses the call
+                return [problem.path for problem in error.problems] or [""]
+            except Exception:  # a validator of the user may raise any exception: the call is refused
                 return [""]
             return ()
 
@@ -134,30 +137,31 @@ def compared(old: Contract, new: Contract, refuses: Mapping[str, Refuses] | None
     """Compare two contracts.
 
     Args:
-        old: What tools were.
-        new: What they are.
-        refuses: By the name of a tool that is there now, where it refuses arguments; by default its schema says.
+        old: The earlier contract.
+        new: The contract now.
+        refuses: For each tool in ``new``, by name, the paths at which it refuses arguments; by default its schema
+            decides.
     """
-    asked = refuses or {}
-    renamed = renamed_tools([one for one in old.tools.values() if one.name not in new.tools],
-                       [one for one in new.tools.values() if one.name not in old.tools])  # fmt: skip
-    found: list[Change] = []
+    validators = refuses or {}
+    renamed = renamed_tools([tool for tool in old.tools.values() if tool.name not in new.tools],
+                       [tool for tool in new.tools.values() if tool.name not in old.tools])  # fmt: skip
+    changes: list[Change] = []
     for before in old.tools.values():
         after = new.tools.get(renamed.get(before.name, before.name))
         if after is None:
-            found.append(Change("tool_removed", "breaking", before.name, "", before.name, None, _some_call(before)))
+            changes.append(Change("tool_removed", "breaking", before.name, "", before.name, None, _some_call(before)))
             continue
         providers = _other_providers(before, after)
         if after.name != before.name:
             names = before.name, after.name
-            found.append(Change("tool_renamed", "breaking", before.name, "", *names, _some_call(before), providers))
-        found += _of_tool(before, after, providers, asked.get(after.name))
+            changes.append(Change("tool_renamed", "breaking", before.name, "", *names, _some_call(before), providers))
+        changes += _of_tool(before, after, providers, validators.get(after.name))
     added = [name for name in new.tools if name not in old.tools and name not in renamed.values()]
-    found += [Change("tool_added", "compatible", name, "", None, name) for name in added]
+    changes += [Change("tool_added", "compatible", name, "", None, name) for name in added]
     kept = [name for name in old.tools if name in new.tools]
     if kept != [name for name in new.tools if name in old.tools]:
-        found.append(Change("order", "behaviour", "", "", list(old.tools), list(new.tools)))
-    return Diff(changes=tuple(sorted(found, key=lambda one: LEVELS.index(one.level))))
+        changes.append(Change("order", "behaviour", "", "", list(old.tools), list(new.tools)))
+    return Diff(changes=tuple(sorted(changes, key=lambda change: LEVELS.index(change.level))))
 
 
 def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:
@@ -178,10 +182,10 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
     if json.dumps(before.parameters) != json.dumps(after.parameters):
         steps = differences(before.parameters, after.parameters)
         taken = before._replace(parameters=with_names(before.parameters, steps))
-        found = [_change(step, taken, after, providers, refuses) for step in with_renamings(steps)]
-        count += len(found)
-        yield from found
-        yield from _together(found, taken, after, providers, refuses)
+        changes = [_change(step, taken, after, providers, refuses) for step in with_renamings(steps)]
+        count += len(changes)
+        yield from changes
+        yield from _together(changes, taken, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
@@ -189,8 +193,8 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
 
 
 def _coercion(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
-    """Other rules of coercion: what fewer of them refuse depends on what models write."""
-    rules = [sorted(chosen_rules()) if one.coerce is None else list(one.coerce) for one in (before, after)]
+    """Return the change of coercion rules. If rules were removed, the effect depends on the calls that models write."""
+    rules = [sorted(chosen_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
 
@@ -202,9 +206,9 @@ def _change(
     step: Step | Renaming, before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Change:
     if isinstance(step, Renaming):
-        judged = [_judged(one, before.parameters, after.parameters, refuses) for one in step]
-        level, witness = min(judged, key=lambda one: LEVELS.index(one[0]))
-        if level == "compatible":  # the old name is taken as another argument, which nobody reads
+        verdicts = [_judged(part, before.parameters, after.parameters, refuses) for part in step]
+        level, witness = min(verdicts, key=lambda verdict: LEVELS.index(verdict[0]))
+        if level == "compatible":  # the tool accepts the old name as an extra argument, and ignores it
             level = "behaviour"
         names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
         return Change("parameter_renamed", level, before.name, step.removed.path, *names, witness, providers)
@@ -218,10 +222,10 @@ def _change(
 
 
 def _together(
-    found: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+    changes: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Iterator[Change]:
-    """What differences break that break nothing one by one, as one change of the whole schema."""
-    levels = {one.level for one in found if one.kind not in _WORDS}
+    """Yield a change of the whole schema if the differences break calls together, but none of them does alone."""
+    levels = {change.level for change in changes if change.kind not in _WORDS}
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
     old, new = before.parameters, after.parameters
@@ -231,17 +235,24 @@ def _together(
 
 
 def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
-    """Whether a difference breaks calls: a call that the old schema takes, and that with this difference alone does not."""
+    """Return the level of a difference, and a call of the old schema that this difference alone breaks."""
     if step.unnamed is not None:
         return "compatible", None
     try:
         return _Trial(step, old, new, refuses).judged()
-    except (OverflowError, RecursionError, re.error, SchemaError):  # a schema of which nobody can make use
+    except (OverflowError, RecursionError, re.error, SchemaError):  # a schema that no validator can use
         return "unknown", None
 
 
 class _Trial:
-    """Tries whether one difference breaks calls: by a proof, and by calls that the old schema takes."""
+    """Decides whether one difference breaks calls: by a proof, or by trying calls that the old schema admits."""
+
+    # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, as
+    # texts of a format. And accepted calls prove nothing about other calls. So ``judged`` first looks for a proof that
+    # the old schema with this difference alone admits every old call. If there is none, ``_tried`` sends candidate
+    # calls to the tool, or to its new schema. A refusal counts only at the place of the difference: elsewhere another
+    # difference causes it. It is breaking only if the old tool certainly accepted the call; if a format makes that
+    # doubtful, the level is unknown.
 
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
         self._step = step
@@ -253,9 +264,9 @@ class _Trial:
         self._last: dict[Formats, tuple[Any, Callable[[Any], bool]]] = {}
 
     def judged(self) -> tuple[Level, JsonObject | None]:
-        """The level, and the call that shows it."""
+        """Return the level, and a call that shows it."""
         if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
-            # A schema does not say all that a type refuses, and the tool is there to be asked.
+            # A type may refuse more than its schema says: if the tool is at hand, try it.
             return (
                 self._tried_although_proved()
                 if self._is_live and self._step.keyword in _OTHER_TYPE
@@ -264,11 +275,11 @@ class _Trial:
         return self._tried()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        # Below a "not" a format turns round: there, the tool that checks no formats is the one that may refuse.
+        # Below a "not" a format works the other way round: there a tool that ignores formats may refuse the value.
         return self._compiled(schema, "certain")(value) and self._compiled(schema, "open")(value)
 
     def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
-        """A check of a schema, which a proof asks about many values, one after the other."""
+        """Return a compiled check of a schema; the last one is cached, as a proof checks many values in a row."""
         last = self._last.get(formats)
         if last is None or last[0] is not schema:
             last = self._last[formats] = schema, admission(schema, formats)
@@ -279,12 +290,12 @@ class _Trial:
         return self._compiled(schema, "checked")(value) and self._compiled(schema, "open")(value)
 
     def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
-        was_taken, is_said = admission(self._marked, "certain"), admission(self._new)
+        was_taken, is_admitted = admission(self._marked, "certain"), admission(self._new)
         for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
-            # What the new schema refuses is a matter of another difference.
+            # If the new schema refuses the value, another difference causes it.
             if (
                 was_taken(value)
-                and is_said(value)
+                and is_admitted(value)
                 and any(is_about(path, self._step.path, is_below=True) for path in self._paths_of(value))
             ):
                 return "unknown", value
@@ -294,11 +305,11 @@ class _Trial:
         admits_text, was_taken = admission(self._alone), admission(self._marked, "certain")
         admits_old, admits_alone = admission(self._marked, "checked"), admission(self._marked_alone, "checked")
         is_hidden = self._is_live and any(word in str(marked(self._step.after)) for word in _UNSAID)
-        found: tuple[Level, JsonObject | None] = "unknown", None
+        verdict: tuple[Level, JsonObject | None] = "unknown", None
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _taken_by(self._old, self._alone):
-            # A format that the old schema has, and the value has not, says nothing: not every tool checks formats.
+            # Formats count only if the value fits those of the old schema: not every tool checks formats.
             is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_text)(value)
             if not (is_refused or is_hidden):
                 continue
@@ -309,16 +320,16 @@ class _Trial:
                 is_doubtful = True  # the old tool may have refused it, too
             elif (
                 is_refused and not paths
-            ):  # it is coerced, and the function gets something else; or nothing checks the format
-                found = "behaviour", None if admits_text(value) else value
+            ):  # the tool coerces the value, and the function gets another one; or the tool checks no formats
+                verdict = "behaviour", None if admits_text(value) else value
             if not paths:
                 accepted.append(value)
         if not is_doubtful and self._is_live and self._is_proved_by(accepted):
             return "compatible", None
-        return ("unknown", None) if is_doubtful else found
+        return ("unknown", None) if is_doubtful else verdict
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
-        """Whether only formats were in doubt, and the tool has taken each value that was listed under one."""
+        """Return whether only formats prevented a proof, and the tool accepted each value listed for a format."""
         if not Proof(self._alone, self._old, self._admits_if_asked).includes(self._alone, self._old):
             return False
         return all(any(_holds(call, value) for call in accepted) for value in self._listed)
@@ -326,11 +337,11 @@ class _Trial:
 
 def _holds(whole: Any, part: Any) -> bool:
     inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-    return is_same_json(whole, part) or any(_holds(each, part) for each in inner)
+    return is_same_json(whole, part) or any(_holds(item, part) for item in inner)
 
 
 def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
-    """Arguments that the old schema takes, those first that the other may refuse."""
+    """Yield arguments that the old schema admits, first those that the schema with the difference may refuse."""
     admits = admission(old)
     seen: set[str] = set()
     budget = Tries()
@@ -344,22 +355,25 @@ def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
 
 
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
-    """Whether what is wrong at a path may be so for what has changed at a place, above it or there and below alone."""
-    steps, there = _steps(path), _steps(place)
-    if is_below and len(steps) < len(there):
+    """Return whether a change at a place may cause a problem at a path.
+
+    The path may be the place, above it or below it. With ``is_below`` it must be the place or below it.
+    """
+    steps, place_steps = _steps(path), _steps(place)
+    if is_below and len(steps) < len(place_steps):
         return False
-    return all(other in (one, "{}") for one, other in zip(steps, there, strict=False))
+    return all(place_step in (step, "{}") for step, place_step in zip(steps, place_steps, strict=False))
 
 
 def _steps(path: str) -> list[str]:
-    """The names and numbers on a path: ``[]`` for any item, ``{}`` for any name."""
-    found = re.findall(r"\[\d*\]|\{\}|[^.\[\]{}]+", path.partition(" (")[0])
-    return ["[]" if step.startswith("[") else step for step in found]
+    """Return the steps of a path: names, ``[]`` for any item, ``{}`` for any name."""
+    steps = re.findall(r"\[\d*\]|\{\}|[^.\[\]{}]+", path.partition(" (")[0])
+    return ["[]" if step.startswith("[") else step for step in steps]
 
 
 def _some_call(tool: Locked) -> JsonObject:
     try:
         made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
-    except (OverflowError, RecursionError, re.error):  # the same
+    except (OverflowError, RecursionError, re.error):  # a schema that cannot be generated from
         return {}
     return made if isinstance(made, dict) else {}

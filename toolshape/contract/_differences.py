@@ -1,4 +1,4 @@
-"""Finds the places at which two schemas differ, each with a schema in which nothing else has changed."""
+"""Finds the differences of two schemas, each with a copy of the old schema that has this difference alone."""
 
 import copy
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _MANY_BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
 _BELOW = _ONE_BELOW | {*_MANY_BELOW, *_NAMED_BELOW, "properties", "required"}
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"})
-"""Keywords beside which a name that ``properties`` lacks may be spoken of all the same."""
+"""Keywords that may constrain a name that ``properties`` does not have."""
 _MOST_VISITED, _MOST_CHANGED = 2_000, 200
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -28,9 +28,9 @@ Place: TypeAlias = tuple[str | int, ...]
 class Step(NamedTuple):
     """One difference of two schemas: ``keyword`` at ``path`` was ``before`` and is ``after``.
 
-    ``alone`` is the old schema with this difference alone; ``None`` where it is one of words, which may be new, or
-    gone. ``place`` is where it stands in the old schema. ``unnamed`` is the name of an optional property that was added
-    to an open object: a name that a schema does not have is no part of the contract.
+    ``alone`` is the old schema with this difference alone, or ``None`` for a difference of words; words may be new or
+    gone. ``place`` is the location in the old schema. ``unnamed`` is the name of an optional property that was added to
+    an open object. Such a name is no part of the old contract.
     """
 
     path: str
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 
 def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
-    """The differences of two schemas of arguments.
+    """Return the differences of two schemas of arguments.
 
     Args:
         old: The schema before.
@@ -63,12 +63,14 @@ class _Walk:
         self._visited = self._changed = 0
 
     def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
-        """What differs at a place and below it."""
+        """Yield the differences at a place and below it."""
         if not (_reference(old) and _reference(new)):
             yield from self._of(old, new, place, path)
             return
-        # A definition is compared at each place that refers to it, as what stands around the reference decides what the
-        # difference breaks; but not inside itself. Definitions that share definitions have more places than can be said.
+        # A pair of definitions is compared at each place that refers to it: the keywords around the reference decide
+        # what the difference breaks. Inside itself (``_open``) it is not compared again, else the walk would not end.
+        # If definitions share definitions, there are exponentially many places. Beyond the limits, a pair that was
+        # compared before therefore gives only its differences of words.
         pair = canonical_json(_plain(old)), canonical_json(_plain(new))
         self._visited += 1
         is_too_much = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
@@ -106,7 +108,7 @@ class _Walk:
             yield self._of_keywords(before, after, place, path)
 
     def _below(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
-        """What differs in the schemas inside that stand at the same place in both."""
+        """Yield the differences in the subschemas that both nodes have at the same place."""
         for key in _ONE_BELOW & before.keys() & after.keys():
             if isinstance(before[key], dict) and isinstance(after[key], dict):
                 mark = {"items": "[]", "additionalProperties": "{}"}.get(key, f" ({key})")
@@ -116,53 +118,55 @@ class _Walk:
                 mark = "{}" if key == "patternProperties" else f" ({key})"
                 yield from self._inside(before[key][name], after[key][name], (*place, key, name), f"{path}{mark}")
         for key in _MANY_BELOW:
-            for at, other in _paired(before, after, key) or ():
-                mark = f"[{at}]" if key == "prefixItems" else ""
-                yield from self._inside(before[key][at], after[key][other], (*place, key, at), f"{path}{mark}")
+            for index, new_index in _paired(before, after, key) or ():
+                mark = f"[{index}]" if key == "prefixItems" else ""
+                yield from self._inside(
+                    before[key][index], after[key][new_index], (*place, key, index), f"{path}{mark}"
+                )
 
-    def _inside(self, one: Any, other: Any, place: Place, path: str) -> Iterator[Step]:
-        if not is_same_json(one, other) or _has_reference(one):
-            yield from self.of(one, other, place, path)
+    def _inside(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+        if not is_same_json(old, new) or _has_reference(old):
+            yield from self.of(old, new, place, path)
 
     def _of_keywords(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
-        """What differs at this node itself, as one difference."""
+        """Return the differences of the node's own keywords as one difference."""
         changed = [key for key in sorted({*before, *after} - ANNOTATIONS) if not self._is_same(before, after, key)]
         if not _is_same_value(before.get("type"), after.get("type")):
             kinds = before.get("type"), after.get("type")
             shown = [{key: node[key] for key in changed if key in node} for node in (before, after)]
-            said = list(kinds) if changed == ["type"] else shown
-            return self._step(path, "type", said[0], said[1], place, after)
+            values = list(kinds) if changed == ["type"] else shown
+            return self._step(path, "type", values[0], values[1], place, after)
         changed = [key for key in changed if key not in _BELOW or not _is_below(before, after, key)]
         alone = {key: value for key, value in before.items() if key not in changed}
         alone |= {key: self._renamed(after[key]) for key in changed if key in after}
         keyword = changed[0] if len(changed) == 1 else "enum" if set(changed) == {"const", "enum"} else "schema"
-        said = [before.get(keyword), after.get(keyword)]
+        values = [before.get(keyword), after.get(keyword)]
         if len(changed) > 1:
-            said = [{key: node[key] for key in changed if key in node} for node in (before, after)]
-        return self._step(path, keyword, said[0], said[1], place, alone, is_old=True)
+            values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
+        return self._step(path, keyword, values[0], values[1], place, alone, is_old=True)
 
     def _object(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
-        own, others = before.get("properties", {}), after.get("properties", {})
+        old, new = before.get("properties", {}), after.get("properties", {})
         required, now = list(before.get("required", ())), list(after.get("required", ()))
-        for name in own:
-            if name in others:
-                yield from self._inside(own[name], others[name], (*place, "properties", name), _at(path, name))
-        for name in (one for one in own if one not in others):
-            without = {**before, "properties": {key: one for key, one in own.items() if key != name}}
-            without["required"] = [one for one in required if one != name]
+        for name in old:
+            if name in new:
+                yield from self._inside(old[name], new[name], (*place, "properties", name), _at(path, name))
+        for name in (key for key in old if key not in new):
+            without = {**before, "properties": {key: node for key, node in old.items() if key != name}}
+            without["required"] = [key for key in required if key != name]
             without.pop("additionalProperties", None)
-            if "additionalProperties" in after:  # said to be open, it would be looked at by nobody else
+            if "additionalProperties" in after:  # it decides about the removed name, which no other difference tries
                 without["additionalProperties"] = self._renamed(after["additionalProperties"])
-            yield self._step(_at(path, name), "removed", own[name], None, place, without, is_old=True)
-        for name in (one for one in others if one not in own):
-            given = {**before, "properties": {**own, name: self._renamed(others[name])}}
+            yield self._step(_at(path, name), "removed", old[name], None, place, without, is_old=True)
+        for name in (key for key in new if key not in old):
+            given = {**before, "properties": {**old, name: self._renamed(new[name])}}
             given["required"] = [*required, name] if name in now else required
-            step = self._step(_at(path, name), "added", None, others[name], place, given, is_old=True)
+            step = self._step(_at(path, name), "added", None, new[name], place, given, is_old=True)
             yield step._replace(unnamed=name) if name not in now and _is_open(before, place) else step
         for name in dict.fromkeys([*required, *now]):
-            is_new = name in others and name not in own
-            if (name in required) != (name in now) and not is_new and (name in others or name not in own):
-                asked = [one for one in required if one != name] + ([name] if name in now else [])
+            is_new = name in new and name not in old
+            if (name in required) != (name in now) and not is_new and (name in new or name not in old):
+                asked = [key for key in required if key != name] + ([name] if name in now else [])
                 values = name in required, name in now
                 yield self._step(
                     _at(path, name), "required", *values, place, {**before, "required": asked}, is_old=True
@@ -175,11 +179,11 @@ class _Walk:
     def _is_same(self, before: JsonSchema, after: JsonSchema, key: str) -> bool:
         if (key in before) != (key in after):
             return False
-        one, other = before.get(key), after.get(key)
+        old, new = before.get(key), after.get(key)
         if key in ("required", "enum", "type"):
-            return _is_same_value(one, other)
-        same = is_same_json(_plain(one, key), _plain(other, key))
-        return same and not (_has_reference(one) and self._old.get("$defs") != self._new.get("$defs"))
+            return _is_same_value(old, new)
+        same = is_same_json(_plain(old, key), _plain(new, key))
+        return same and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
 
     def _step(
         self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
@@ -188,7 +192,11 @@ class _Walk:
         return Step(path, keyword, before, after, alone, place=place)
 
     def _alone(self, place: Place, node: Any) -> JsonSchema:
-        """The old schema with another node at a place, and the definitions of both."""
+        """Return the old schema with another node at a place, and the definitions of both schemas.
+
+        A reference on the way to the place is replaced by a copy of its definition. The new node thus changes this
+        place alone, not every place that refers to the definition. The new definitions get a prefix (``_NEW``).
+        """
         wrapper: JsonObject = {"root": copy.deepcopy(self._old)}
         holder: Any = wrapper
         steps: Place = ("root", *place)
@@ -196,13 +204,13 @@ class _Walk:
             holder[step] = copy.deepcopy(_resolved(holder[step], self._old))
             holder = holder[step]
         holder[steps[-1]] = node
-        definitions = {f"{_NEW}{name}": self._renamed(one) for name, one in self._new.get("$defs", {}).items()}
+        definitions = {f"{_NEW}{name}": self._renamed(part) for name, part in self._new.get("$defs", {}).items()}
         return {**wrapper["root"], "$defs": {**self._old.get("$defs", {}), **definitions}}
 
     def _renamed(self, node: Any) -> Any:
-        """A node of the new schema, whose references lead to its own definitions."""
+        """Return a node of the new schema with its references changed to the prefixed definitions."""
         if isinstance(node, list):
-            return [self._renamed(one) for one in node]
+            return [self._renamed(item) for item in node]
         if not isinstance(node, dict):
             return node
         return {
@@ -214,39 +222,41 @@ class _Walk:
 
 
 def _is_open(node: JsonSchema, place: Place) -> bool:
-    """Whether an object takes whatever names, and speaks of those alone that ``properties`` has.
+    """Return whether an object admits any name, and constrains only the names in ``properties``.
 
-    A free object without names of its own holds data, unless it is the arguments themselves.
+    An open object without properties holds data, unless it is the arguments themselves.
     """
     is_free = is_same_json(node.get("additionalProperties", True), True) or node["additionalProperties"] == {}
-    speaks = bool(_APPLIED & node.keys()) or "allOf" in place
-    return is_free and not speaks and (bool(node.get("properties")) or not place)
+    constrains = bool(_APPLIED & node.keys()) or "allOf" in place
+    return is_free and not constrains and (bool(node.get("properties")) or not place)
 
 
 def with_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
-    """The old schema with the optional names that have come to its open objects: what it says of calls by these names.
+    """Return the old schema with the optional properties that were added to its open objects.
+
+    Each gets the schema that it has now: a name that the old schema did not have is no part of the contract.
 
     Args:
         old: The schema before.
-        steps: What has changed, the names that have come among it.
+        steps: The differences, including the added properties.
     """
-    found: JsonObject = old
+    schema: JsonObject = old
     for step in steps:
         if step.unnamed is None or step.alone is None:
             continue
-        if found is old:
-            found = copy.deepcopy(old) | {"$defs": copy.deepcopy(step.alone["$defs"])}
-        node: Any = found
+        if schema is old:
+            schema = copy.deepcopy(old) | {"$defs": copy.deepcopy(step.alone["$defs"])}
+        node: Any = schema
         given: Any = step.alone
         for key in step.place:
-            node, given = _target(node, found)[key], given[key]
-        node = _target(node, found)
+            node, given = _target(node, schema)[key], given[key]
+        node = _target(node, schema)
         node["properties"] = {**node.get("properties", {}), step.unnamed: given["properties"][step.unnamed]}
-    return found
+    return schema
 
 
 def _target(node: Any, root: JsonSchema) -> Any:
-    """The definition that a reference leads to, itself and no copy."""
+    """Return the definition that a reference points to: the object itself, not a copy."""
     for _ in range(20):
         if not _reference(node):
             break
@@ -255,8 +265,8 @@ def _target(node: Any, root: JsonSchema) -> Any:
 
 
 def _reference(node: Any) -> str:
-    found = node.get("$ref") if isinstance(node, dict) else None
-    return found if isinstance(found, str) else ""
+    reference = node.get("$ref") if isinstance(node, dict) else None
+    return reference if isinstance(reference, str) else ""
 
 
 def _has_reference(node: Any) -> bool:
@@ -264,7 +274,7 @@ def _has_reference(node: Any) -> bool:
 
 
 def _resolved(node: Any, root: JsonSchema) -> Any:
-    """A node in place of a reference to it; what stands beside the reference is kept."""
+    """Return the target of a reference, merged with the keywords beside the reference."""
     for _ in range(20):
         reference = _reference(node)
         if not reference:
@@ -273,39 +283,39 @@ def _resolved(node: Any, root: JsonSchema) -> Any:
         beside = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
             return beside
-        if target.keys() & beside.keys() - ANNOTATIONS:  # both hold
+        if target.keys() & beside.keys() - ANNOTATIONS:  # both have the same keyword, and both apply
             return {**beside, "allOf": [*beside.get("allOf", []), {"$ref": reference}]}
         node = {**target, **beside}
     return node
 
 
 def _plain(node: Any, key: str = "") -> Any:
-    """What a keyword says, without the words in the schemas inside of it."""
+    """Return the value of a keyword without the annotations in its subschemas."""
     if key in _VALUES:
         return node
     if isinstance(node, list):
-        return [_plain(one) for one in node]
+        return [_plain(item) for item in node]
     if not isinstance(node, dict):
         return node
     if key in BY_NAME:
-        return {name: _plain(one) for name, one in node.items()}
+        return {name: _plain(value) for name, value in node.items()}
     if key == "discriminator":
-        return node.get("propertyName")  # which branch a value means follows from the branches
+        return node.get("propertyName")  # the mapping follows from the branches
     return {name: _plain(value, name) for name, value in node.items() if name not in ANNOTATIONS}
 
 
 def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
-    """What differs in what a model reads."""
+    """Yield the differences in the words and the order that a model reads."""
     for key in _SAID:
         if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
             yield Step(path, key, before.get(key), after.get(key), None, key not in before, key not in after)
-    own, others = list(before.get("properties", {})), list(after.get("properties", {}))
-    if [one for one in own if one in others] != [one for one in others if one in own]:
-        yield Step(path, "order", own, others, None)
+    old, new = list(before.get("properties", {})), list(after.get("properties", {}))
+    if [name for name in old if name in new] != [name for name in new if name in old]:
+        yield Step(path, "order", old, new, None)
 
 
 def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
-    """Whether what differs under a keyword was looked at in the schemas inside."""
+    """Return whether the differences of a keyword are found by comparing its subschemas."""
     if key in ("properties", "required"):
         return True
     if key == "additionalProperties" and ("properties" in before or "properties" in after):
@@ -318,33 +328,37 @@ def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
 
 
 def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
-    one, other = before.get(key), after.get(key)
-    return isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()
+    old, new = before.get(key), after.get(key)
+    return isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys()
 
 
 def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
-    """Which schemas of two lists stand for each other; ``None`` where that is not clear."""
-    one, other = before.get(key), after.get(key)
-    if not (isinstance(one, list) and isinstance(other, list) and len(one) == len(other)):
+    """Return pairs of indexes that match the schemas of two lists, or ``None`` if the match is not clear.
+
+    The order of ``prefixItems`` counts. Branches are matched by equality in any order; if exactly one is left on each
+    side, these two match.
+    """
+    old, new = before.get(key), after.get(key)
+    if not (isinstance(old, list) and isinstance(new, list) and len(old) == len(new)):
         return None
     if key == "prefixItems":
-        return [(at, at) for at in range(len(one))]
-    left, pairs = list(range(len(other))), list[tuple[int, int]]()
-    for at, node in enumerate(one):  # the order of branches says nothing
-        same = next((number for number in left if is_same_json(_plain(other[number]), _plain(node))), None)
+        return [(index, index) for index in range(len(old))]
+    left, pairs = list(range(len(new))), list[tuple[int, int]]()
+    for index, node in enumerate(old):  # the order of branches has no meaning
+        same = next((number for number in left if is_same_json(_plain(new[number]), _plain(node))), None)
         if same is not None:
             left.remove(same)
-            pairs.append((at, same))
-    changed = [at for at in range(len(one)) if at not in {number for number, _ in pairs}]
+            pairs.append((index, same))
+    changed = [index for index in range(len(old)) if index not in {number for number, _ in pairs}]
     return [*pairs, *zip(changed, left, strict=True)] if len(changed) < 2 else None  # noqa: PLR2004 - one is clear
 
 
-def _is_same_value(one: Any, other: Any) -> bool:
-    """Whether two lists say the same, in whatever order."""
-    if isinstance(one, list) and isinstance(other, list):
-        texts = [sorted(map(canonical_json, given)) for given in (one, other)]
+def _is_same_value(old: Any, new: Any) -> bool:
+    """Return whether two values are equal; lists may have another order."""
+    if isinstance(old, list) and isinstance(new, list):
+        texts = [sorted(map(canonical_json, given)) for given in (old, new)]
         return texts[0] == texts[1]
-    return is_same_json(one, other)
+    return is_same_json(old, new)
 
 
 def _required(node: JsonSchema) -> set[str]:

@@ -1,6 +1,6 @@
 """Proves that one schema admits every value that another admits.
 
-Sound, and not complete: ``False`` says that it was not proved.
+The proof is sound but not complete: ``False`` means not proved.
 """
 
 import math
@@ -15,12 +15,12 @@ from toolshape._schema.references import at_pointer
 from toolshape._schema.union_branches import are_disjoint
 
 Admits: TypeAlias = Callable[[Any, Any], bool]
-"""Whether a schema admits a value."""
+"""Takes a schema and a value, and returns whether the schema admits the value."""
 ANNOTATIONS = frozenset(
     {"$comment", "$defs", "$id", "$schema", "default", "definitions", "deprecated", "description", "examples", "readOnly",
      "title", "writeOnly"}
 )  # fmt: skip
-"""Keywords that admit and refuse nothing."""
+"""Keywords that constrain nothing."""
 _DEEPEST = 60
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 _APPLY: Mapping[str, frozenset[str]] = {
@@ -38,18 +38,18 @@ _OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "discriminator"
 _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
 _VALUES = frozenset({"const", "default", "enum", "examples"})
 BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose values have schemas, or other things, by names of the author's."""
+"""Keywords whose values map names chosen by the author to schemas or other values."""
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
-"""Keywords that depend on all that stands beside them."""
+"""Keywords that depend on all keywords beside them."""
 FREE_FORMATS = frozenset({"binary", "password", "path"})
-"""Formats of pydantic's that say what a text is for, and refuse none (2.14.3, seen by validating, 2026-11-23)."""
+"""Formats of pydantic that describe a text and refuse none (2.14.3, seen by validating, 2026-11-23)."""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
-"""Formats that ``marked`` gives to the texts of a Decimal."""
+"""Formats that ``marked`` sets on the text form of a Decimal."""
 _MOST_STEPS = 50_000
 
 
 class Proof:
-    """Proves that schemas under one root admit what schemas under another do."""
+    """Proves for schemas under two roots that one admits every value that the other admits."""
 
     def __init__(self, wide_root: Any, narrow_root: Any, admits: Admits) -> None:
         self._wide_root = wide_root
@@ -60,9 +60,13 @@ class Proof:
         self._steps = 0
 
     def includes(self, wide: Any, narrow: Any) -> bool:
-        """Whether every value that ``narrow`` admits is one that ``wide`` does."""
+        """Return whether ``wide`` is proved to admit every value that ``narrow`` admits."""
+        # Schemas may be recursive. While a pair of references is being proved, it is assumed (``_assumed``), so that
+        # meeting the pair again below counts as proved. This is induction over the value, which is finite: what holds
+        # at each level holds for all of it. Steps and depth are bounded, as definitions that share definitions have
+        # exponentially many paths.
         self._steps += 1
-        if self._steps > _MOST_STEPS:  # definitions that share definitions have more paths than anybody can follow
+        if self._steps > _MOST_STEPS:
             return False
         if wide is True or wide == {} or narrow is False:
             return True
@@ -74,7 +78,7 @@ class Proof:
         pair = str(wide.get("$ref", "")), str(narrow.get("$ref", ""))
         is_pair = len(wide) == len(narrow) == 1 and all(pair)
         if is_pair and pair in self._assumed:
-            return True  # a value is finite: what holds at each step holds for all of it
+            return True
         self._assumed |= {pair} if is_pair else frozenset()
         self._depth += 1
         try:
@@ -95,7 +99,7 @@ class Proof:
         return all(self.includes(part, narrow) for part in (rest, *parts))
 
     def _by_parts(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
-        """What all of some parts admit is in ``wide`` if what one of them admits is."""
+        """Return whether ``wide`` includes the intersection of parts: it suffices that it includes one of them."""
         rest = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (rest, *parts)):
             return True
@@ -106,7 +110,7 @@ class Proof:
             merged = {**part, **merged}
         return merged != narrow and self.includes(wide, merged)
 
-    def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - a line a keyword
+    def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - one per keyword
         listed = _listed(narrow)
         if listed is not None:
             if "$ref" not in str(wide) and is_same_json(wide, narrow):
@@ -133,11 +137,11 @@ class Proof:
         keyword = "anyOf" if "anyOf" in wide else "oneOf"
         rest = {key: value for key, value in wide.items() if key != keyword}
         branches = wide[keyword]
-        for at, branch in enumerate(branches):
+        for index, branch in enumerate(branches):
             if self.includes(branch, narrow) and self.includes(rest, narrow):
-                is_tagged = _tag(wide) is not None  # by which one of them is meant
-                others = [*branches[:at], *branches[at + 1 :]] if keyword == "oneOf" and not is_tagged else []
-                if all(are_disjoint(self._open(one), narrow, lambda node: node) for one in others):
+                is_tagged = _tag(wide) is not None  # the tag selects the branch, so others cannot match
+                others = [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
+                if all(are_disjoint(self._open(other), narrow, lambda node: node) for other in others):
                     return True
         return False
 
@@ -145,11 +149,11 @@ class Proof:
         return at_pointer(self._wide_root, node["$ref"]) if isinstance(node, dict) and "$ref" in node else node
 
     def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
-        said = "number" if kind == "integer" else kind
-        has_tag = _tag(wide) in (None, _tag(narrow))  # who had no tag to say the branch by did not say it
+        family = "number" if kind == "integer" else kind
+        has_tag = _tag(wide) in (None, _tag(narrow))  # without this tag in ``narrow``, calls need not set it
         if not (has_tag and _same(wide, narrow, tuple(wide.keys() - _KNOWN))):
             return False
-        match said:
+        match family:
             case "string":
                 return _strings(wide, narrow)
             case "number":
@@ -170,10 +174,10 @@ class Proof:
         if "contains" in wide and not _same(wide, narrow, ("contains", "minContains", "maxContains"), is_whole=True):
             return False
         first_wide, first_narrow = wide.get("prefixItems", []), narrow.get("prefixItems", [])
-        for at in range(max(len(first_wide), len(first_narrow))):
-            if at >= most:
+        for index in range(max(len(first_wide), len(first_narrow))):
+            if index >= most:
                 break
-            if not self.includes(_at(first_wide, at, wide), _at(first_narrow, at, narrow)):
+            if not self.includes(_at(first_wide, index, wide), _at(first_narrow, index, narrow)):
                 return False
         return most <= len(first_narrow) or self.includes(wide.get("items", True), narrow.get("items", True))
 
@@ -193,7 +197,7 @@ class Proof:
         patterns, own_patterns = wide.get("patternProperties") or {}, narrow.get("patternProperties") or {}
         if patterns.keys() != own_patterns.keys():
             return False
-        if not all(self.includes(patterns[each], own_patterns[each]) for each in patterns):
+        if not all(self.includes(patterns[pattern], own_patterns[pattern]) for pattern in patterns):
             return False
         return self._names(wide, narrow) and self._fields(wide, narrow, own)
 
@@ -211,52 +215,52 @@ class Proof:
             matching = _matching(wide, name)
             if matching is None:
                 return False
-            # Both schemas have the same patterns, which admit what they admit: the property itself is left.
-            here = own.get(name, True if matching else others_narrow)
+            # ``_objects`` has compared the patterns, which are the same in both: only the property itself is left.
+            part_narrow = own.get(name, True if matching else others_narrow)
             if name in wide.get("properties", {}):
-                there = wide["properties"][name]
+                part_wide = wide["properties"][name]
             else:
-                there = True if matching else others_wide
-            if here is not False and not self.includes(there, here):
+                part_wide = True if matching else others_wide
+            if part_narrow is not False and not self.includes(part_wide, part_narrow):
                 return False
         return others_narrow is False or self.includes(others_wide, others_narrow)
 
 
 def _matching(node: JsonSchema, name: str) -> bool | None:
-    """Whether a pattern for names finds a name; ``None`` where that is not known."""
+    """Return whether a pattern for names matches a name; ``None`` if Python cannot tell."""
     patterns = node.get("patternProperties") or {}
     try:
         return any(re.search(pattern, name) for pattern in patterns)
-    except re.error:  # a pattern of another dialect
+    except re.error:  # a pattern of another regex dialect
         return None
 
 
 def marked(node: Any, *, is_map: bool = False) -> Any:
-    """The same schema, in which the texts of a Decimal have a format.
+    """Return the same schema, with a format on texts that may be those of a Decimal.
 
-    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not take each
-    text. ``float | str`` has the same schema, and only the tool can say which of the two it is.
+    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not accept every
+    text. ``float | str`` has the same schema, and only the tool can tell them apart.
 
     Args:
         node: The schema.
-        is_map: Whether it is the schemas by name, as of ``properties``.
+        is_map: Whether ``node`` maps names to schemas, as ``properties`` does.
     """
     if isinstance(node, list):
-        return [marked(each) for each in node]
+        return [marked(item) for item in node]
     if not isinstance(node, dict):
         return node
     if is_map:
-        return {name: marked(each) for name, each in node.items()}
-    found = {key: value if key in _VALUES else marked(value, is_map=key in BY_NAME) for key, value in node.items()}
-    branches = found.get("anyOf")
+        return {name: marked(value) for name, value in node.items()}
+    schema = {key: value if key in _VALUES else marked(value, is_map=key in BY_NAME) for key, value in node.items()}
+    branches = schema.get("anyOf")
     if isinstance(branches, list):
-        numbers = [each for each in branches if isinstance(each, dict) and each.get("type") == "number"]
+        numbers = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") == "number"]
         if numbers:
-            said = DECIMAL if len(_stripped(numbers[0])) == 1 else LIMITED_DECIMAL
-            text = {"type": "string", "format": said}
-            plain = [isinstance(each, dict) and _stripped(each) == {"type": "string"} for each in branches]
-            found["anyOf"] = [text if is_plain else each for each, is_plain in zip(branches, plain, strict=True)]
-    return found
+            text_format = DECIMAL if len(_stripped(numbers[0])) == 1 else LIMITED_DECIMAL
+            text = {"type": "string", "format": text_format}
+            plain = [isinstance(branch, dict) and _stripped(branch) == {"type": "string"} for branch in branches]
+            schema["anyOf"] = [text if is_plain else branch for branch, is_plain in zip(branches, plain, strict=True)]
+    return schema
 
 
 def _stripped(node: JsonSchema) -> JsonSchema:
@@ -264,7 +268,7 @@ def _stripped(node: JsonSchema) -> JsonSchema:
 
 
 def _listed(node: JsonSchema) -> list[Any] | None:
-    """The values of a schema that has few, one by one."""
+    """Return all values of a schema that admits only a few, else ``None``."""
     if "const" in node:
         return [node["const"]]
     if "enum" in node:
@@ -287,13 +291,16 @@ def _at(first: list[Any], number: int, node: JsonSchema) -> Any:
     return first[number] if number < len(first) else node.get("items", True)
 
 
-def is_same_json(one: Any, other: Any) -> bool:
-    """Whether two values are one as JSON, where 1 is not true; and 1.0 is taken for another than 1."""
-    return bool(one == other) and (one is other or canonical_json(one) == canonical_json(other))
+def is_same_json(left: Any, right: Any) -> bool:
+    """Return whether two values are the same JSON: 1 and ``True`` differ, and so do 1 and 1.0."""
+    return bool(left == right) and (left is right or canonical_json(left) == canonical_json(right))
 
 
 def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False) -> bool:
-    """Whether keywords of one schema are in the other; or, as a whole, whether both have them or not."""
+    """Return whether ``narrow`` has equal values for the keywords that ``wide`` has.
+
+    With ``is_whole``, both schemas must have the same of these keywords.
+    """
     return all(
         (key in wide) == (key in narrow) and is_same_json(wide.get(key), narrow.get(key))
         for key in keywords
@@ -302,7 +309,7 @@ def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is
 
 
 def _tag(node: JsonSchema) -> Any:
-    """The name of the property that says which branch is meant."""
+    """Return the name of the discriminator property, or ``None``."""
     given = node.get("discriminator")
     return given.get("propertyName") if isinstance(given, dict) else None
 
@@ -330,7 +337,7 @@ def _divides(step: float, number: float) -> bool:
 
 
 def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tuple[float, int]]:
-    """The bounds, each with a place beside it for whether it is itself admitted."""
+    """Return the bounds as pairs that compare: the second item is 0 if the bound itself is admitted."""
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:

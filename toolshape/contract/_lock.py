@@ -1,4 +1,4 @@
-"""Tools in; what is known of each, as a model and a provider see it, in a file of the same bytes everywhere, out; and from it."""
+"""Writes and reads the lock file: a deterministic snapshot of every tool."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,10 +25,10 @@ _VERSION = 1
 
 
 class Locked(NamedTuple):
-    """One tool as it is called: its canonical record, without what only one provider is sent.
+    """The contract of one tool: its canonical record, without the parts that only one provider gets.
 
-    ``coerce`` are the rules of coercion that are on, where they are not the default. ``fingerprints`` are of the
-    entries that providers are sent, by the provider's name.
+    ``coerce`` holds the coercion rules that are on, or ``None`` for the default. ``fingerprints`` are those of the
+    entries that are sent, by the provider's name.
     """
 
     name: str
@@ -43,41 +43,41 @@ class Locked(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """The tools of an application as they are called, in their order; ``providers`` are those they were locked for."""
+    """The contract of an application's tools, in their order; ``providers`` are those it was locked for."""
 
     tools: Mapping[str, Locked]
     providers: tuple[str, ...]
 
 
 def contract_of(tools: Registry, providers: Iterable[str] = ()) -> Contract:
-    """The contract of tools, with what each provider is sent of them.
+    """Return the contract of tools, with fingerprints of the entries for each provider.
 
     Args:
         tools: The tools.
-        providers: Providers, by name.
+        providers: The names of the providers.
 
     Raises:
-        ExportError: There is no such provider, or it cannot be sent one of the tools.
+        ExportError: A provider is unknown, or one of the tools cannot be exported to it.
     """
     names = tuple(dict.fromkeys(providers))
     fingerprints = {name: _fingerprints(tools, name) for name in names}
     rules = _rules(tools)
-    found = {
+    locked = {
         tool.name: _locked(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
         for tool in tools
     }
-    return Contract(found, names)
+    return Contract(locked, names)
 
 
 def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
-    """The rules of coercion of each tool; ``None`` for the default."""
+    """Return the coercion rules of each tool; ``None`` for the default."""
     bound, usual = lenient(tools).bind("json-schema"), chosen_rules()
-    found: dict[str, tuple[str, ...] | None] = {}
+    by_name: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
         handler = bound_tools_of(bound).handlers.find(wire_name)
         rules = usual if handler is None else handler.shape.settings.rules
-        found[name] = None if rules == usual else tuple(sorted(rules))
-    return found
+        by_name[name] = None if rules == usual else tuple(sorted(rules))
+    return by_name
 
 
 def _fingerprints(tools: Registry, provider: str) -> dict[str, str]:
@@ -94,10 +94,10 @@ def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: 
 
 
 def written_lock(contract: Contract) -> str:
-    """The text of a lock file: JSON, a line for each value, in the order of the tools."""
+    """Return the text of a lock file: JSON with a line for each value, in the order of the tools."""
     tools = {
-        one.name: {key: value for key, value in one._asdict().items() if key != "name" and _is_said(key, value)}
-        for one in contract.tools.values()
+        tool.name: {key: value for key, value in tool._asdict().items() if key != "name" and _is_said(key, value)}
+        for tool in contract.tools.values()
     }
     content = {"version": _VERSION, "providers": list(contract.providers), "tools": tools}
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
@@ -131,31 +131,31 @@ class _LockFile(BaseModel):
 
 
 def read_lock(given: Path | str) -> Contract:
-    """The contract in a lock file.
+    """Read the contract from a lock file.
 
     Args:
         given: The path of the file.
 
     Raises:
-        UsageError: There is none, or it is no lock file of a version that is known.
+        UsageError: The file does not exist, is not a lock file, or has an unknown version.
     """
     path = Path(given)
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         version = content.get("version") if isinstance(content, dict) else None
         if type(version) is int and version != _VERSION:
-            raise UsageError(f"{path} is of version {version}, and this is {_VERSION}")
+            raise UsageError(f"{path} has version {version}, but this toolshape reads version {_VERSION}")
         file = _LockFile.model_validate(content)
-        return Contract({name: _read(name, one, file) for name, one in file.tools.items()}, tuple(file.providers))
+        return Contract({name: _read(name, tool, file) for name, tool in file.tools.items()}, tuple(file.providers))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; toolshape lock writes it") from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}; create it with toolshape lock") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is no lock file of toolshape ({place}: {first['msg']})") from error
+        raise UsageError(f"{path} is not a lock file of toolshape ({place}: {first['msg']})") from error
     except (ValueError, RecursionError, SchemaError) as error:
-        said = error.message if isinstance(error, SchemaError) else error
-        raise UsageError(f"{path} is no lock file of toolshape ({said})") from error
+        reason = error.message if isinstance(error, SchemaError) else error
+        raise UsageError(f"{path} is not a lock file of toolshape ({reason})") from error
 
 
 def _read(name: str, given: _LockedTool, file: _LockFile) -> Locked:
@@ -163,11 +163,11 @@ def _read(name: str, given: _LockedTool, file: _LockFile) -> Locked:
         if schema is not None:
             Draft202012Validator.check_schema(
                 schema, format_checker=FormatChecker(formats=())
-            )  # patterns are of Rust, too
+            )  # patterns may be in Rust's dialect
     if given.parameters.get("type") != "object":
-        raise ValueError(f"tools.{name}.parameters: they are no object")
+        raise ValueError(f"tools.{name}.parameters: the type is not object")
     if given.fingerprints.keys() != set(file.providers):
-        raise ValueError(f"tools.{name}.fingerprints: they are not those of the providers")
+        raise ValueError(f"tools.{name}.fingerprints: the names are not those of the providers")
     return Locked(
         name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
         tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,

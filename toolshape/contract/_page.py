@@ -1,4 +1,4 @@
-"""Tools in; one page of HTML that shows what each provider is sent of them, which loads nothing and needs no JavaScript, out."""
+"""Renders an HTML page that shows what each provider is sent for the tools, without JavaScript or external files."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from toolshape.contract._compare import Diff
 from toolshape.contract._costs import Cost, bill
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
-"""Whom a page shows tools at where nobody says."""
+"""The default providers of a page."""
 _STYLE = """
 :root { --strict: #17692f; --lenient: #4b4b52; --lossy: #6b5200; --refused: #b3261e }
 @media (prefers-color-scheme: dark) {
@@ -29,7 +29,7 @@ _STYLE = """
 
 
 class _At(NamedTuple):
-    """The tools at one provider: what they are bound as, what would be refused, and what differs, by tool."""
+    """The tools at one provider: the bound tools, and by tool the refusals, the report and the costs."""
 
     bound: Bound
     refused: Mapping[str, list[Refused]]
@@ -40,16 +40,16 @@ class _At(NamedTuple):
 def page_of(
     tools: Registry, providers: Iterable[str] = PROVIDERS, changes: Diff | None = None, title: str = "Tools"
 ) -> str:
-    """Write the page.
+    """Render the page.
 
     Args:
         tools: The tools.
-        providers: Whom they are shown at.
-        changes: What has changed of them, as by ``diff``.
-        title: What the page is called.
+        providers: The providers to show them for.
+        changes: The changes of the tools, for example from ``diff``.
+        title: The title of the page.
 
     Raises:
-        ExportError: There is no such provider.
+        ExportError: A provider is unknown.
     """
     at = {name: _at(tools, name) for name in dict.fromkeys(providers)}
     keys = {name: f"p{number}" for number, name in enumerate(at)}
@@ -64,15 +64,15 @@ def page_of(
 
 def _at(tools: Registry, provider: str) -> _At:
     refused: dict[str, list[Refused]] = {}
-    for one in check(tools, provider):
-        refused.setdefault(one.tool, []).append(one)
+    for refusal in check(tools, provider):
+        refused.setdefault(refusal.tool, []).append(refusal)
     bound = tools.subset([tool.name for tool in tools if tool.name not in refused]).bind(provider)
     report: dict[str, list[Entry]] = {}
     for entry in bound.report():
         report.setdefault(entry.tool, []).append(entry)
     try:
-        costs = {one.tool: one for one in bill(bound, "").costs}
-    except ExportError:  # there are too many for one request, which stands among what is refused
+        costs = {cost.tool: cost for cost in bill(bound, "").costs}
+    except ExportError:  # too many tools for one request, which ``refused`` reports
         costs = {}
     return _At(bound, refused, report, costs)
 
@@ -86,55 +86,57 @@ def _changes(changes: Diff | None) -> Iterator[str]:
         return
     yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
     if changes.changes:
-        yield '<div class="wide"><table id="changes"><tr><th>level<th>tool<th>place<th>what<th>before<th>after<th>a call that shows it'
-    for one in changes.changes:
-        shown = "" if one.witness is None else code(one.witness)
-        values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (one.before, one.after))
-        yield f'<tr class="{one.level}"><td>{one.level}<td>{text(one.tool)}<td>{code(one.path)}'
-        yield f"<td>{text(one.kind.replace('_', ' '))}{values}<td>{shown}"
+        yield '<div class="wide"><table id="changes"><tr><th>level<th>tool<th>place<th>change<th>before<th>after<th>example call'
+    for change in changes.changes:
+        shown = "" if change.witness is None else code(change.witness)
+        values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after))
+        yield f'<tr class="{change.level}"><td>{change.level}<td>{text(change.tool)}<td>{code(change.path)}'
+        yield f"<td>{text(change.kind.replace('_', ' '))}{values}<td>{shown}"
     if changes.changes:
         yield "</table></div>"
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
-    """Each tool at each provider, in a word, with a way to what is sent."""
+    """Render a table of tools and providers: the state of each tool there, with a link to its entry."""
     yield '<h2>Tools by provider</h2><div class="wide"><table id="pairs"><tr><th>tool'
     yield "".join(f'<th class="{keys[name]}">{text(name)}' for name in at)
     for number, tool in enumerate(tools):
         yield f'<tr><th scope="row"><a href="#t{number}">{text(tool.name)}</a>'
-        for name, one in at.items():
-            state, said = _state(tool, one)
-            yield f'<td class="{keys[name]} {state}"><a href="#t{number}-{keys[name]}">{said}</a>'
+        for name, bound_at in at.items():
+            state, label = _state(tool, bound_at)
+            yield f'<td class="{keys[name]} {state}"><a href="#t{number}-{keys[name]}">{label}</a>'
     yield "</table></div>"
 
 
 def _state(tool: Tool[..., Any], at: _At) -> tuple[str, str]:
     if tool.name in at.refused:
         return "refused", "refused"
-    losses = [one for one in at.report.get(tool.name, ()) if one.kind != "finding" and one.severity != "mapped_back"]
+    losses = [
+        entry for entry in at.report.get(tool.name, ()) if entry.kind != "finding" and entry.severity != "mapped_back"
+    ]
     form = "strict" if at.bound.is_strict(tool.name) else "lenient"
-    return ("lossy", f"{form}, {len(losses)} not said") if losses else (form, form)
+    return ("lossy", f"{form}, losses: {len(losses)}") if losses else (form, form)
 
 
 def _tool(number: int, tool: Tool[..., Any], at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
     inner = [f"<p>{text(tool.description)}</p>"]
     if tool.effects:
         inner.append(f"<p>effects: {text(', '.join(sorted(tool.effects)))}</p>")
-    findings = "".join(f"<li>{text(one.path or 'the tool')}: {text(one.message)}" for one in tool.findings)
+    findings = "".join(f"<li>{text(finding.path or 'the tool')}: {text(finding.message)}" for finding in tool.findings)
     inner.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
-    inner += [_sent(f"t{number}-{keys[name]}", keys[name], name, tool, one) for name, one in at.items()]
+    inner += [_sent(f"t{number}-{keys[name]}", keys[name], name, tool, bound_at) for name, bound_at in at.items()]
     head = f"<b>{text(tool.name)}</b> {text(tool.title or '')}"
     return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(inner)}</details>'
 
 
 def _sent(place: str, key: str, provider: str, tool: Tool[..., Any], at: _At) -> str:
-    """What one provider is sent of a tool, beside what the tool is."""
-    state, said = _state(tool, at)
-    head = f'<b>{text(provider)}</b> <span class="{state}">{said}</span>'
+    """Render what one provider is sent for a tool, beside the canonical schema."""
+    state, label = _state(tool, at)
+    head = f'<b>{text(provider)}</b> <span class="{state}">{label}</span>'
     if tool.name in at.refused:
         rows = "".join(
-            f"<li>{text(one.path or 'the tool')}: {text(one.message)} <em>{text(one.evidence)}</em>"
-            for one in at.refused[tool.name]
+            f"<li>{text(refusal.path or 'the tool')}: {text(refusal.message)} <em>{text(refusal.evidence)}</em>"
+            for refusal in at.refused[tool.name]
         )
         return f'<details class="{key}" id="{place}"><summary>{head}</summary><ul>{rows}</ul></details>'
     cost = at.costs.get(tool.name)
@@ -147,12 +149,12 @@ def _sent(place: str, key: str, provider: str, tool: Tool[..., Any], at: _At) ->
 
 def _losses(report: list[Entry]) -> str:
     rows = [
-        f"<tr><td>{code(one.path or 'the tool')}<td>{text(one.rule)}<td>{text(one.kind)}"
-        f"<td>{text(one.severity.replace('_', ' '))}<td>{text(one.note)}"
-        for one in report
-        if one.kind != "finding"
+        f"<tr><td>{code(entry.path or 'the tool')}<td>{text(entry.rule)}<td>{text(entry.kind)}"
+        f"<td>{text(entry.severity.replace('_', ' '))}<td>{text(entry.note)}"
+        for entry in report
+        if entry.kind != "finding"
     ]
-    head = "<tr><th>place<th>keyword<th>what<th>so that it is<th>how"
+    head = "<tr><th>place<th>keyword<th>kind<th>severity<th>note"
     return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>' if rows else "<p>Nothing is changed.</p>"
 
 

@@ -1,4 +1,4 @@
-"""Changes and the replay of a trace in; how many recorded calls break, of each tool and by each change, out."""
+"""Counts the recorded calls that a contract change breaks, by tool and by change, from the replay of a trace."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_to
 
 
 class BrokenCalls(NamedTuple):
-    """How many of the recorded calls that were taken are refused now.
+    """The number of recorded calls that were accepted and are now refused.
 
-    ``by_change`` stands in the order of the changes: a call that several places of which are refused counts at each.
-    ``unreadable`` are lines that are none of a trace; ``not_compared`` are calls of which too little was kept.
+    ``by_change`` is in the order of the changes; a call that is refused at several places counts for each.
+    ``unreadable`` counts lines that are not trace records, ``not_compared`` calls whose record is incomplete.
     """
 
     calls: int
@@ -26,32 +26,33 @@ class BrokenCalls(NamedTuple):
 
     def __str__(self) -> str:
         named = ", ".join(f"{count} of {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
-        said = [f"{self.broken} of {self.calls} recorded calls break{f': {named}' if named else ''}"]
-        said += [f"{self.not_compared} not compared"] if self.not_compared else []
-        said += [f"{self.unreadable} lines are none of a trace"] if self.unreadable else []
-        return "; ".join(said)
+        parts = [f"{self.broken} of {self.calls} recorded calls break{f': {named}' if named else ''}"]
+        parts += [f"{self.not_compared} not compared"] if self.not_compared else []
+        parts += [f"{self.unreadable} lines are not trace records"] if self.unreadable else []
+        return "; ".join(parts)
 
 
 def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
     """Count the recorded calls that break, by the changes that break them.
 
     Args:
-        found: What has changed.
-        replayed: The replay of a trace with the tools now; one that was recorded with ``keep="all"``, as calls that
-            failed already do not break.
+        found: The changes of the contract.
+        replayed: The replay of a trace with the tools now. The trace should be recorded with ``keep="all"``: a call
+            that already failed then does not count as broken.
     """
-    refused = [one for one in replayed.changes if one.kind in _BREAKING]
+    refused = [replay for replay in replayed.changes if replay.kind in _BREAKING]
     by_change = [
-        sum(one.tool == change.tool and _breaks(change, one.paths) for one in refused) for change in found.changes
+        sum(replay.tool == change.tool and _breaks(change, replay.paths) for replay in refused)
+        for change in found.changes
     ]
     return BrokenCalls(
-        calls=replayed.calls, broken=len(refused), by_tool=Counter(one.tool for one in refused),
+        calls=replayed.calls, broken=len(refused), by_tool=Counter(replay.tool for replay in refused),
         by_change=tuple(by_change), not_compared=replayed.not_compared, unreadable=len(replayed.unreadable),
     )  # fmt: skip
 
 
 def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
-    """Whether what is refused at these places is refused for a change; a tool that has gone is refused at none."""
+    """Return whether a change explains a refusal at these paths; a call of a removed tool is refused at no path."""
     if change.level not in ("breaking", "unknown"):
         return False
     return not paths or any(is_about(path, change.path) for path in paths)

@@ -1,4 +1,4 @@
-"""Tools or parameters that have gone, and others that have come, in; which of them are the same by another name, out."""
+"""Detects renamings: matches removed tools and parameters with added ones."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,67 +7,74 @@ from typing import NamedTuple
 from toolshape.contract._differences import Step, differences
 from toolshape.contract._lock import Locked
 
-_ALIKE = 0.6  # of two names, as ``difflib`` counts
+_ALIKE = 0.6  # the smallest ratio of ``difflib`` at which two texts count as similar
 
 
 def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
-    """Which tool that is there now is one that was there before, by the old name: the same arguments, and words or name alike."""
-    found: dict[str, str] = {}
+    """Return the new names of renamed tools, by the old name.
+
+    A tool is a renamed one if it has the same description, or the same arguments with a similar name and description.
+    """
+    names: dict[str, str] = {}
     left = list(come)
     for before in gone:
-        alike = [one for one in left if not differences(before.parameters, one.parameters) or _says_same(before, one)]
-        alike = [one for one in alike if _says_same(before, one) or _is_alike(before, one)]
+        alike = [
+            tool for tool in left if not differences(before.parameters, tool.parameters) or _says_same(before, tool)
+        ]
+        alike = [tool for tool in alike if _says_same(before, tool) or _is_alike(before, tool)]
         if alike:
-            best = max(alike, key=lambda one: _alikeness(before.name, one.name))
-            found[before.name] = best.name
+            best = max(alike, key=lambda tool: _alikeness(before.name, tool.name))
+            names[before.name] = best.name
             left.remove(best)
-    return found
+    return names
 
 
-def _says_same(one: Locked, other: Locked) -> bool:
-    return bool(one.description) and one.description == other.description
+def _says_same(before: Locked, after: Locked) -> bool:
+    return bool(before.description) and before.description == after.description
 
 
-def _alikeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio()
+def _alikeness(before: str, after: str) -> float:
+    return difflib.SequenceMatcher(None, before, after).ratio()
 
 
-def _is_alike(one: Locked, other: Locked) -> bool:
-    pairs = (one.name, other.name), (one.description, other.description)
+def _is_alike(before: Locked, after: Locked) -> bool:
+    pairs = (before.name, after.name), (before.description, after.description)
     return all(_alikeness(*pair) >= _ALIKE for pair in pairs)
 
 
 class Renaming(NamedTuple):
-    """A parameter that has another name: the steps by which it went and came."""
+    """A renamed parameter, as the steps that removed and added it."""
 
     removed: Step
     added: Step
 
 
 def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
-    """A parameter that has gone and one that has come are one, if they say the same and stand at the same place."""
+    """Join a removed and an added parameter into a renaming if their schemas are the same and their object is, too."""
     added = [step for step in steps if step.keyword == "added"]
-    found: list[Step | Renaming] = []
+    result: list[Step | Renaming] = []
     for step in steps:
         if step.keyword == "added" and step not in added:
             continue
         same = (
             [
-                one
-                for one in added
-                if _holder(one.path) == _holder(step.path) and not differences(step.before, one.after)
+                candidate
+                for candidate in added
+                if _holder(candidate.path) == _holder(step.path) and not differences(step.before, candidate.after)
             ]
             if step.keyword == "removed"
             else []
         )
         if same:
-            by_name = [_alikeness(_name(step.path), _name(one.path)) for one in same]
-            best = same[by_name.index(max(by_name))] if max(by_name) >= _ALIKE else same[0]  # in the order of both
+            by_name = [_alikeness(_name(step.path), _name(candidate.path)) for candidate in same]
+            best = (
+                same[by_name.index(max(by_name))] if max(by_name) >= _ALIKE else same[0]
+            )  # no similar name: the first
             added.remove(best)
-            found.append(Renaming(step, best))
+            result.append(Renaming(step, best))
         elif step.keyword != "added":
-            found.append(step)
-    return [*found, *added]
+            result.append(step)
+    return [*result, *added]
 
 
 def _name(path: str) -> str:

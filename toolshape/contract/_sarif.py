@@ -1,4 +1,4 @@
-"""Changes in; SARIF 2.1.0, which code hosts show beside the lines of the functions, out."""
+"""Writes changes as SARIF 2.1.0, which code hosts show beside the lines of the functions."""
 
 import inspect
 import json
@@ -16,12 +16,13 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
-    """The changes as SARIF, each at the function of its tool.
+    """Return the changes as SARIF, each at the function of its tool.
 
     Args:
         found: The changes.
         tools: The tools now.
-        lock: The path of the lock file, where a tool stands that is gone, or has no function, as one of a definition.
+        lock: The path of the lock file: the location of a tool that was removed, or that has no function, as a tool
+            from a definition.
     """
     rules = sorted({change.kind for change in found.changes})
     run = {
@@ -33,7 +34,7 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
                 ],
             }
         },
-        "results": [_result(one, tools, lock, rules.index(one.kind)) for one in found.changes],
+        "results": [_result(change, tools, lock, rules.index(change.kind)) for change in found.changes],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, default=str) + "\n"
 
@@ -55,7 +56,7 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
 
 
 def _place(tool: Tool[..., Any]) -> tuple[str, int] | None:
-    """The URI and the line of a tool's function, as seen from here where it is below; ``None`` where it has none."""
+    """Return the URI (relative below the working directory) and the line of a tool's function, or ``None``."""
     if tool.function is None:
         return None
     given: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))

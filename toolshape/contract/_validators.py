@@ -1,4 +1,4 @@
-"""Validates values by a schema, with formats as tools check them. Needs jsonschema."""
+"""Compiles validators of schemas that check formats as tools do. Needs jsonschema."""
 
 import json
 import re
@@ -29,8 +29,8 @@ from toolshape._validation.faults import path_of
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]
-"""How formats are read. JSON Schema leaves them ``open``. ``checked`` refuses what no type of the format takes, and
-``certain`` also refuses what some type of the format may refuse, as each text of a format that is not known here."""
+"""How to check formats. JSON Schema leaves them ``open``. ``checked`` refuses texts that every type of the format
+refuses. ``certain`` also refuses texts that some type of the format may refuse: all texts of an unknown format."""
 _TYPES: dict[str, Any] = {
     "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address, "ipv6": IPv6Address,
     "ipv4network": IPv4Network, "ipv6network": IPv6Network, "ipv4interface": IPv4Interface,
@@ -48,7 +48,7 @@ _CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
 
 
 class _SchemaChecker:
-    """Checks formats for jsonschema, which asks ``check``."""
+    """Checks formats for jsonschema, which calls ``check``."""
 
     def __init__(self, formats: Formats) -> None:
         self._formats = formats
@@ -64,11 +64,11 @@ class _SchemaChecker:
         adapter = _adapter(name, self._formats)
         if adapter is None:
             if self._formats == "certain":
-                raise FormatError(f"nobody here knows the format {name}")
+                raise FormatError(f"the format {name} is unknown")
             return
         try:
             if name in _TIMES and re.fullmatch(r"[-+]?[0-9.]+", value):
-                raise ValueError("tools take no number of seconds for a time")  # noqa: TRY301 - one refusal for both
+                raise ValueError("tools reject a number of seconds as a time")  # noqa: TRY301 - one handler for both
             adapter.validate_json(json.dumps(value), strict=True)
         except ValueError as error:
             raise FormatError(f"the text is not of the format {name}") from error
@@ -79,17 +79,17 @@ def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
     types = {**_TYPES, **_CERTAIN} if formats == "certain" else _TYPES
     try:
         return TypeAdapter(types[name]) if name in types else None
-    except ImportError:  # email-validator is not installed, and no tool takes an address
+    except ImportError:  # email-validator is not installed, so no tool checks addresses
         return None
 
 
 def _content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
-    """What pydantic checks of a text that holds JSON, and JSON Schema leaves open."""
+    """Validate a text that holds JSON by its ``contentSchema``, as pydantic does; JSON Schema leaves this open."""
     if isinstance(value, str) and node.get("contentMediaType") == "application/json":
         try:
             yield from validator.descend(json.loads(value), schema)
         except (ValueError, RecursionError):
-            yield SchemaError("the text is no JSON")
+            yield SchemaError("the text is not JSON")
 
 
 _ContentValidator: Any = extend(Validator, {"contentSchema": _content})  # type: ignore[no-untyped-call]
@@ -104,11 +104,11 @@ def _validator(text: str, formats: Formats) -> Any:
 
 
 def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
-    """Compile a check of whether a schema admits a value; one that cannot be followed to its end admits none.
+    """Compile a check of whether a schema admits a value. A schema that recurses without end admits none.
 
     Args:
         schema: The schema.
-        formats: How formats are read.
+        formats: How to check formats.
     """
     validator = _validator(json.dumps(schema, sort_keys=True), formats)
 
@@ -123,7 +123,7 @@ def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
 
 
 def refused_at(schema: Any) -> Callable[[Any], list[str]]:
-    """Compile what says at which paths a schema refuses a value."""
+    """Compile a function that returns the paths at which a schema refuses a value."""
     validator = _validator(json.dumps(schema, sort_keys=True), "open")
 
     def refused(value: Any) -> list[str]:

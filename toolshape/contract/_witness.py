@@ -1,4 +1,4 @@
-"""Generates values of one schema that another schema is likely to refuse."""
+"""Generates values of one schema that are likely to be rejected by another."""
 
 import contextlib
 import math
@@ -14,13 +14,13 @@ from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import is_same_json
 
 _DEEPEST = 6
-_MOST_BELOW = 60  # values of one place
-_MOST_CONSTANTS = 200  # of conditions and choices
-_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # items and characters of a value that a limit asks for
+_MOST_BELOW = 60  # values per place
+_MOST_CONSTANTS = 200  # values of ``const`` and ``enum`` per place
+_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items and characters of a value made for a limit
 _MOST_SPENT = 100_000  # parts of values and of schemas, and hundreds of characters
 _CHARACTERS = 100
-_SMALL, _WEIGHT = 200, 5  # a large value costs more than the sum of its parts: it is validated by several schemas
-_MOST_BRANCHES = 100  # of one place
+_SMALL, _WEIGHT = 200, 5  # a large value costs more than its parts, as several schemas validate it
+_MOST_BRANCHES = 100  # per place
 _CONDITIONS = ("not", "if", "then", "else")
 _TEXTS = ("", "a", "zz", "A b", "0", "-", "é", "x" * 300)
 _NUMBERS = (0, 1, -1, 2, 7, 10**6, -(10**6))
@@ -29,7 +29,7 @@ _OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
 
 
 class Tries:
-    """How much may be made for one verdict."""
+    """The budget of values for one verdict."""
 
     def __init__(self) -> None:
         self._left = _MOST_SPENT
@@ -38,7 +38,7 @@ class Tries:
         """Count a value, or a part of a schema, by its size.
 
         Raises:
-            SpentError: Nothing is left.
+            SpentError: The budget is spent.
         """
         self._left -= size if size <= _SMALL else _WEIGHT * size
         if self._left < 0:
@@ -46,21 +46,21 @@ class Tries:
 
 
 class SpentError(Exception):
-    """So much was made of a schema that more of it would take minutes."""
+    """The budget is spent: generating more values of this schema would take minutes."""
 
 
 def candidates(
     narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries
 ) -> Iterator[Any]:
-    """Values of the schema that may be narrower, or may not be, for the ones of the other to be tried with.
+    """Yield values of ``narrow`` to try with ``wide``, which is not proved to admit them all.
 
     Args:
-        narrow: The schema whose values are wanted; one in some is not admitted by it, and is to be left out.
+        narrow: The schema of the values. It does not admit all of them: the caller must filter.
         wide: The schema that may refuse them.
-        narrow_root: Where the references of the first lead.
-        wide_root: Where those of the second do.
-        chance: What decides.
-        budget: What the values may cost.
+        narrow_root: The root for references in ``narrow``.
+        wide_root: The root for references in ``wide``.
+        chance: The source of random choices.
+        budget: The budget for the values.
 
     Raises:
         SpentError: The budget is spent.
@@ -76,57 +76,59 @@ class _Candidates:
         self._budget = budget
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
-        """Values of a node, the most telling first."""
-        if depth > _DEEPEST or is_same_json(narrow, wide):  # nothing differs here
+        """Yield values of a node, those most likely to be refused first."""
+        # Each branch of ``narrow`` is compared with each branch of ``wide``, as it is unknown which of them admits a
+        # value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
+        if depth > _DEEPEST or is_same_json(narrow, wide):  # no difference to aim at
             yield self._any(narrow)
             return
-        for one in self._branches(narrow, self._narrow_root):
-            if "const" in one:
-                yield one["const"]
+        for branch in self._branches(narrow, self._narrow_root):
+            if "const" in branch:
+                yield branch["const"]
                 continue
-            if "enum" in one:
-                yield from one["enum"]
+            if "enum" in branch:
+                yield from branch["enum"]
                 continue
             others = self._branches(wide, self._wide_root)
-            if any(is_same_json(one, other) for other in others):
-                yield self._any(one)  # it is admitted as it is
-                if "oneOf" not in str(wide):  # where two branches may admit it now
+            if any(is_same_json(branch, other) for other in others):
+                yield self._any(branch)  # an equal branch admits it
+                if "oneOf" not in str(wide):  # with oneOf, a second branch may admit it, too, so that it is refused
                     continue
-                others = [other for other in others if not is_same_json(one, other)]
+                others = [other for other in others if not is_same_json(branch, other)]
             others += [other[key] for other in others for key in _CONDITIONS if isinstance(other.get(key), dict)]
-            yield from islice(_constants(one, wide), _MOST_CONSTANTS)
-            for other in [each for each in others if {*_kinds(each)} & _wider(one)] or others:
-                for kind in _kinds(one):
-                    yield from islice(self._of_kind(kind, one, other, depth), _MOST_BELOW if depth else None)
-            yield self._any(one)
+            yield from islice(_constants(branch, wide), _MOST_CONSTANTS)
+            for other in [node for node in others if {*_kinds(node)} & _wider(branch)] or others:
+                for kind in _kinds(branch):
+                    yield from islice(self._of_kind(kind, branch, other, depth), _MOST_BELOW if depth else None)
+            yield self._any(branch)
 
     def _any(self, node: Any) -> Any:
-        found = generated(_with_root(node, self._narrow_root), self._chance)
-        self._budget.spend(_size(found))
-        return found
+        value = generated(_with_root(node, self._narrow_root), self._chance)
+        self._budget.spend(_size(value))
+        return value
 
     def _branches(self, node: Any, root: Any, depth: int = 0) -> list[JsonSchema]:
-        """A node without references and choices, one for each choice."""
+        """Return the alternatives of a node as nodes without references, ``anyOf``, ``oneOf`` and ``allOf``."""
         self._budget.spend(1)
         if not isinstance(node, dict):
             return [{}] if node is not False else []
         if depth > _DEEPEST:
             return [{}]
         rest = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
-        found = [rest]
+        branches = [rest]
         if isinstance(node.get("$ref"), str):
-            found = self._beside(found, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
+            branches = self._beside(branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
-                inner = [each for one in node[keyword] for each in self._branches(one, root, depth + 1)]
-                found = self._beside(found, inner)
-        for one in node.get("allOf", ()):
-            found = self._beside(found, self._branches(one, root, depth + 1))
-        return found
+                inner = [branch for choice in node[keyword] for branch in self._branches(choice, root, depth + 1)]
+                branches = self._beside(branches, inner)
+        for part in node.get("allOf", ()):
+            branches = self._beside(branches, self._branches(part, root, depth + 1))
+        return branches
 
-    def _beside(self, found: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
-        both = ({**other, **one} for one in found for other in inner)
-        return list(islice(both, _MOST_BRANCHES)) or found
+    def _beside(self, branches: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
+        merged = ({**part, **branch} for branch in branches for part in inner)
+        return list(islice(merged, _MOST_BRANCHES)) or branches
 
     def _of_kind(self, kind: str, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         match kind:
@@ -150,7 +152,7 @@ class _Candidates:
             for _ in range(8):
                 yield self._any({**narrow, "type": "string"})
         if "format" in narrow:
-            return  # what else such a text may be is not known
+            return  # other texts of this format are not known
         for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
             self._budget.spend(length // _CHARACTERS)
             yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
@@ -184,9 +186,9 @@ class _Candidates:
         base = self._any({**narrow, "type": "array"})
         yield base
         first = narrow.get("prefixItems", [])
-        for at in range(max(len(first), len(wide.get("prefixItems", [])))):
-            for value in self._below(_item(narrow, at), _item(wide, at), depth):
-                yield [*self._filled(narrow, at), value, *self._filled(narrow, len(first))[at + 1 :]]
+        for index in range(max(len(first), len(wide.get("prefixItems", [])))):
+            for value in self._below(_item(narrow, index), _item(wide, index), depth):
+                yield [*self._filled(narrow, index), value, *self._filled(narrow, len(first))[index + 1 :]]
         items = narrow.get("items", True)
         if items is not False:
             wide_items = _item(wide, max(len(first), len(wide.get("prefixItems", []))))
@@ -201,10 +203,10 @@ class _Candidates:
     def _filled(self, node: JsonSchema, size: int) -> list[Any]:
         wanted = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
         made = self._any(wanted)
-        found = list(made) if isinstance(made, list) else []
-        while len(found) < size and len(found) < _LONGEST and not node.get("uniqueItems"):
-            found.append(self._any(_item(node, len(found))))
-        return found[:size]
+        items = list(made) if isinstance(made, list) else []
+        while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
+            items.append(self._any(_item(node, len(items))))
+        return items[:size]
 
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         properties: JsonObject = narrow.get("properties", {})
@@ -212,14 +214,14 @@ class _Candidates:
         least = {name: self._any(properties.get(name, {})) for name in required}
         yield least
         yield self._any({**narrow, "type": "object"})
-        whole = {**{name: self._any(one) for name, one in properties.items() if one is not False}, **least}
+        whole = {**{name: self._any(schema) for name, schema in properties.items() if schema is not False}, **least}
         yield whole
         others = narrow.get("additionalProperties", True)
-        for name, one in properties.items():
+        for name, schema in properties.items():
             given = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
-            for value in self._below(one, given, depth):
+            for value in self._below(schema, given, depth):
                 yield {**least, name: value}
-        for name in (one for one in wide.get("properties", {}) if one not in properties):
+        for name in (key for key in wide.get("properties", {}) if key not in properties):
             given = _free(narrow, name)
             for value in () if given is False else self._below(given, wide["properties"][name], depth):
                 yield {**least, name: value}
@@ -229,37 +231,37 @@ class _Candidates:
             yield {**least, name: self._any(properties.get(name, others)), **more}
         yield from self._more_names(narrow, wide, least, depth)
         for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
-            names = [*required, *(one for one in properties if one not in required)]
+            names = [*required, *(name for name in properties if name not in required)]
             free = (f"x{number}" for number in range(size)) if others is not False else ()
             chosen = list(islice((*names, *free), size))
-            yield {one: self._any(properties.get(one, others)) for one in chosen}
+            yield {name: self._any(properties.get(name, others)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
-        """Names that ask for others, each with what the narrow schema asks for beside it."""
+        """Yield names on which ``wide`` makes other properties depend, with the properties that ``narrow`` requires."""
         properties, others = narrow.get("properties", {}), narrow.get("additionalProperties", True)
         for keyword in ("dependentRequired", "dependentSchemas"):
             for name, asked in (wide.get(keyword) or {}).items():
                 before = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
                 if isinstance(before, list):
-                    yield name, {one: self._any(properties.get(one, others)) for one in before}
+                    yield name, {key: self._any(properties.get(key, others)) for key in before}
                     continue
                 kind = {"type": "object"}
                 inside = self.of({**before, **kind}, {**asked, **kind}, _DEEPEST)
-                yield from ((name, one) for one in islice(inside, _MOST_BELOW) if isinstance(one, dict))
+                yield from ((name, value) for value in islice(inside, _MOST_BELOW) if isinstance(value, dict))
                 generated_one = self._any({**before, **kind})
                 yield name, generated_one if isinstance(generated_one, dict) else {}
 
     def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
         others = narrow.get("additionalProperties", True)
-        for pattern, one in (narrow.get("patternProperties") or {}).items():
+        for pattern, schema in (narrow.get("patternProperties") or {}).items():
             name = generated({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._below(one, (wide.get("patternProperties") or {}).get(pattern, True), depth):
+            for value in self._below(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
                 yield {**least, name: value}
         if others is False:
             return
-        for pattern, one in (wide.get("patternProperties") or {}).items():
+        for pattern, schema in (wide.get("patternProperties") or {}).items():
             name = generated({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._below(others, one, depth):
+            for value in self._below(others, schema, depth):
                 yield {**least, name: value}
         named = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
         for value in self._below(others, wide.get("additionalProperties", True), depth):
@@ -272,14 +274,14 @@ class _Candidates:
 
 
 def _with_root(node: Any, root: Any) -> Any:
-    """A node whose references can be followed from itself."""
+    """Return a node with the definitions of its root, so that its references resolve within it."""
     if not isinstance(node, dict) or not isinstance(root, dict):
         return node
     return {**{key: root[key] for key in ("$defs", "definitions") if key in root}, **node}
 
 
 def _size(value: Any) -> int:
-    """The number of parts of a value, with hundreds of the characters of its texts."""
+    """Return the size of a value: the number of its parts, plus one for each hundred characters of text."""
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -287,15 +289,15 @@ def _size(value: Any) -> int:
 
 
 def _constants(*nodes: Any) -> Iterator[Any]:
-    """The values that schemas name, wherever: a condition may be about one of them."""
+    """Yield the constants anywhere in schemas: a condition may depend on one of them."""
     for node in nodes:
         inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         if isinstance(node, dict):
             yield from [node["const"]] if "const" in node else ()
             yield from node["enum"] if isinstance(node.get("enum"), list) else ()
-        for one in inner:
-            if isinstance(one, (dict, list)):
-                yield from _constants(one)
+        for part in inner:
+            if isinstance(part, (dict, list)):
+                yield from _constants(part)
 
 
 def _wider(node: JsonSchema) -> set[str]:
@@ -309,21 +311,21 @@ def _kinds(node: JsonSchema) -> list[str]:
 
 
 def _free(node: JsonSchema, name: str) -> Any:
-    """The schema of a name that is not among the properties."""
-    for pattern, found in (node.get("patternProperties") or {}).items():
+    """Return the schema of a name that is not in ``properties``."""
+    for pattern, schema in (node.get("patternProperties") or {}).items():
         with contextlib.suppress(re.error):
             if re.search(pattern, name):
-                return found
+                return schema
     return node.get("additionalProperties", True)
 
 
-def _item(node: JsonSchema, at: int) -> Any:
+def _item(node: JsonSchema, index: int) -> Any:
     first = node.get("prefixItems", [])
-    return first[at] if at < len(first) else node.get("items", True)
+    return first[index] if index < len(first) else node.get("items", True)
 
 
 def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:
-    """The sizes at which one of two schemas may end to admit a value."""
+    """Return the sizes around the limits of two schemas, as far as ``narrow`` admits them."""
     low, high = narrow.get(least, 0), narrow.get(most, math.inf)
     near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
     return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, longest)]

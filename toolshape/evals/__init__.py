@@ -1,4 +1,4 @@
-"""Evaluations: whether a model called the tools that it should have, by what their functions would get."""
+"""Evaluates models: whether they call the expected tools with the arguments that the functions should receive."""
 
 from toolshape.evals._case import Case
 from toolshape.evals._evaluate import Model, evaluate

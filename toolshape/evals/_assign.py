@@ -1,14 +1,14 @@
-"""A table of scores in; which row goes with which column, so that the sum is the greatest there is, out."""
+"""Assigns rows to columns of a score table so that the total score is maximal."""
 
 import math
 from collections.abc import Sequence
 
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The pairs of a best assignment, each row and each column at most once.
+    """Return the pairs of a best assignment. Each row and each column is used at most once.
 
     Args:
-        scores: A row for each expected call, a column for each that was made.
+        scores: One row for each expected call, one column for each actual call.
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     if rows > columns:
@@ -21,15 +21,22 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 class _Search:
-    """The Hungarian algorithm: rows are added one by one, each by a cheapest path of exchanges. Counts from 1."""
+    """The Hungarian algorithm, which adds the rows one by one. Rows and columns count from 1.
+
+    The cost of a pair is its negated score. Every row and column has a potential (``of_rows``, ``of_columns``), such
+    that the cost of a pair minus both potentials is never negative, and is zero for assigned pairs. A new row may need
+    a column that is taken: then that column's row moves to another column, and so on. The cheapest such chain of moves
+    is a shortest path, which Dijkstra's algorithm finds on the reduced costs. Each added row keeps the assignment
+    optimal for all rows so far, which ``_gains`` relies on.
+    """
 
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
         self.scores, self.columns = scores, columns
-        self.of_rows, self.of_columns = [0.0] * (len(scores) + 1), [0.0] * (columns + 1)  # potentials
-        self.row_of = [0] * (columns + 1)
+        self.of_rows, self.of_columns = [0.0] * (len(scores) + 1), [0.0] * (columns + 1)
+        self.row_of = [0] * (columns + 1)  # 0: the column is free. Column 0 is not real: it holds the row to add.
 
     def add(self, row: int) -> None:
-        """Assign one more row."""
+        """Assign one more row: extend the path to a free column, then make the moves backwards along the path."""
         self.row_of[0], column = row, 0
         least, used, before = [math.inf] * (self.columns + 1), [False] * (self.columns + 1), [0] * (self.columns + 1)
         while self.row_of[column]:
@@ -40,13 +47,13 @@ class _Search:
             column = before[column]
 
     def reach(self, column: int, least: list[float], used: list[bool], before: list[int]) -> int:
-        """The nearest column that is not used yet; potentials move so that it costs nothing."""
+        """Return the nearest unused column, and shift the potentials so that reaching it costs nothing."""
         row = self.row_of[column]
         for other in range(1, self.columns + 1):
             cost = -self.scores[row - 1][other - 1] - self.of_rows[row] - self.of_columns[other]
             if not used[other] and cost < least[other]:
                 least[other], before[other] = cost, column
-        nearest = min((one for one in range(1, self.columns + 1) if not used[one]), key=least.__getitem__)
+        nearest = min((other for other in range(1, self.columns + 1) if not used[other]), key=least.__getitem__)
         delta = least[nearest]
         for other in range(self.columns + 1):
             if used[other]:
@@ -58,41 +65,45 @@ class _Search:
 
 
 def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The same, where pairs do not cross: a later row goes with a later column."""
+    """Return the pairs of a best assignment in order: a later row goes with a later column.
+
+    ``best[row][column]`` is the best sum from this row and this column on. The table is filled from the end, and the
+    pairs are read off from the start.
+    """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for row in range(rows - 1, -1, -1):
         for column in range(columns - 1, -1, -1):
             both = scores[row][column] + best[row + 1][column + 1]
             best[row][column] = max(both, best[row + 1][column], best[row][column + 1])
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     row = column = 0
     while row < rows and column < columns:
         if math.isclose(best[row][column], scores[row][column] + best[row + 1][column + 1], abs_tol=1e-12):
-            found.append((row, column))
+            pairs.append((row, column))
             row, column = row + 1, column + 1
         elif math.isclose(best[row][column], best[row + 1][column], abs_tol=1e-12):
             row += 1
         else:
             column += 1
-    return found
+    return pairs
 
 
 def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
-    """The same, where columns of one step have no order among themselves: a later row goes with no earlier step.
+    """Return the pairs of a best assignment in order of steps. Columns of one step have no order among themselves.
 
-    The rows are cut into as many runs as there are steps, some of them empty, and each run is assigned to its step. Of
-    all cuts the best is found from the last step to the first.
+    The rows are cut into one run for each step (a run may be empty), and each run is assigned to the columns of its
+    step. Dynamic programming finds the best cuts, from the last step to the first.
 
     Args:
         scores: As for ``best_pairs``.
-        steps: The step of each column, none before the one that it follows.
+        steps: The step of each column, in ascending order.
     """
     groups = [[column for column, other in enumerate(steps) if other == step] for step in dict.fromkeys(steps)]
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
-    best = [0.0] * (rows + 1)  # of the rows from each one on, in the steps that come after
+    best = [0.0] * (rows + 1)  # best[first]: the best sum of the rows from ``first`` on in the later steps.
     cuts: list[list[int]] = []
     for group in reversed(groups):
         table = [[row[column] for column in group] for row in scores]
@@ -100,28 +111,27 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
             [gain + best[first + number] for number, gain in enumerate(_gains(table[first:]))]
             for first in range(rows + 1)
         ]
-        cuts.append([first + max(range(len(each)), key=each.__getitem__) for first, each in enumerate(totals)])
-        best = [max(each) for each in totals]
-    found: list[tuple[int, int]] = []
+        cuts.append([first + max(range(len(sums)), key=sums.__getitem__) for first, sums in enumerate(totals)])
+        best = [max(sums) for sums in totals]
+    pairs: list[tuple[int, int]] = []
     first = 0
     for group, cut in zip(groups, reversed(cuts), strict=True):
         run = [[row[column] for column in group] for row in scores[first : cut[first]]]
-        found += [(first + row, group[column]) for row, column in best_pairs(run)]
+        pairs += [(first + row, group[column]) for row, column in best_pairs(run)]
         first = cut[first]
-    return found
+    return pairs
 
 
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
-    """The sum of a best assignment of no row, of the first, of the first two, and so on."""
+    """Return the sums of the best assignments of no row, the first row, the first two rows, and so on."""
     columns = len(scores[0]) if scores else 0
-    padded = [
-        [*row, *[0.0] * len(scores)] for row in scores
-    ]  # so that each row has a column, though it be worth nothing
+    # Extra columns with the score 0, so that every row gets a column.
+    padded = [[*row, *[0.0] * len(scores)] for row in scores]
     search = _Search(padded, columns + len(scores))
-    found = [0.0]
+    sums = [0.0]
     for row in range(1, len(scores) + 1):
         if any(scores[row - 1]):
             search.add(row)
         pairs = ((other, column) for column, other in enumerate(search.row_of) if other and column)
-        found.append(sum(padded[other - 1][column - 1] for other, column in pairs))
-    return found
+        sums.append(sum(padded[other - 1][column - 1] for other, column in pairs))
+    return sums

@@ -1,4 +1,4 @@
-"""``Case``: what a model is asked, and the calls that it should make."""
+"""Defines ``Case`` (a question to a model and the expected calls), and judges the calls of a response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,26 +29,25 @@ if TYPE_CHECKING:
     from toolshape._conversation import Conversation
 
 
-_SAME_TOOL = 1e-6  # what a call of the right tool counts whose arguments are all wrong
+_SAME_TOOL = 1e-6  # The score of a call of the right tool with only wrong arguments, so that it is paired at all.
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to a model, and the calls that answer it.
+    """One question to a model, and the expected calls.
 
     Args:
-        name: What reports call it.
-        messages: What the model is asked, as a text or as a conversation that ends with it.
-        expected: The calls that are to be made, and those that must not; none of the first: no call at all. Where sets
-            of tools are compared whose tools have other names or arguments, a mapping from each track to its calls.
-        order: Whether calls count in ``"any"`` order, or in the ``"same"`` as they are expected. The calls of one
-            response are made in parallel: they have no order among themselves, only responses that follow one another
-            do.
-        extra: Whether calls beside these are wrong (``"none"``), or are left alone (``"any"``).
-        answers: What the model reads of calls that it makes, by tool: a value, or a function of the tool's arguments
-            that gives one, or raises ``ToolError``. The model is asked again with them, and the calls of all steps
-            count together, until it makes none, or one of a tool without an answer.
-        most_steps: How often the model is asked at most.
+        name: The name in reports.
+        messages: The question: a text, or a conversation that ends with the question.
+        expected: The expected and the forbidden calls. Without an expected call, the model should make no call. If you
+            compare sets of tools with different names or arguments, pass a mapping from each track to its calls.
+        order: Whether calls count in ``"any"`` order, or must have the ``"same"`` order as ``expected``. Calls of one
+            response are parallel and have no order among themselves.
+        extra: Whether additional calls are wrong (``"none"``) or ignored (``"any"``).
+        answers: The results that the model receives, by tool: a value, or a function of the tool's arguments that
+            returns a value or raises ``ToolError``. With answers, the model is asked again until it makes no call, or
+            calls a tool without an answer. The calls of all steps count together.
+        most_steps: The maximal number of requests to the model.
     """
 
     name: str
@@ -61,35 +60,37 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.order not in ("any", "same") or self.extra not in ("none", "any"):
-            raise UsageError(f'order is "any" or "same", extra "none" or "any", not {self.order!r} and {self.extra!r}')
+            raise UsageError(
+                f'order= must be "any" or "same", and extra= "none" or "any", not {self.order!r} and {self.extra!r}'
+            )
         by_track = self.expected.values() if isinstance(self.expected, Mapping) else [self.expected]
         strangers = [call for calls in by_track for call in calls if not _is_expected(call)]
         if strangers:
-            raise UsageError(f"what is expected are calls, as Expect(tool, **arguments), not {strangers[0]!r}")
+            raise UsageError(f"expected= takes Expect(tool, **arguments), not {strangers[0]!r}")
         most: Any = self.most_steps
         if not (type(most) is int and most > 0):
-            raise UsageError(f"most_steps= is how often a model is asked, 1 or more, not {most!r}")
+            raise UsageError(f"most_steps= must be a positive integer, not {most!r}")
 
     def compare(self, bound: Bound, response: Any, *, track: str = "") -> Verdict:
-        """Judge a response, by what the functions would get; none of them is run.
+        """Judge a response by the arguments that the functions would receive. No function is run.
 
         Args:
-            bound: The tools as the model was sent them.
+            bound: The tools as sent to the model.
             response: SDK object, dict, JSON text or bytes.
-            track: Which of several sets of tools these are, where ``expected`` is a mapping.
+            track: The set of tools in use, if ``expected`` is a mapping.
 
         Returns:
-            The verdict; ``failed`` where it is no response of the provider's family.
+            The verdict. Its label is ``failed`` if the provider's family cannot read the response.
 
         Raises:
-            UsageError: There is no tool that is expected, or it refuses the arguments that are expected of it.
+            UsageError: An expected tool does not exist, or rejects the expected arguments.
         """
         check_expected(expected_of(self, track), bound.tools)
         try:
             plan = bound.plan(response)
         except ResponseError as error:
-            said = type(error).__name__ if has_secrets(bound.tools) else str(error)
-            return Verdict(case=self.name, label="failed", score=0.0, error=said, track=track)
+            reason = type(error).__name__ if has_secrets(bound.tools) else str(error)
+            return Verdict(case=self.name, label="failed", score=0.0, error=reason, track=track)
         return judged(self, [plan], bound_tools_of(bound).handlers, track)
 
 
@@ -98,33 +99,33 @@ def _is_expected(given: Any) -> bool:
 
 
 def expected_of(case: Case, track: str) -> Sequence[Expect]:
-    """The calls that a case expects of one set of tools.
+    """Return the calls that a case expects for one set of tools.
 
     Raises:
-        UsageError: It does not say which.
+        UsageError: The case has no entry for this track.
     """
     if not isinstance(case.expected, Mapping):
         return case.expected
     if track not in case.expected:
         hint = did_you_mean(track, case.expected)
         raise UsageError(
-            f"the case {case.name!r} expects calls of {', '.join(map(repr, case.expected))}, and nothing of the track"
-            f" {track!r}{f' ({hint})' if hint else ''}"
+            f"the case {case.name!r} has expected calls for {', '.join(map(repr, case.expected))}, but none for the"
+            f" track {track!r}{f' ({hint})' if hint else ''}"
         )
     return case.expected[track]
 
 
 def judged(case: Case, plans: Sequence[Plan], handlers: Handlers, track: str = "") -> Verdict:
-    """Judge the calls of one response to a case, or of several that follow one another.
+    """Judge the calls of one response to a case, or of several consecutive responses.
 
     Args:
         case: The case.
-        plans: The responses, of one model, read and validated.
-        handlers: The handlers of the tools as that was sent them.
-        track: Which of several sets of tools these are.
+        plans: The parsed and validated responses of one model.
+        handlers: The handlers of the tools as sent to that model.
+        track: The set of tools in use.
 
     Raises:
-        UsageError: A tool refuses the arguments that are expected of it.
+        UsageError: A tool rejects the expected arguments.
     """
     made = [
         made_of(result.call, result.error, handlers, step) for step, plan in enumerate(plans) for result in plan.results
@@ -148,7 +149,11 @@ def judged(case: Case, plans: Sequence[Plan], handlers: Handlers, track: str = "
 def _compared(
     case: Case, expected: Sequence[Expect], made: Sequence[Made], tools: Mapping[str, Tool[..., Any]]
 ) -> tuple[float, list[Difference], list[int]]:
-    """The score, the differences, and the calls that go with an expected one."""
+    """Compare the expected calls with the actual calls.
+
+    Returns:
+        The score, the differences, and the positions of the actual calls that are paired with an expected call.
+    """
     wanted = [call for call in expected if not call.is_forbidden]
     table = [[pair_of(call, other) for other in made] for call in wanted]
     pairs = _pairs(table, wanted, made, in_order=case.order == "same")
@@ -156,14 +161,14 @@ def _compared(
     rows = {row for row, _ in pairs}
     strays = [column for column in range(len(made)) if column not in columns]
     extra = sum(_stray(case, made[column], tools) is not None for column in strays)
-    differences = [found for row, column in pairs for found in table[row][column].differences]
+    differences = [difference for row, column in pairs for difference in table[row][column].differences]
     for row in (row for row in range(len(wanted)) if row not in rows):
         late = next((column for column in strays if table[row][column].score == 1), None)
         call, tool = wanted[row], tools.get(wanted[row].tool)
         kind: DifferenceKind = "missing_call" if late is None else "order"
         differences.append(difference_at(kind, call.tool, tool, expected=call.arguments))
         strays = [column for column in strays if column != late]
-    differences += [found for column in strays if (found := _stray(case, made[column], tools)) is not None]
+    differences += [stray for column in strays if (stray := _stray(case, made[column], tools)) is not None]
     forbidden = [call for call in expected if call.is_forbidden]
     happened = [call for call in made for rule in forbidden if is_happening(rule, call)]
     differences += [
@@ -175,7 +180,7 @@ def _compared(
 
 
 def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
-    """What is wrong with a call that no expected one goes with."""
+    """Return the difference for an actual call without an expected call, or ``None`` if extra calls are allowed."""
     if made.call.name is None:
         return unknown_call(made, tools)
     return None if case.extra == "any" else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
@@ -184,9 +189,9 @@ def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Diffe
 def _pairs(
     table: Sequence[Sequence[Pair]], wanted: Sequence[Expect], made: Sequence[Made], *, in_order: bool
 ) -> list[tuple[int, int]]:
-    """Which expected call goes with which that was made: of one tool, and by the best sum of scores."""
+    """Pair expected with actual calls of the same tool, so that the sum of scores is maximal."""
     in_order = in_order and len({call.step for call in made}) > 1
-    power = 2 if in_order else 1  # in order, one call that is right counts more than two that are half right
+    power = 2 if in_order else 1  # In order, one right call counts more than two half-right calls.
     scores = [
         [
             pair.score**power + (_SAME_TOOL if other.call.name == call.tool else 0)
@@ -194,5 +199,5 @@ def _pairs(
         ]
         for row, call in zip(table, wanted, strict=True)
     ]
-    found = best_in_steps(scores, [call.step for call in made]) if in_order else best_pairs(scores)
-    return [(row, column) for row, column in found if scores[row][column] > 0]
+    pairs = best_in_steps(scores, [call.step for call in made]) if in_order else best_pairs(scores)
+    return [(row, column) for row, column in pairs if scores[row][column] > 0]

@@ -1,4 +1,4 @@
-"""An expected call and one that was made in; how alike what the function would get is, and where it differs, out."""
+"""Compares an expected call with an actual call, by the arguments that the function would receive."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,10 +22,11 @@ _Place = tuple[int | str, ...]
 
 
 class Made(NamedTuple):
-    """A call that a model made: ``received`` is what its function would get, secrets too, ``None`` where it is refused.
+    """A call that a model made.
 
-    ``given`` are the arguments as they came, in canonical form; ``error`` is why it is refused. ``step`` numbers the
-    response that the call is part of.
+    ``given`` are the model's arguments in canonical form. ``received`` are the arguments that the function would
+    receive, including secrets. If the call is rejected, ``received`` is ``None``, and ``error`` is the reason. ``step``
+    is the number of the response with the call.
     """
 
     call: Call
@@ -38,14 +39,14 @@ class Made(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An expected call beside one that was made: a score from 0 to 1, and the differences."""
+    """The comparison of an expected call with an actual call: a score from 0 to 1, and the differences."""
 
     score: float
     differences: tuple[Difference, ...]
 
 
 def made_of(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
-    """A call of a plan as its function would get it, without running that."""
+    """Return a call of a plan with the arguments that its function would receive, without running the function."""
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
@@ -54,19 +55,19 @@ def made_of(call: Call, error: CallError | None, handlers: Handlers, step: int) 
 
 
 def pair_of(expected: Expect, made: Made) -> Pair:
-    """Compare an expected call with one that was made.
+    """Compare an expected call with an actual call.
 
     Raises:
-        UsageError: The tool refuses the arguments that are expected.
+        UsageError: The tool rejects the expected arguments.
     """
     if made.call.name != expected.tool or made.tool is None:
         return Pair(0.0, ())
     if expected.match == "name":
         return Pair(1.0, ())
     if made.received is None:
-        said = "" if made.error is None else str(made.error)
-        found = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
-        return Pair(0.0, (replace(found, actual=said),))
+        reason = "" if made.error is None else str(made.error)
+        difference = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
+        return Pair(0.0, (replace(difference, actual=reason),))
     full = _as_received(expected, made.tool, made)
     differing = list(_differing(_counted(expected, expected.arguments, full, made.received)))
     differences = tuple(
@@ -75,15 +76,15 @@ def pair_of(expected: Expect, made: Made) -> Pair:
     )
     wrong = {place[0] for place, _, _ in differing}
     given = made.given.keys() if expected.match == "exact" else set()
-    asked = expected.arguments.keys() | given | wrong
-    return Pair(1.0 if not asked else 1 - len(wrong) / len(asked), differences)
+    counted = expected.arguments.keys() | given | wrong
+    return Pair(1.0 if not counted else 1 - len(wrong) / len(counted), differences)
 
 
 def _counted(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
-    """Arguments without those that do not count: where a subset is expected, only those that are named do."""
+    """Return only the arguments that count: all arguments for an exact match, otherwise those named in ``expected``."""
     if expected.match == "exact":
         return list(arguments)
-    return [{name: each[name] for name in expected.arguments if name in each} for each in arguments]
+    return [{name: values[name] for name in expected.arguments if name in values} for values in arguments]
 
 
 def difference_at(
@@ -95,22 +96,25 @@ def difference_at(
     expected: Any = None,
     actual: Any = None,
 ) -> Difference:
-    """A difference as it may be shown: plain values, and none that the tool's schema marks as secret.
+    """Return a difference that is safe to show: plain values, with values masked that the schema marks as secret.
 
     Args:
-        kind: What is wrong.
+        kind: The kind of difference.
         name: The tool's name.
-        tool: The tool, if there is one.
-        place: Where both values stand in its arguments.
-        expected: What was expected.
-        actual: What came.
+        tool: The tool, if it exists.
+        place: The place of both values in the tool's arguments.
+        expected: The expected value.
+        actual: The actual value.
     """
     shown = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
     return Difference(kind=kind, tool=name, path=_path(place), expected=shown[0], actual=shown[1])
 
 
 def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
-    """A call of no tool. It may have been meant for a tool with secrets: its arguments are then not shown."""
+    """Return the difference for a call of an unknown tool.
+
+    If any tool has secrets, the arguments are masked, because the call may have been meant for that tool.
+    """
     given = MASKED if has_secrets(tools.values()) else made.call.arguments_raw
     return Difference(kind="unknown_tool", tool=made.call.wire_name, actual=given)
 
@@ -121,7 +125,7 @@ def has_secrets(tools: Iterable[Tool[..., Any]]) -> bool:
 
 
 def shown_coercions(made: Made) -> tuple[Coercion, ...]:
-    """The coercions of a call, without secrets."""
+    """Return the coercions of a call, with secrets masked."""
     return tuple(
         coercion._replace(
             before=_shown(coercion.before, made.tool, location_of(coercion.path)),
@@ -136,7 +140,7 @@ def _shown(value: Any, tool: Tool[..., Any] | None, place: _Place) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Plain JSON, without the values that stand behind texts; matchers stay."""
+    """Convert a value to plain JSON, without the Python values attached to texts. Matchers are kept."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -150,10 +154,10 @@ def _path(place: _Place) -> str:
 
 
 def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) -> None:
-    """Check that the calls that are expected or forbidden could be made at all.
+    """Check that the expected and the forbidden calls are possible.
 
     Raises:
-        UsageError: There is no such tool, it has no argument of a name, or it refuses an argument.
+        UsageError: A tool does not exist, has no argument of this name, or rejects an argument.
     """
     by_name = {tool.name: tool for tool in tools}
     for call in expected:
@@ -169,13 +173,12 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
 
 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
-    """Check the arguments that are written as values.
+    """Check the arguments that are given as values.
 
-    Matchers, and arguments that do not count, are left out, and what is said of those is passed over: it is for the
-    model to write them.
+    Matchers and arguments that do not count are omitted, and problems with them are ignored: the model supplies them.
 
     Raises:
-        UsageError: The tool refuses one of them.
+        UsageError: The tool rejects one of the values.
     """
     written = {name: value for name, value in call.arguments.items() if not is_matched(value)}
     is_whole = call.match == "exact" and len(written) == len(call.arguments)
@@ -184,15 +187,15 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     except CallError as error:
         own = [problem for problem in error.problems if next(iter(location_of(problem.path)), None) in written]
         if is_whole or own:
-            said = error if is_whole else CallError(error.code, tool=call.tool, problems=own)
-            raise UsageError(f"{call.tool} refuses what is expected of it: {said}") from error
-    except Exception:  # a user's validator, of arguments that are not complete
+            reported = error if is_whole else CallError(error.code, tool=call.tool, problems=own)
+            raise UsageError(f"{call.tool} rejects the expected arguments: {reported}") from error
+    except Exception:  # A user's validator may raise anything on incomplete arguments.
         if is_whole:
             raise
 
 
 def is_happening(forbidden: Expect, made: Made) -> bool:
-    """Whether a call is one that must not happen: the arguments that are named are those, whatever the others are."""
+    """Whether a call is forbidden: the same tool, and the arguments named in ``forbidden`` match."""
     if made.call.name != forbidden.tool or made.tool is None:
         return False
     full, received = forbidden.arguments, made.given
@@ -202,7 +205,7 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
 
 
 def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
-    """What the function would get of arguments that an author wrote; ``None`` where it refuses them."""
+    """Return what the function would receive for arguments from a case, or ``None`` if the tool rejects them."""
     record = record_of(tool)
     try:
         return record.source.comparable(record.validate_uncoerced(arguments)[0], reveals=True)
@@ -211,35 +214,39 @@ def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None
 
 
 def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
-    """What the function would get of the expected arguments, with what came in the place of each matcher.
+    """Return what the function would receive for the expected arguments.
 
-    Where a subset is expected, what came stands for the rest, too.
+    Expected arguments go through validation, so that defaults and conversions apply to them, as to actual arguments. A
+    matcher is not a value, so the actual value takes its place. If a subset is expected, the actual arguments also fill
+    in the rest.
 
     Raises:
-        UsageError: The tool refuses them.
+        UsageError: The tool rejects the expected arguments.
     """
     received, is_subset = made.received or {}, expected.match == "subset"
-    # What came may need a coercion, and what a validator gave it may not take itself.
+    # Two attempts: the model's own arguments may need a coercion, which is off here, and the validated arguments may be
+    # values that the validator itself does not accept.
     for came in (made.given, received):
         filled = _filled(expected.arguments, came, received)
         if (written := _validated(tool, {**came, **filled} if is_subset else filled)) is not None:
             return written
-    if is_subset or is_matched(expected.arguments):  # what was received does not go with what is expected beside it
+    if is_subset or is_matched(expected.arguments):
+        # The actual values are not valid together with the expected values: compare without validation.
         return {**received, **_filled(expected.arguments, received, received)}
     try:
         record_of(tool).validate_uncoerced(expected.arguments)
     except CallError as error:
-        raise UsageError(f"{tool.name} refuses what is expected of it: {error}") from error
-    raise AssertionError("it was refused before")
+        raise UsageError(f"{tool.name} rejects the expected arguments: {error}") from error
+    raise AssertionError("the arguments were rejected before")
 
 
 def _filled(expected: Any, came: Any, received: Any) -> Any:
-    """Expected arguments with what came in the place of matchers; left out where nothing did.
+    """Replace the matchers in expected arguments by the actual values. If there is no actual value, omit the argument.
 
     Args:
         expected: The arguments, or a part of them.
-        came: The same part of what came, or of what the function would get of it.
-        received: The same part of what the function would get, which says where sets are: their items have no
+        came: The same part of the actual arguments, as the model wrote them or as the function would receive them.
+        received: The same part as the function would receive it. It shows which lists are sets: their items have no
             positions.
     """
     if isinstance(expected, Matcher):
@@ -256,13 +263,13 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
         if isinstance(received, WrittenSet) and is_matched(expected):
             came = received = _aligned(expected, received)
         nothing = [None] * len(expected)
-        items, whole = (each if _is_as_long(each, expected) else nothing for each in (came, received))
-        return [_filled(*each) for each in zip(expected, items, whole, strict=True)]
+        items, whole = (value if _is_as_long(value, expected) else nothing for value in (came, received))
+        return [_filled(*parts) for parts in zip(expected, items, whole, strict=True)]
     return expected
 
 
 def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
-    """The items of a set in the order of what is expected of them; ``None`` where they cannot be matched one to one."""
+    """Return the items of a set in the order of the expected items, or ``None`` without a one-to-one match."""
     if len(expected) != len(received):
         return None
     table = [[float(_admits(wanted, item)) for item in received] for wanted in expected]
@@ -272,7 +279,7 @@ def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
 
 
 def _admits(expected: Any, received: Any) -> bool:
-    """Whether an item may be what is expected of one; what is left out may be a default."""
+    """Whether an item matches an expected item. Missing members do not match, unless the matcher allows that."""
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
@@ -285,11 +292,12 @@ def _admits(expected: Any, received: Any) -> bool:
 
 
 def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_Place, Any, Any]]:
-    """The places where what was received is not what is expected: by a matcher, else by the value in full.
+    """Yield the places where received and expected arguments differ, with both values.
 
     Args:
-        arguments: What is expected, the same in full, and what was received.
-        place: Where all three stand.
+        arguments: Three values of one place: as the case expects it (perhaps a matcher), as the function would receive
+            the expected value (with defaults), and as the function would receive the actual value.
+        place: The place of all three values.
     """
     expected, full, received = arguments
     if isinstance(expected, Matcher):
@@ -317,7 +325,7 @@ def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_
 def _differing_items(
     expected: list[Any], full: Any, received: list[Any], place: _Place
 ) -> Iterator[tuple[_Place, Any, Any]]:
-    """The same for a list with matchers in it; items of a set have no places of their own."""
+    """Yield the differences of a list that contains matchers. Items of a set have no places of their own."""
     if isinstance(received, WrittenSet):
         if _aligned(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received

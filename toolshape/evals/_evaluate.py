@@ -1,4 +1,4 @@
-"""``evaluate``: ask some models some cases, a few times, and judge what they call."""
+"""``evaluate`` asks each model each case, several times if requested, and judges the calls."""
 
 import asyncio
 import inspect
@@ -29,18 +29,18 @@ from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
 
 Ask: TypeAlias = Callable[[JsonObject, list[Any]], Awaitable[Any] | Any]
-"""The application's own call of its client: it takes the keywords of a request and its messages, and gives the response."""
+"""The application's call of its client: takes the keywords and the messages of a request, returns the response."""
 
 
 @dataclass(frozen=True, kw_only=False, slots=True)
 class Model:
-    """A model, and how it is asked.
+    """A model, and the function that calls it.
 
     Args:
-        provider: Whose API it is.
-        ask: Calls the client, sync or async, and gives its response: an SDK object, a dict, or JSON text.
-        name: The name that the provider knows it by, for rules that hold for some models; it stands in the request.
-        strict: Whether arguments are to be constrained, where the registry and the tools do not say.
+        provider: The provider of the API.
+        ask: Calls the client (sync or async) and returns its response: an SDK object, a dict, or JSON text.
+        name: The provider's name for the model. It goes into the request, and selects rules for single models.
+        strict: Whether the provider constrains arguments, if neither the registry nor the tool decides.
     """
 
     provider: AnyProvider
@@ -59,24 +59,26 @@ async def evaluate(
     record: Observer | None = None,
     on_verdict: Callable[[Verdict], object] | None = None,
 ) -> Run:
-    """Ask each model each case, and judge what it calls; no tool is run.
+    """Ask each model each case, and judge its calls. No tool is run.
 
     Args:
-        tools: The tools that the models are offered; or several sets of them by name, which are compared: each case is
-            asked with each set, and these *tracks* stand side by side in the run.
-        cases: The cases; each must say what the model is asked.
-        models: The models, by the names that reports call them.
-        trials: How often each case is asked.
-        limit: How many cases are under way at once.
-        record: Is shown every response with its case, model, track, trial and label, as are the observers of the tools.
-        on_verdict: Takes each verdict as soon as there is one, in the order in which they come.
+        tools: The tools for the models. To compare several sets of tools, pass a mapping from names to sets: each case
+            is asked with each set, and reports show these *tracks* side by side.
+        cases: The cases. Each needs ``messages``.
+        models: The models, by their names in reports.
+        trials: How often to ask each case.
+        limit: The maximal number of concurrent cases.
+        record: An observer of every response, with its case, model, track, trial and label. Observers of the registry
+            receive the same.
+        on_verdict: Called with each verdict as soon as it is known.
 
     Returns:
-        A verdict for each case, track, model and trial. One whose request failed is ``failed``, and says why.
+        A verdict for each case, track, model and trial. If a request failed, its label is ``failed``, and ``error``
+        is the reason.
 
     Raises:
-        UsageError: A case asks nothing, two have one name, or a tool that is expected is not there, or refuses what is
-            expected of it.
+        UsageError: A case has no messages, two cases have the same name, or an expected tool does not exist or rejects
+            the expected arguments.
     """
     tracks = {"": tools} if isinstance(tools, Registry) else dict(tools)
     asked = list(cases)
@@ -102,23 +104,23 @@ async def evaluate(
     tasks = [asyncio.ensure_future(verdict_on(*question)) for question in questions]
     try:
         return Run(verdicts=tuple(await asyncio.gather(*tasks)))
-    finally:  # where one raised, what the application was given to call is called no more
+    finally:  # If a task raised, stop the others, so that they make no more requests.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit: int) -> None:
-    """Check that the cases can be asked.
+    """Check the arguments of ``evaluate``.
 
     Raises:
-        UsageError: One cannot.
+        UsageError: An argument is invalid.
     """
     given: Any = tracks
     if not given or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in given.items()):
-        raise UsageError(f"tools= is a registry, or a mapping from names to registries, not {tracks!r}")
+        raise UsageError(f"tools= must be a registry, or a mapping from names to registries, not {tracks!r}")
     if "" in tracks and len(tracks) > 1:
-        raise UsageError("a set of tools among several needs a name that is not empty")
+        raise UsageError("tools= has several sets of tools: each needs a name that is not empty")
     if silent := [case.name for case in asked if not case.messages]:
         raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
     if twice := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
@@ -126,7 +128,7 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
     for number, what in ((trials, "trials"), (limit, "limit")):
         given = number
         if not (type(given) is int and given > 0):
-            raise UsageError(f"{what}= is a number from 1 on, not {number!r}")
+            raise UsageError(f"{what}= must be a positive integer, not {number!r}")
     for case in asked:
         for track, tools in tracks.items():
             check_expected(expected_of(case, track), tools)
@@ -134,25 +136,27 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
 
 
 def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
-    """Check that each tool that a case answers is there, in one of the tracks at least.
+    """Check that each tool with an answer exists in at least one track.
 
     Raises:
-        UsageError: It is not.
+        UsageError: A tool does not exist.
     """
     names = [tool.name for tools in tracks.values() for tool in tools]
     for answered in case.answers:
         name = answered if isinstance(answered, str) else answered.name
         if name not in names:
             hint = did_you_mean(name, names)
-            raise UsageError(f"the case {case.name!r} answers {name!r}, which is no tool{f' ({hint})' if hint else ''}")
+            raise UsageError(
+                f"the case {case.name!r} answers {name!r}, which is not a tool{f' ({hint})' if hint else ''}"
+            )
 
 
 async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[Seen]]:
-    """Ask a model one case, to its end; the verdict, and every response."""
+    """Ask a model one case until the case ends. Return the verdict and every response."""
 
-    def failed_with(said: str) -> tuple[Verdict, list[Seen]]:
+    def failed_with(reason: str) -> tuple[Verdict, list[Seen]]:
         steps = len(plans) + 1
-        return Verdict(case=case.name, label="failed", score=0.0, error=said, steps=steps, track=track), seen
+        return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), seen
 
     provider = get(model.provider)
     bound = tools.bind(provider, model.strict)
@@ -166,7 +170,7 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         messages = request.pop(histories_of(provider).key)
         try:
             response = await _asked(model, request, messages)
-        except Exception as error:  # whatever the client raises
+        except Exception as error:  # The client may raise anything.
             return failed_with(_explained(error, bound))
         try:
             plan = _unwatched(bound, response)
@@ -181,7 +185,10 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
 
 
 def _explained(error: Exception, bound: Bound) -> str:
-    """Why a request failed. Where tools have secrets, what a provider may quote of the messages or of a call is left out."""
+    """Describe why a request failed.
+
+    If tools have secrets, leave out the provider's message, which may quote the conversation or a call.
+    """
     failure = explain(error, bound)
     may_quote = failure.kind in ("history", "model", "tool", "unknown") and has_secrets(bound.tools)
     return f"{failure.kind}: {type(error).__name__ if may_quote else failure.message or type(error).__name__}"
@@ -195,10 +202,10 @@ async def _asked(model: Model, request: JsonObject, messages: list[Any]) -> Any:
 
 
 def _unwatched(bound: Bound, response: Any) -> Plan:
-    """The plan of a response, of which no observer is told yet.
+    """Plan a response without notifying observers: they are notified later, together with the verdict.
 
     Raises:
-        ResponseError: It is not a response of this provider's family.
+        ResponseError: This provider's family cannot read the response.
     """
     return Plan(planned(bound.provider, reading_of(bound.provider, response), bound_tools_of(bound).handlers))
 
@@ -208,8 +215,11 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 
 
 def _answer(plan: Plan, case: Case) -> bool:
-    """Answer the calls of a plan as a case says; whether there were any, and each has an answer."""
-    answers = {one if isinstance(one, str) else one.name: value for one, value in case.answers.items()}
+    """Answer the calls of a plan from the answers of a case.
+
+    Return whether the model should be asked again: the plan has calls, and all of them have an answer.
+    """
+    answers = {tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()}
     results = plan.results
     ready = state.claimable(results)
     if not plan.calls or any(entry[2].name not in answers for entry in ready):
@@ -219,7 +229,7 @@ def _answer(plan: Plan, case: Case) -> bool:
         try:
             value = value(**handler.written(validated)) if callable(value) else value
             value = asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
-        except Exception as error:  # a function of the author's may raise anything, as a tool may
+        except Exception as error:  # The author's function may raise anything, like a tool.
             state.record(results, position, failed(call, handler, coercions, error, perf_counter()))
         else:
             state.record(results, position, succeeded(call, handler, coercions, value, 0.0))

@@ -1,4 +1,4 @@
-"""``Expect``: a call that a model should make, or must not."""
+"""Defines ``Expect``, a call that a model should make, and ``never``, a call that it must not make."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -8,10 +8,10 @@ from toolshape.evals._matchers import Matcher
 
 
 class Expect:
-    """A call that is expected: of a tool, with arguments in canonical form, each a value as JSON or a matcher.
+    """An expected call of a tool. Its arguments are JSON values in canonical form, or matchers at any depth.
 
-    What is left out is the tool's default, as it is for the function. A matcher may stand anywhere inside. ``match``
-    says which arguments count: all (``"exact"``), those that are named (``"subset"``), or none (``"name"``).
+    An omitted argument means the tool's default. ``match`` says which arguments count: all (``"exact"``), the named
+    arguments (``"subset"``), or none (``"name"``).
     """
 
     __slots__ = ("arguments", "is_forbidden", "match", "tool")
@@ -21,9 +21,9 @@ class Expect:
         """Expect a call.
 
         Args:
-            tool: A tool, or its own name, whatever a provider is sent.
-            given: Arguments as a mapping, where one of them has a name that cannot be written as a keyword.
-            **arguments: Arguments.
+            tool: A tool, or its name in the registry (not the name on the wire).
+            given: Arguments as a mapping, for names that are not valid as keywords.
+            **arguments: The arguments.
         """
         self.tool = tool if isinstance(tool, str) else tool.name
         self.arguments: dict[str, Any] = {**(given or {}), **arguments}
@@ -32,22 +32,22 @@ class Expect:
 
     @classmethod
     def name_only(cls, tool: Tool[..., Any] | str, /) -> "Expect":
-        """Expect a call of a tool, whatever its arguments are, even if the tool refuses them."""
-        made = cls(tool)
-        made.match = "name"
-        return made
+        """Expect a call of a tool with any arguments, even invalid arguments."""
+        expected = cls(tool)
+        expected.match = "name"
+        return expected
 
     @classmethod
     def subset(
         cls, tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> "Expect":
-        """Expect a call with these arguments; the tool's other arguments do not count.
+        """Expect a call with these arguments. The tool's other arguments do not count.
 
-        A value is compared as a whole: an object that stands for an argument names all its fields that have no default.
+        Each value is compared as a whole: if an argument is an object, give all of its fields without a default.
         """
-        made = cls(tool, given, **arguments)
-        made.match = "subset"
-        return made
+        expected = cls(tool, given, **arguments)
+        expected.match = "subset"
+        return expected
 
     def __repr__(self) -> str:
         shown = ", ".join([repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())])
@@ -56,14 +56,14 @@ class Expect:
 
 
 def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Expect:
-    """A call that must not happen: of a tool, with these arguments, whatever the others are."""
-    made = Expect.subset(tool, given, **arguments)
-    made.is_forbidden = True
-    return made
+    """Forbid a call of a tool with these arguments. The tool's other arguments do not count."""
+    forbidden = Expect.subset(tool, given, **arguments)
+    forbidden.is_forbidden = True
+    return forbidden
 
 
 def is_matched(expected: Any) -> bool:
-    """Whether a matcher stands anywhere in a value."""
+    """Whether a value contains a matcher."""
     if isinstance(expected, dict):
         return any(map(is_matched, expected.values()))
     return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(is_matched, expected)))

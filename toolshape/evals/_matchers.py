@@ -1,4 +1,4 @@
-"""What an argument may be, where more than one value is right."""
+"""Defines matchers: conditions on an argument for which more than one value is right."""
 
 import re
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from toolshape._schema.values import WrittenText, is_same_value
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A condition on the value that a function would get, as JSON; ``says`` is what a difference shows of it.
+    """A condition on the value that a function would receive, as JSON. Differences show the matcher as ``says``.
 
-    ``may_be_left_out``: where there is no default, the argument need not be given.
+    ``may_be_left_out``: the model may omit the argument, even if it has no default.
     """
 
     says: str
@@ -25,38 +25,38 @@ class Matcher:
 
 
 def _number_in(value: Any) -> float | Decimal | None:
-    """The number that a function gets: JSON's, or a Decimal, which is written as a text."""
+    """Return the number that a function would receive: a JSON number, or a Decimal (in JSON a text), else ``None``."""
     number = value.value if isinstance(value, WrittenText) else value
     return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
 
 
 def anything() -> Matcher:
-    """Any value, or none."""
+    """Match any value, and an omitted argument."""
     return Matcher("anything()", lambda _: True, may_be_left_out=True)
 
 
 def one_of(*values: Any, left_out: bool = False) -> Matcher:
-    """One of some values, each as JSON, or a matcher.
+    """Match any of several JSON values or matchers.
 
     Args:
         *values: The values.
-        left_out: Whether the argument may also be left out, where the tool has no default for it.
+        left_out: Whether the model may also omit the argument, if the tool has no default for it.
     """
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
         lambda given: any(
-            one.accepts(given) if isinstance(one, Matcher) else is_same_value(one, given) for one in values
+            value.accepts(given) if isinstance(value, Matcher) else is_same_value(value, given) for value in values
         ),
         left_out,
     )
 
 
 def close_to(value: float, *, within: float | None = None) -> Matcher:
-    """A number near another.
+    """Match a number near another number.
 
     Args:
         value: The number.
-        within: How far off it may be; a millionth of it by default.
+        within: The largest allowed distance. The default is one millionth of the number.
     """
     far = abs(value) * 1e-6 if within is None else within
 
@@ -66,43 +66,45 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
             if isinstance(number, Decimal):
                 return abs(number - Decimal(str(value))) <= Decimal(str(far))
             return number is not None and abs(number - value) <= far
-        except (ArithmeticError, ValueError):  # an integer beyond all floats, NaN of Decimal
+        except (ArithmeticError, ValueError):  # An integer beyond the range of floats, or a NaN of Decimal.
             return False
 
     return Matcher(f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})", accepts)
 
 
 def matching(pattern: str) -> Matcher:
-    """A text that a regular expression finds, in any letter case where it says ``(?i)``."""
-    found = re.compile(pattern)
-    return Matcher(f"matching({pattern!r})", lambda given: isinstance(given, str) and found.search(given) is not None)
+    """Match a text in which a regular expression is found. ``(?i)`` in the pattern ignores case."""
+    compiled = re.compile(pattern)
+    return Matcher(
+        f"matching({pattern!r})", lambda given: isinstance(given, str) and compiled.search(given) is not None
+    )
 
 
 def containing(*items: Any) -> Matcher:
-    """A text that contains all of these, a list that has all of these as items, or an object that has all as keys."""
+    """Match a text that contains all items, a list with all of them as elements, or an object with all as keys."""
 
     def accepts(given: Any) -> bool:
         if isinstance(given, str):
-            return all(isinstance(one, str) and one in given for one in items)
+            return all(isinstance(item, str) and item in given for item in items)
         if isinstance(given, dict):
-            return all(isinstance(one, str) and one in given for one in items)
-        return isinstance(given, list) and all(any(is_same_value(one, other) for other in given) for one in items)
+            return all(isinstance(item, str) and item in given for item in items)
+        return isinstance(given, list) and all(any(is_same_value(item, other) for other in given) for item in items)
 
     return Matcher(f"containing({', '.join(map(repr, items))})", accepts)
 
 
 def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
-    """A value that a function says yes to; one that it raises an error for is not.
+    """Match a value for which a function returns true. If the function raises an exception, the value does not match.
 
     Args:
-        predicate: Takes the value as JSON.
-        says: What a difference shows of it; the function's name by default.
+        predicate: The function. It takes the value as JSON.
+        says: The description in differences. The default is the function's name.
     """
 
     def accepts(given: Any) -> bool:
         try:
             return bool(predicate(given))
-        except Exception:  # the predicate is the user's, and what it is given the model's
+        except Exception:  # The user's predicate may raise anything on a model's value.
             return False
 
     return Matcher(f"where({says or getattr(predicate, '__name__', 'predicate')})", accepts)

@@ -1,4 +1,4 @@
-"""A run in; one page of HTML for people who look, which loads nothing and works without JavaScript, out."""
+"""Writes the HTML page of a run. The page loads no other files, and works without JavaScript."""
 
 import html
 from collections import Counter
@@ -36,16 +36,16 @@ def page_of(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: It
 
     Args:
         run: The verdicts.
-        title: What the page is called.
-        shares: How many trials of each column were right.
-        comparisons: What is compared of the columns, and how it compares.
+        title: The title of the page.
+        shares: The share of right trials of each column.
+        comparisons: The comparisons of columns, each with a label.
     """
     columns = by_column(run.verdicts)
     keys = {column: f"m{number}" for number, column in enumerate(columns)}
     only = " ".join(f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS)
     body = [
         *_overview(shares, columns, keys),
-        *(f"<p>{text(said)}: {text(comparison)}</p>" for said, comparison in comparisons),
+        *(f"<p>{text(label)}: {text(comparison)}</p>" for label, comparison in comparisons),
         *_cases(run, columns, keys),
         *_filters(run, keys),
         *(
@@ -57,8 +57,8 @@ def page_of(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: It
 
 
 def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """The share of each column."""
-    yield '<div class="wide"><table><tr><th>model<th>trials right<th>95 per cent of such runs<th>cases right in every trial'
+    """Write the table of the columns with their shares."""
+    yield '<div class="wide"><table><tr><th>model<th>trials right<th>95% interval<th>cases right in every trial'
     yield "".join(f"<th>{label.replace('_', ' ')}" for label in _LABELS)
     for column, cases in columns.items():
         share = shares[column]
@@ -70,7 +70,7 @@ def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column
 
 
 def _cases(run: _Run, columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Each case in each column, with a way to the first verdict that is not right."""
+    """Write the table of the cases. Each cell links to the first verdict that is not right."""
     yield '<h2>Cases</h2><div class="wide"><table id="cases"><tr><th>case'
     yield "".join(f'<th class="{keys[column]}">{text(column)}' for column in columns)
     for case in run.cases:
@@ -97,7 +97,7 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 
 def _verdict(number: int, verdict: Verdict, key: str) -> str:
-    """A verdict, open where something is wrong, with its differences side by side."""
+    """Write a verdict with a table of its differences, expanded if the verdict is not right."""
     column = Column(verdict.track, verdict.model)
     head = f"<b>{text(verdict.case)}</b> {text(column)}, trial {text(verdict.trial)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
@@ -114,17 +114,23 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
     if differences:
         yield "<table><tr><th>what<th>where<th>expected<th>got"
-    for one in differences:
-        place = f"{one.tool}.{one.path}" if one.path else one.tool
-        yield f"<tr><td>{text(one.kind.replace('_', ' '))}<td>{code(place)}<td>{code(one.expected)}<td>{code(one.actual)}"
+    for difference in differences:
+        place = f"{difference.tool}.{difference.path}" if difference.path else difference.tool
+        yield (
+            f"<tr><td>{text(difference.kind.replace('_', ' '))}<td>{code(place)}"
+            f"<td>{code(difference.expected)}<td>{code(difference.actual)}"
+        )
     if differences:
         yield "</table>"
 
 
 def _coercions(coercions: tuple[Coercion, ...]) -> Iterator[str]:
     if coercions:
-        yield "<table><tr><th>coercion<th>where<th>what came<th>what the function gets"
-    for one in coercions:
-        yield f"<tr><td>{text(one.rule)}<td>{code(one.path)}<td>{code(one.before)}<td>{code(one.after)}"
+        yield "<table><tr><th>coercion<th>where<th>received<th>passed to the function"
+    for coercion in coercions:
+        yield (
+            f"<tr><td>{text(coercion.rule)}<td>{code(coercion.path)}"
+            f"<td>{code(coercion.before)}<td>{code(coercion.after)}"
+        )
     if coercions:
         yield "</table>"

@@ -1,4 +1,4 @@
-"""``Run``: the verdicts on some cases at some models, counted, compared, and written as lines of JSON."""
+"""Defines ``Run``: the verdicts of an evaluation. Counts them, compares runs, and writes and reads JSON lines."""
 
 import json
 import math
@@ -17,9 +17,9 @@ _LEAST_EVIDENCE = 0.05
 
 
 class Share(NamedTuple):
-    """How many of some trials were right, with the interval in which the true share lies in 95 of 100 such runs.
+    """How many trials were right, with the 95% confidence interval (``low`` to ``high``) of the share.
 
-    ``every`` is the share of the cases that were right in each of their trials (pass^k, k being all of them).
+    ``every`` is the share of cases that were right in all of their trials (pass^k, with k = the number of trials).
     """
 
     right: int
@@ -33,10 +33,10 @@ class Share(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs of the same cases: how many of these are right more often in the one, and in the other.
+    """The comparison of two runs of the same cases: in how many cases the first run is right more often, or less often.
 
-    ``chance`` is a two-sided sign test's: how often as uneven a split, or one more so, comes of models that are as
-    good.
+    ``chance`` is the p-value of a two-sided sign test: the probability of a split at least as uneven if both are
+    equally good.
     """
 
     better: int
@@ -49,7 +49,7 @@ class Comparison(NamedTuple):
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
-    """Wilson's interval at 95 per cent for a share."""
+    """Return Wilson's 95% confidence interval of a share."""
     if not total:
         return 0.0, 1.0
     z = 1.959964
@@ -61,7 +61,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """The verdicts of one evaluation, by case, track, model and trial in this order. ``str()`` is a table."""
+    """The verdicts of one evaluation, sorted by case, track, model and trial. ``str()`` is a table."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -73,12 +73,12 @@ class Run:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order in which they were given."""
+        """The models, in the order of the evaluation."""
         return tuple(dict.fromkeys(verdict.model for verdict in self.verdicts))
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The names of the sets of tools, in the order in which they were given; none for a single registry."""
+        """The names of the sets of tools, in the order of the evaluation. Empty for a single registry."""
         return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
 
     @property
@@ -87,11 +87,11 @@ class Run:
         return tuple(dict.fromkeys(verdict.case for verdict in self.verdicts))
 
     def of(self, model: str | None = None, track: str | None = None) -> "Run":
-        """The verdicts at one model, of one track, or both.
+        """Return a run with the verdicts of one model, one track, or both.
 
         Args:
-            model: The model; all of them by default.
-            track: The name of a set of tools; all of them by default.
+            model: The model. The default is all models.
+            track: The name of a set of tools. The default is all sets.
         """
         chosen = (
             verdict for verdict in self.verdicts if model in (None, verdict.model) and track in (None, verdict.track)
@@ -99,7 +99,7 @@ class Run:
         return Run(verdicts=tuple(chosen))
 
     def share(self) -> Share:
-        """How many trials were right; those that failed count among them."""
+        """Count the right trials. Failed trials count as not right."""
         in_every_trial: dict[str, bool] = {}
         right = 0
         for verdict in self.verdicts:
@@ -111,14 +111,14 @@ class Run:
         return Share(right, len(self.verdicts), low, high, every)
 
     def compare(self, other: "Run") -> Comparison:
-        """Compare with another run, case by case; a case that one of them lacks is left out.
+        """Compare with another run, case by case. Cases that only one run has are ignored.
 
         Args:
-            other: A run of the same models and tracks, at each of them the cases are compared; or, if both runs are of
-                one model, as ``run.of(model)``, or of one track, a run of another.
+            other: A run of the same models and tracks: cases are compared for each model and track. If each run has
+                only one model, for example ``run.of(model)``, the models may differ. The same applies to tracks.
 
         Raises:
-            UsageError: They are of several models, or of several tracks, which are not the same.
+            UsageError: The runs have several models or tracks, and these differ.
         """
         by_model = self._is_paired("model", self.models, other.models)
         by_track = self._is_paired("track", self.tracks, other.tracks)
@@ -130,35 +130,35 @@ class Run:
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether cases are paired at each model, or of each track, because there are several.
+        """Whether to compare the cases for each model (or track) separately, because there are several.
 
         Raises:
-            UsageError: They are not the same.
+            UsageError: The models (or tracks) of the runs differ.
         """
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
-            raise UsageError(f"two runs of several {what}s are compared where these are the same: choose one with of()")
+            raise UsageError(f"the runs have several {what}s, and not the same ones: choose one {what} with of()")
         return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
-        """One page for people who look: it loads nothing, and works without JavaScript.
+        """Return an HTML page of the run. The page loads no other files, and works without JavaScript.
 
         Args:
-            title: What the page is called.
+            title: The title of the page.
         """
         shares = {column: own.share() for column, own in runs_by_column(self).items()}
         return page_of(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
-        """Each verdict as a line of JSON."""
+        """Return the verdicts as JSON, one line each."""
         return "".join(_line(_as_json(verdict)) for verdict in self.verdicts)
 
     @classmethod
     def from_json_lines(cls, given: str) -> "Run":
-        """A run that ``to_json_lines`` wrote; where matchers were expected, there are their texts.
+        """Read a run that ``to_json_lines`` wrote. Expected matchers are read as their text.
 
         Raises:
-            UsageError: A line is no verdict.
+            UsageError: A line is not a verdict.
         """
         return cls(verdicts=tuple(_of_json(line) for line in given.split("\n") if line.strip()))
 
@@ -172,12 +172,12 @@ class Run:
             for case in self.cases
             for name, column in columns.items()
         ]
-        tracks = [f"{said}: {found}" for said, found in compared_tracks(self)]
+        tracks = [f"{label}: {comparison}" for label, comparison in compared_tracks(self)]
         return "\n".join([*_aligned(rows), *filter(None, first), *tracks])
 
 
 def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """Compare the first track with each of the others, at each model; what is compared, and the comparison."""
+    """Compare the first track with each other track, for each model. Yield a label and the comparison."""
     by_model: dict[str, list[tuple[str, Run]]] = {}
     for column, own in runs_by_column(run).items():
         by_model.setdefault(column.model, []).append((column.track, own))
@@ -188,7 +188,7 @@ def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 
 def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """Compare the first model with each of the others, of each track; what is compared, and the comparison."""
+    """Compare the first model with each other model, for each track. Yield a label and the comparison."""
     by_track: dict[str, list[tuple[str, Run]]] = {}
     for column, own in runs_by_column(run).items():
         by_track.setdefault(column.track, []).append((column.model, own))
@@ -199,7 +199,7 @@ def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 
 def runs_by_column(run: Run) -> dict[Column, Run]:
-    """The verdicts of each column."""
+    """Return a run for each column."""
     return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
 
 
@@ -213,27 +213,28 @@ def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
 
 
 def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
-    """What was wrong first, in a line."""
+    """Describe the first fault in one line, or return an empty text."""
     for _, verdict in own:
         if verdict.label not in RIGHT:
-            said = verdict.error or "; ".join(map(str, verdict.differences[:1]))
-            return f"{case}, {column}, trial {verdict.trial}: {said[:_LONGEST_DIFFERENCE]}"
+            fault = verdict.error or "; ".join(map(str, verdict.differences[:1]))
+            return f"{case}, {column}, trial {verdict.trial}: {fault[:_LONGEST_DIFFERENCE]}"
     return ""
 
 
 def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
-    """The share of the trials of each case that are right."""
-    found: dict[tuple[str, str, str], list[bool]] = {}
+    """Return the share of right trials of each case."""
+    trials: dict[tuple[str, str, str], list[bool]] = {}
     for verdict in run.verdicts:
         key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
-        found.setdefault(key, []).append(verdict.label in RIGHT)
-    return {key: sum(each) / len(each) for key, each in found.items()}
+        trials.setdefault(key, []).append(verdict.label in RIGHT)
+    return {key: sum(rights) / len(rights) for key, rights in trials.items()}
 
 
 def _sign_test(better: int, worse: int) -> float:
-    """How often as uneven a split, or one more so, comes by chance: the two tails of a binomial distribution.
+    """Return the p-value of a two-sided sign test: twice the smaller tail of a binomial distribution with p = 1/2.
 
-    The terms are added from the largest on, each made of the one before it, until they no longer count.
+    The terms of the tail are added from the largest on, until they no longer change the sum. Each term follows from the
+    term before it. Only the first needs factorials, as logarithms that do not overflow for long runs.
     """
     number, least = better + worse, min(better, worse)
     if better == worse:
@@ -265,15 +266,15 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "score": verdict.score,
         "differences": [
             {
-                "kind": one.kind,
-                "tool": one.tool,
-                "path": one.path,
-                "expected": _plain(one.expected),
-                "actual": _plain(one.actual),
+                "kind": difference.kind,
+                "tool": difference.tool,
+                "path": difference.path,
+                "expected": _plain(difference.expected),
+                "actual": _plain(difference.actual),
             }
-            for one in verdict.differences
+            for difference in verdict.differences
         ],
-        "coercions": [one._asdict() for one in verdict.coercions],
+        "coercions": [coercion._asdict() for coercion in verdict.coercions],
         "finish": verdict.finish,
         "error": verdict.error,
         "steps": verdict.steps,
@@ -284,7 +285,7 @@ def _line(given: dict[str, Any]) -> str:
     text = json.dumps(given, ensure_ascii=False, default=str)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
+    except UnicodeEncodeError:  # The text contains half a surrogate pair.
         text = json.dumps(given, default=str)
     return f"{text}\n"
 
@@ -292,11 +293,11 @@ def _line(given: dict[str, Any]) -> str:
 def _of_json(line: str) -> Verdict:
     try:
         given = _checked(json.loads(line), _VERDICT)
-        differences = tuple(Difference(**_checked(each, _DIFFERENCE)) for each in given.pop("differences"))
-        coercions = tuple(Coercion(**_checked(each, _COERCION)) for each in given.pop("coercions"))
+        differences = tuple(Difference(**_checked(entry, _DIFFERENCE)) for entry in given.pop("differences"))
+        coercions = tuple(Coercion(**_checked(entry, _COERCION)) for entry in given.pop("coercions"))
         return Verdict(**given, differences=differences, coercions=coercions)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise UsageError(f"no verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
+        raise UsageError(f"not a verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
 
 
 def _is_text(given: Any) -> bool:
@@ -344,24 +345,24 @@ _COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything
 
 
 def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
-    """A part of a line whose members are what ``to_json_lines`` writes: a page shows them to people.
+    """Check that the members of a JSON object are what ``to_json_lines`` writes, because pages show them to people.
 
     Raises:
-        TypeError: It has a member that is not known.
-        ValueError: A member is no such value.
+        TypeError: A member is unknown.
+        ValueError: A member has a wrong value.
     """
     for name, value in given.items():
         if name not in fields:
-            raise TypeError(f"there is no member {name!r}")
+            raise TypeError(f"unknown member {name!r}")
         if not fields[name](value):
             raise ValueError(f"{name} is {value!r:.50}")
     return given
 
 
 def _plain(value: Any) -> Any:
-    """A value whose matchers are the texts of them."""
+    """Replace matchers in a value by their text."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value.says if isinstance(value, Matcher) else value

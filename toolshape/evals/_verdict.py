@@ -1,4 +1,4 @@
-"""``Verdict``: what became of one case, and every difference that was found."""
+"""Defines ``Verdict``: the judgement of one case, with every difference from the expected calls."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from toolshape._calls import Coercion
 
 Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
 RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
-"""The labels of a case that was answered as it should be."""
+"""The labels of right verdicts."""
 DifferenceKind: TypeAlias = Literal[
     "missing_call", "extra_call", "forbidden_call", "unknown_tool", "refused_arguments", "value", "order"
 ]
@@ -16,9 +16,9 @@ DifferenceKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """Where a call is not as it was expected.
+    """One difference between an actual and an expected call.
 
-    ``path`` is a place in the arguments; ``expected`` and ``actual`` are values as the function would get them, a
+    ``path`` is a place in the arguments. ``expected`` and ``actual`` are values as the function would receive them, a
     matcher, or the arguments of a whole call.
     """
 
@@ -47,13 +47,13 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What became of a case at a model.
+    """The judgement of one trial of a case with a model.
 
-    ``label``: ``right``; ``right_after_coercion``, what was called is right once it is coerced; ``wrong``; or
-    ``failed``, where no response came that could be looked at, and ``error`` says why. ``score`` is from 0 to 1: the
-    share of the expected calls that were made, each by the share of its arguments, an extra call counting as one that
-    is wrong. ``finish`` is why the last response ended; ``steps`` is how often the model was asked. ``track`` is the
-    name of the set of tools, where several were given.
+    ``label`` is ``right``, ``right_after_coercion`` (the arguments are right once coerced), ``wrong``, or ``failed``
+    (no readable response; ``error`` is the reason). ``score`` is from 0 to 1: the share of expected calls that were
+    made, each weighted by the share of its right arguments. An extra call counts as a wrong one. ``finish`` is the
+    reason why the last response ended. ``steps`` is the number of requests. ``track`` is the name of the set of tools,
+    if there are several.
     """
 
     case: str
@@ -70,7 +70,7 @@ class Verdict:
 
 
 class Column(NamedTuple):
-    """What reports show side by side: a model, with one set of tools where there are several."""
+    """A column of reports: a model and, if there are several, a set of tools."""
 
     track: str
     model: str
@@ -84,9 +84,9 @@ Numbered: TypeAlias = list[tuple[int, Verdict]]
 
 
 def by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
-    """Sort verdicts by column and case, in the order in which both first come, in one pass."""
-    found: dict[Column, dict[str, Numbered]] = {}
+    """Group verdicts by column and case, in the order of their first appearance."""
+    columns: dict[Column, dict[str, Numbered]] = {}
     for number, verdict in enumerate(verdicts):
-        column = found.setdefault(Column(verdict.track, verdict.model), {})
+        column = columns.setdefault(Column(verdict.track, verdict.model), {})
         column.setdefault(verdict.case, []).append((number, verdict))
-    return found
+    return columns

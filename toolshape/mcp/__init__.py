@@ -1,4 +1,4 @@
-"""Tools served to MCP clients, and the tools of MCP servers as ours. Needs the extra ``mcp``."""
+"""Serves tools to MCP clients, and imports the tools of MCP servers. Needs the extra ``mcp``."""
 
 try:
     from toolshape.mcp._connecting import connect

@@ -1,4 +1,4 @@
-"""A call that waits for approval in; the request for that, which a client puts to its user, out; and what they said as decisions."""
+"""Asks the MCP client's user for approval (elicitation) and parses the answer."""
 
 import json
 import re
@@ -34,16 +34,20 @@ _FORM: JsonObject = {
         "approve": {
             "type": "boolean",
             "title": "Run it",
-            "description": "Whether it is to be run, with these arguments.",
+            "description": "Whether to run the call with these arguments.",
         },
-        "why": {"type": "string", "title": "Why not", "description": "What the model is told if it is not run."},
+        "why": {
+            "type": "string",
+            "title": "Why not",
+            "description": "The reason that the model sees if the call is not run.",
+        },
     },
     "required": ["approve"],
 }
 
 
 class Sealing(NamedTuple):
-    """How calls that wait for approval are given away; see ``Plan.pause``."""
+    """How to seal calls that wait for approval: the arguments of ``Plan.pause``."""
 
     key: bytes
     audience: str
@@ -52,12 +56,12 @@ class Sealing(NamedTuple):
 
 
 async def asked(plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing) -> InputRequiredResult | None:
-    """Ask for approval of the call of a plan; ``None`` where that is not possible, and the call is denied."""
+    """Return a request to approve the call of a plan; if that is impossible, deny the call and return ``None``."""
     [waiting] = plan.pending
     if not _can_ask(context):
-        plan.deny(waiting, "somebody has to approve of it, and this client cannot be asked")
+        plan.deny(waiting, "this call needs approval, and this client cannot ask its user")
         return None
-    # The ids of requests are counted from the start in each connection.
+    # Each connection counts its request ids from the start: a random scope keeps the calls of two connections apart.
     controlled(plan.results).scope = f"mcp {uuid.uuid4().hex}"
     text = _shown(waiting)
     try:
@@ -65,7 +69,7 @@ async def asked(plan: Plan, context: ServerRequestContext[Any, Any], sealing: Se
             sealing.key, audience=sealing.audience, expires=sealing.expires, ledger=sealing.ledger
         )
     except UsageError as error:
-        plan.deny(waiting, f"somebody has to approve of it, which cannot be asked: {error}")
+        plan.deny(waiting, f"this call needs approval, which cannot be requested: {error}")
         return None
     question = ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=_FORM))
     return InputRequiredResult(input_requests={_QUESTION: question}, request_state=state)
@@ -83,22 +87,22 @@ def _shown(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = _quoted(record_of(tool).secrets.masked(waiting.arguments))
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a server may have given it
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a remote server may have chosen it
     title = f" ({_quoted(tool.title)})" if tool.title else ""
-    return f"{name}{title} is about to be called with {arguments}. Is it to be run?"
+    return f"{name}{title} is about to be called with {arguments}. Run it?"
 
 
 def _quoted(value: Any) -> str:
-    """JSON on one line, which holds nothing that is read otherwise than it is written."""
+    """Return JSON on one line, with invisible and misleading characters escaped."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
 def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:
-    """What was decided, by the id that the call had when it was asked of."""
-    said: Any = (params.input_responses or {}).get(_QUESTION)
+    """Return the user's decision, by the id that the call had in the request for approval."""
+    response: Any = (params.input_responses or {}).get(_QUESTION)
     [call] = json.loads(params.request_state or "")["calls"]
-    content = (said.content or {}) if isinstance(said, ElicitResult) and said.action == "accept" else {}
+    content = (response.content or {}) if isinstance(response, ElicitResult) and response.action == "accept" else {}
     if content.get("approve") is True:
         return {call["id"]: True}
     why = content.get("why")
-    return {call["id"]: Deny(why if isinstance(why, str) and why else "the user did not approve of it")}
+    return {call["id"]: Deny(why if isinstance(why, str) and why else "the user did not approve this call")}

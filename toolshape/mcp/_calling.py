@@ -1,4 +1,4 @@
-"""Arguments in; what an MCP server answers, or why it did not, in plain words, out."""
+"""Calls the tools of an MCP server over one connection, and turns lost connections and bad answers into tool errors."""
 
 import asyncio
 import json
@@ -18,14 +18,15 @@ from toolshape._errors import ToolError, UsageError
 from toolshape._execution.failures import RemoteError
 from toolshape._schema.backtracking import depth_of
 
-_DEEPEST = 150  # levels of a message, of which pydantic reads 200 and writes 255
+_DEEPEST = 150  # levels of nesting in a message; pydantic reads 200 and writes 255
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError, EOFError)
 
 
 class Connection:
-    """A connection to a server, for calls from any loop; it ends with the ``connect`` that made it, or is lost before.
+    """A connection to a server, for calls from any loop. It ends with its ``connect``, or is lost before.
 
-    The SDK cancels the task that entered a client when the connection is lost: that is one of our own.
+    When the connection is lost, the SDK cancels the task that entered the client. A task of this class therefore enters
+    it, not the caller's task.
     """
 
     def __init__(self, client: Client) -> None:
@@ -40,10 +41,10 @@ class Connection:
 
     @classmethod
     async def opened(cls, client: Client) -> "Connection":
-        """Connect.
+        """Connect to a server.
 
         Raises:
-            Exception: What the SDK raises where there is nobody, or no MCP server.
+            Exception: What the SDK raises if nothing answers, or if it is not an MCP server.
         """
         made = cls(client)
         try:
@@ -58,20 +59,20 @@ class Connection:
 
     async def _hold(self) -> None:
         async with self._client:
-            # The SDK's own check lets Python search for any pattern of the server's, which may take for ever.
+            # The SDK's own check runs the server's regular expressions in Python, which may take for ever.
             self._client.session.validate_tool_result = self._check_result  # type: ignore[method-assign]
             self._opened.set_result(None)
             await self._closing.wait()
 
     def expect(self, outputs: dict[str, JsonSchema]) -> None:
-        """Hold results against these output schemas, by the server's own names of its tools."""
+        """Set the output schemas that results are validated against, by the server's own tool names."""
         self._outputs = outputs
 
     async def _check_result(self, name: str, result: CallToolResult) -> None:
-        """Hold a result against the output schema that the server listed, in bounded time.
+        """Validate a result against the output schema that the server listed, in bounded time.
 
         Raises:
-            RuntimeError: It does not fit, as the SDK says it.
+            RuntimeError: The result does not fit; the type and the words are those of the SDK.
         """
         schema = self._outputs.get(name)
         if schema is None:
@@ -80,7 +81,7 @@ class Connection:
             raise RuntimeError(f"Tool {name} has an output schema but did not return structured content")
         known = self._checks.get(name)
         if known is None or known[0] is not schema:
-            from toolshape._definitions.output_checker import compile_output_check  # noqa: PLC0415 - it needs an extra
+            from toolshape._definitions.output_checker import compile_output_check  # noqa: PLC0415 - needs an extra
 
             known = self._checks[name] = schema, compile_output_check(name, schema)
         try:
@@ -89,24 +90,24 @@ class Connection:
             raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
 
     def hear_malformed(self, error: Exception) -> None:
-        """Answer the request that a message belongs to which is none: the SDK drops it, and somebody waits.
+        """Resolve the request that a malformed message answers: the SDK drops the message, and the caller would wait.
 
-        A message that is only nested deeper than the SDK reads is read here. What answers nothing, as a line that a
-        server prints, is no matter.
+        If the message is only nested deeper than the SDK reads, this method reads it. It ignores messages that answer
+        no request, for example a line that a server prints.
         """
         message = _message_in(error)
         if message is None or "id" not in message or not message.keys() & {"result", "error"}:
             return
         answer: Any = _without_deep_tools(message.get("result"))
         if not isinstance(answer, dict) or depth_of(answer) > _DEEPEST:
-            answer = ErrorData(code=INTERNAL_ERROR, message="it answered with what is no result")
+            answer = ErrorData(code=INTERNAL_ERROR, message="the answer is not a valid result")
         dispatcher: Any = getattr(self._client.session, "_dispatcher", None)
-        resolve = getattr(dispatcher, "_resolve_pending", None)  # of mcp 2.3: a request by its id has no public name
+        resolve = getattr(dispatcher, "_resolve_pending", None)  # mcp 2.3 has no public way to resolve a request by id
         if resolve is not None:
             resolve(message["id"], answer)
 
     async def close(self) -> None:
-        """End the connection: each call from now on is answered without asking the server."""
+        """End the connection: from now on each call fails without a request to the server."""
         self._closing.set()
         await asyncio.wait({self._held})
         if not self._held.cancelled() and (error := self._held.exception()) is not None:
@@ -114,62 +115,63 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server can be asked."""
+        """Whether requests can be sent to the server."""
         return not (self._is_lost or self._closing.is_set() or self._held.done())
 
     async def listed(self, most_pages: int) -> list[ListedTool]:
-        """All tools of the server, as they are now."""
-        found: list[ListedTool] = []
+        """Request all tools of the server; read at most ``most_pages`` pages of the list."""
+        every: list[ListedTool] = []
         cursor: str | None = None
         capabilities = self._client.server_capabilities
         if capabilities.tools is None:
             return []
-        for _ in range(most_pages):  # a server may never end
+        for _ in range(most_pages):  # the list of a faulty server may never end
             tools, cursor = await self._page(cursor)
-            found += tools
+            every += tools
             if cursor is None:
                 break
-        return found
+        return every
 
     async def _page(self, cursor: str | None) -> tuple[list[ListedTool], str | None]:
-        """A page of the list.
+        """Request one page of the list.
 
         Raises:
-            UsageError: One of its entries is no tool: the SDK refuses the whole then.
+            UsageError: An entry is not a valid tool; the SDK then rejects the whole page.
         """
         try:
             page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise UsageError(f"an MCP server lists what is no tool ({place}: {first['msg']})") from error
+            raise UsageError(f"an MCP server lists an invalid tool ({place}: {first['msg']})") from error
         except MCPError as error:
             self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
             raise
         return page.tools, page.next_cursor
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
-        """The function that calls a tool of the server, by the server's own name for it."""
+        """Return a function that calls a tool of the server, by the server's own name for it."""
 
         async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
-            asked = self._asked(name, arguments, _toolshape_context)
+            request = self._asked(name, arguments, _toolshape_context)
             if asyncio.get_running_loop() is self._loop:
-                return await asked
+                return await request
+            # The client belongs to the loop that connected. That loop may be closed once the connection is.
             if not self.is_open:
-                asked.close()
+                request.close()
                 raise self._lost(name)
-            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, self._loop))
 
         return call
 
     def _lost(self, name: str) -> ToolError:
-        return ToolError(f"the connection to the MCP server is lost, and {name} cannot be called")
+        return ToolError(f"the connection to the MCP server is lost: {name} cannot be called")
 
     async def _asked(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
-        """Ask the server.
+        """Send a call to the server, and return its result.
 
         Raises:
-            ToolError: It did not answer, or not with a result of this tool.
+            ToolError: The server did not answer, or its answer is not a valid result of this tool.
         """
         if not self.is_open:
             raise self._lost(name)
@@ -177,29 +179,30 @@ class Connection:
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")
 
-        asked = asyncio.ensure_future(self._client.call_tool(name, arguments, progress_callback=tell))
+        # The SDK need not resolve a request when the connection is lost, so the wait also ends with ``_held``.
+        request = asyncio.ensure_future(self._client.call_tool(name, arguments, progress_callback=tell))
         try:
-            await asyncio.wait({asked, self._held}, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
+            await asyncio.wait({request, self._held}, return_when=asyncio.FIRST_COMPLETED)
+            if not request.done():
                 raise _broken(name)
-            return asked.result()
+            return request.result()
         except MCPError as error:
             self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
             raise _said(error, name) from error
         except _LOST as error:
             raise _broken(name) from error
-        except ValueError as error:  # it does not validate, or is nested too deeply for the SDK
-            raise RemoteError(f"the MCP server answered {name} with what is no result") from error
+        except ValueError as error:  # the result is invalid, or nested too deeply for the SDK
+            raise RemoteError(f"the MCP server's answer to {name} is not a valid result") from error
         except RuntimeError as error:
             if not self.is_open:
                 raise _broken(name) from error
-            raise RemoteError(f"the MCP server's answer cannot be taken: {error}") from error
+            raise RemoteError(f"the MCP server's answer is invalid: {error}") from error
         finally:
-            asked.cancel()
+            request.cancel()
 
 
 def _without_deep_tools(result: Any) -> Any:
-    """A list of tools without those that the SDK cannot hold; any other result as it is."""
+    """Drop the tools of a list that are nested too deeply for the SDK; return any other result unchanged."""
     if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
         return result
     kept = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
@@ -209,12 +212,12 @@ def _without_deep_tools(result: Any) -> Any:
 
 
 def _message_in(error: Exception) -> JsonObject | None:
-    """The message that the SDK could not read, if it is JSON."""
-    found = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
-    for given in (one["input"] for one in found):
+    """Return the message that the SDK could not read, or ``None`` if it is not JSON-RPC."""
+    faults = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
+    for given in (fault["input"] for fault in faults):
         if isinstance(given, (str, bytes)):
             try:
-                given = json.loads(given)  # noqa: PLW2901 - the same, read
+                given = json.loads(given)  # noqa: PLW2901 - the same value, parsed
             except (ValueError, RecursionError):
                 continue
         if isinstance(given, dict) and "jsonrpc" in given:
@@ -223,13 +226,13 @@ def _message_in(error: Exception) -> JsonObject | None:
 
 
 def _only(error: BaseException) -> BaseException:
-    """The one error in a group of groups, as a task group raises it."""
+    """Unwrap an error from nested exception groups that hold nothing else, as task groups raise it."""
     inside: Any = getattr(error, "exceptions", ())
     return _only(inside[0]) if len(inside) == 1 else error
 
 
 def _broken(name: str) -> ToolError:
-    return ToolError(f"the connection to the MCP server was lost while {name} ran: it may have had its effect or not")
+    return ToolError(f"the connection to the MCP server was lost while {name} ran: it may or may not have taken effect")
 
 
 def _said(error: MCPError, name: str) -> ToolError:
@@ -237,5 +240,5 @@ def _said(error: MCPError, name: str) -> ToolError:
     if code == CONNECTION_CLOSED:
         return _broken(name)
     if code == REQUEST_TIMEOUT:
-        return ToolError(f"the MCP server did not answer {name} in time: it may have had its effect or not")
+        return ToolError(f"the MCP server did not answer {name} in time: it may or may not have taken effect")
     return RemoteError(f"the MCP server refused to call {name}: {error.error.message}")

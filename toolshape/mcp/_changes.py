@@ -1,4 +1,4 @@
-"""Changes of a registry in; notices to the clients of a server, each in its own loop and by its own revision, out."""
+"""Notifies the clients of a server when its registry changes, each in its own loop and by its own MCP revision."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class Changes:
-    """Whom to tell that the list of tools has changed: a bus of subscriptions (2026-07-28), and sessions until then.
+    """Notifies clients of list changes: subscriptions from 2026-07-28 on, sessions before.
 
-    It may be told of a change in any thread; each client hears of it in the loop that serves it.
+    ``tell`` may run in any thread; each client is notified in the loop that serves it.
     """
 
     def __init__(self) -> None:
         self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Callable[[ServerEvent], None]]] = {}
         self._sessions: dict[object, tuple[asyncio.AbstractEventLoop, ServerSession]] = {}
-        self._telling: set[asyncio.Task[None]] = set()  # a loop keeps no strong reference to its tasks
+        self._telling: set[asyncio.Task[None]] = set()  # strong references: a loop holds its tasks weakly
 
     async def publish(self, event: ServerEvent) -> None:
-        """Deliver an event to all who subscribed."""
+        """Deliver an event to all subscribers."""
         self._deliver(event)
 
     def _deliver(self, event: ServerEvent) -> None:
@@ -35,15 +35,15 @@ class Changes:
             _in_loop(loop, functools.partial(listener, event))
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Deliver events to a listener, in this loop, until what this returns is called."""
+        """Deliver events to a listener in this loop; return a function that ends the subscription."""
         return _put(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
-        """Tell a session of a revision without subscriptions, until what this returns is called."""
+        """Notify a session of a revision without subscriptions; return a function that ends this."""
         return _put(self._sessions, session)
 
     def tell(self) -> None:
-        """Tell everybody, from whatever thread, that the list of tools has changed."""
+        """Notify all clients, from any thread, that the list of tools has changed."""
         self._deliver(ToolsListChanged())
         for loop, session in list(self._sessions.values()):
             _in_loop(loop, functools.partial(self._begin, loop, session))
@@ -54,42 +54,42 @@ class Changes:
         task.add_done_callback(self._telling.discard)
 
 
-def _put(there: dict[object, tuple[asyncio.AbstractEventLoop, T]], one: T) -> Callable[[], None]:
+def _put(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T) -> Callable[[], None]:
     token = object()
-    there[token] = asyncio.get_running_loop(), one
+    entries[token] = asyncio.get_running_loop(), listener
 
     def take_out() -> None:
-        there.pop(token, None)
+        entries.pop(token, None)
 
     return take_out
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
-    with contextlib.suppress(RuntimeError):  # it is closed: nobody is served there any more
+    with contextlib.suppress(RuntimeError):  # the loop is closed: it serves no client any more
         loop.call_soon_threadsafe(work)
 
 
 async def _told(session: ServerSession) -> None:
-    with contextlib.suppress(Exception):  # the client has gone
+    with contextlib.suppress(Exception):  # the client has disconnected
         await session.send_tool_list_changed()
 
 
 class Changing(Protocol):
-    """Who is told of a change."""
+    """An object that is notified of changes."""
 
     def changed(self) -> None:
-        """Take note of it."""
+        """React to a change."""
 
 
 def tell_of_changes(tools: Registry, whom: Changing) -> None:
-    """Tell somebody of each change of a registry, as long as anybody else holds them."""
+    """Notify an object of each change of a registry, through a weak reference: until the object is collected."""
     reference = weakref.ref(whom)
 
     def told() -> None:
-        found = reference()
-        if found is None:
+        listener = reference()
+        if listener is None:
             end()
         else:
-            found.changed()
+            listener.changed()
 
     end = tools.on_change(told)

@@ -1,4 +1,4 @@
-"""An MCP server in; a registry of its tools, which follows its list and asks it at each call, out."""
+"""Connects to an MCP server: makes a registry of its tools, keeps it up to date, and sends each call to the server."""
 
 import asyncio
 import logging
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 ServerLike: TypeAlias = "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
-"""A server: one in this process; a URL; a command, as a text or as a list; what the SDK's ``Client`` takes, or one."""
+"""A server in this process, a URL, a command (a text or a list), a ``Client`` of the SDK, or any argument of it."""
 _MOST_PAGES = 100
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds until changes are listened for anew
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two attempts to listen for changes
 _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
     ("readOnlyHint", False): "write",
     ("destructiveHint", False): "write",
     ("destructiveHint", True): "destructive",
     ("openWorldHint", True): "open_world",
 }
-"""The hints of a server that is not trusted which allow nothing that would not be allowed without them."""
+"""The hints of an untrusted server that only restrict a tool."""
 
 
 def connect(
@@ -48,49 +48,50 @@ def connect(
     client: Mapping[str, Any] = {},
     **options: "Unpack[ToolOptions]",
 ) -> AbstractAsyncContextManager[Registry]:
-    """Take in the tools of an MCP server, for as long as an ``async with`` lasts.
+    """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
 
-    What that gives is a ``Registry`` like any other: it is exported to every provider, and its calls are validated,
-    coerced and answered in the same words. Each call asks the server, in the loop that connected, from whatever loop it
-    is made. What the server says of a failed call is a ``tool_error``, and so is a lost connection, a result that is
-    none, or that does not fit the server's own output schema. When the server's list changes, the registry does; what
-    was made of it before, as by ``|``, does not. A tool whose definition cannot be a tool's is left out, and the log
-    says which.
+    The ``Registry`` is like any other: you can export it to every provider, and it validates, coerces and answers calls
+    in the same way. Each call sends a request to the server in the loop that connected; calls from other loops work
+    too. If a call fails, the result is a ``tool_error``. A lost connection is such a failure, and so is an invalid
+    result, or one that does not fit the server's output schema.
+
+    When the server's list changes, the registry changes. Registries derived from it before, as by ``|``, stay as they
+    are. If a definition is not valid for a tool, the tool is left out and logged.
 
     Args:
         server: The server in this process, its URL, or the command that starts it, as ``"uvx mcp-server-time"`` or a
-            list; or what ``mcp.Client`` takes, or a ``Client`` that is not entered yet.
-        prefix: Put before each name, as ``gh_``, of which the server hears nothing.
-        trust: Whether the server's hints of what its tools do are believed. If not, none of them counts that would
-            allow more: no tool is taken to read only, or to be idempotent.
-        client: What else ``mcp.Client`` takes: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
-        **options: As for ``tool``, for all of them: ``approve``, ``timeout``, ``untrusted``, ``effects`` and the like.
+            list. It may also be any argument of ``mcp.Client``, or a ``Client`` that is not entered yet.
+        prefix: Put before each name: ``gh`` makes ``gh_search`` of ``search``. The server gets its own names.
+        trust: Whether to believe the server's hints on what its tools do. If not, only hints that restrict a tool
+            count: no tool is read-only or idempotent.
+        client: Further arguments of ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
+        **options: As for ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``, etc.
 
     Raises:
-        UsageError: It is no server, or an option is none; or it lists what is not of the form of a tool, for which the
-            SDK refuses the whole list.
-        Exception: What the SDK raises where there is nobody, or no MCP server.
+        UsageError: The server or an option is invalid; or the server lists an entry that is not a tool, for which the
+            SDK rejects the whole list.
+        Exception: What the SDK raises if nothing answers, or if it is not an MCP server.
     """
     given: Any = prefix
     if prefix is not None and not (isinstance(given, str) and given):
-        raise UsageError(f"prefix= is a text, not {prefix!r}")
+        raise UsageError(f"prefix= must be a non-empty text, not {prefix!r}")
     if "name" in options:
-        raise UsageError("name= would be one name for all tools: prefix= is put before each")
+        raise UsageError("name= would give all tools the same name: use prefix=")
     _ = make_from_definition(
         {"name": "any", "inputSchema": {"type": "object"}}, lambda _: _no_tool, False, options, None
     )
     if isinstance(server, Client):
         if client:
-            raise UsageError("client= is for a Client that is made here: give your own what it needs")
+            raise UsageError("client= does not apply to a Client of your own: pass these arguments to the Client")
         made = server
     else:
-        taken: Any = _as_the_sdk_takes_it(server)
-        made = Client(taken, **client)
+        target: Any = _as_the_sdk_takes_it(server)
+        made = Client(target, **client)
     return _connected(made, prefix, trust, options)
 
 
 def _no_tool() -> None:
-    """Stands for each tool of a server where the options for all of them are looked at."""
+    """Placeholder used to validate the options once, before connecting."""
 
 
 def _as_the_sdk_takes_it(server: Any) -> Any:
@@ -100,12 +101,12 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
         try:
             server = shlex.split(server)
         except ValueError as error:
-            raise UsageError(f"a command that cannot be read ({error}): {server!r}") from error
+            raise UsageError(f"cannot parse the command {server!r}: {error}") from error
     if isinstance(server, (list, tuple)):
-        if not (server and all(isinstance(one, str) for one in server)):
-            raise UsageError(f"a command is a text, or a list of texts, not {server!r}")
+        if not (server and all(isinstance(word, str) for word in server)):
+            raise UsageError(f"a command must be a text or a list of texts, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
-    server = getattr(server, "_mcp_server", server)  # what a FastMCP of fastmcp 4.1 serves by (its source, 2026-11-23)
+    server = getattr(server, "_mcp_server", server)  # the server inside a FastMCP (source of fastmcp 4.1, 2026-11-23)
     is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(server, "__aenter__")
     if not is_server:
         raise UsageError(f"connect takes a server, its URL or its command, not {type(server).__name__}")
@@ -141,9 +142,12 @@ def _says_changes(client: Client) -> bool:
 
 
 def _heard(
-    list_changed: asyncio.Event, others: MessageHandlerFnT | None, connections: Sequence[Connection]
+    list_changed: asyncio.Event, next_handler: MessageHandlerFnT | None, connections: Sequence[Connection]
 ) -> MessageHandlerFnT:
-    """Hears of a changed list, until 2026-07-28; the list cannot be asked for here, where messages are read."""
+    """Return a message handler that notes a changed list (revisions before 2026-07-28) and malformed messages.
+
+    The handler runs where messages are read and would block on a request, so ``_follow`` requests the list.
+    """
 
     async def handler(message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -151,24 +155,27 @@ def _heard(
         if isinstance(message, Exception):
             for connection in connections:
                 connection.hear_malformed(message)
-        if others is not None:
-            await others(message)
+        if next_handler is not None:
+            await next_handler(message)
 
     return handler
 
 
 async def _listen(client: Client, connection: Connection, list_changed: asyncio.Event) -> None:
-    """Hear of a changed list from 2026-07-28 on, by a subscription; what was missed between two is asked for."""
+    """Note a changed list through a subscription (from 2026-07-28 on), and subscribe again when the stream ends.
+
+    After each gap between two subscriptions it sets ``list_changed``: the server did not notify changes in the gap.
+    """
     pause = _SHORTEST_PAUSE
     while connection.is_open:
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 pause = _SHORTEST_PAUSE
-                list_changed.set()  # what changed since the list was asked for was told to nobody
+                list_changed.set()  # a change between the last request and this subscription is not notified
                 async for _ in changes:
                     list_changed.set()
-        except Exception as error:  # the stream is lost, or the server has none of this
-            logging.getLogger("toolshape").info("changes of an MCP server's list are not heard: %r", error)
+        except Exception as error:  # the stream is lost, or the server has no subscriptions
+            logging.getLogger("toolshape").info("cannot listen for changes of an MCP server's tools: %r", error)
         await asyncio.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
         list_changed.set()
@@ -181,15 +188,15 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
         try:
             if (tools := await taking_in.tools()) is not None:
                 replaced(registry, tools)
-        except Exception:  # the server is away: what was known is kept
+        except Exception:  # the server does not answer: keep the tools that are known
             if not taking_in.connection.is_open:
-                logging.getLogger("toolshape").info("an MCP server is gone: its tools stay as they were listed last")
+                logging.getLogger("toolshape").info("an MCP server has disconnected: its tools stay as last listed")
                 return
-            logging.getLogger("toolshape").exception("the tools of an MCP server could not be listed anew")
+            logging.getLogger("toolshape").exception("could not refresh the tools of an MCP server")
 
 
 class _TakingIn:
-    """Makes tools of what a server lists."""
+    """Makes tools from the entries that a server lists."""
 
     def __init__(self, connection: Connection, prefix: str | None, trust: bool, options: ToolOptions) -> None:
         self.connection = connection
@@ -199,26 +206,30 @@ class _TakingIn:
         self._listed: list[ListedTool] | None = None
 
     async def tools(self) -> list[Tool[..., Any]] | None:
-        """The tools that the server lists now; ``None`` where the list is what it was."""
+        """Request the list and return its tools, or ``None`` if it has not changed."""
         now = await self.connection.listed(_MOST_PAGES)
         if now == self._listed:
             return None
-        found: dict[str, Tool[..., Any]] = {}
+        by_name: dict[str, Tool[..., Any]] = {}
         outputs: dict[str, JsonObject] = {}
         for listed in now:
             try:
                 made = self._tool(listed)
-            except (DefinitionError, ValueError, RecursionError) as error:  # or it is nested too deeply to be written
+            except (
+                DefinitionError,
+                ValueError,
+                RecursionError,
+            ) as error:  # RecursionError: nested too deeply to be written
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
-            if made.name in found:
-                logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is taken", made.name)
-            found.setdefault(made.name, made)
+            if made.name in by_name:
+                logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is used", made.name)
+            by_name.setdefault(made.name, made)
             if (schema := record_of(made).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
         self.connection.expect(outputs)
         self._listed = now
-        return list(found.values())
+        return list(by_name.values())
 
     def _tool(self, listed: ListedTool) -> Tool[..., Any]:
         entry: JsonObject = listed.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -227,7 +238,7 @@ class _TakingIn:
             hints = entry.pop("annotations", {})
             entry.setdefault("title", hints.get("title", listed.title)) if hints.get("title") else None
             if not options.get("effects"):
-                options["effects"] = {_RESTRICTING[one] for one in hints.items() if one in _RESTRICTING}
+                options["effects"] = {_RESTRICTING[hint] for hint in hints.items() if hint in _RESTRICTING}
         if self._prefix is not None:
             options["name"] = f"{self._prefix}_{listed.name}"
         function: Callable[..., Any] = self.connection.caller(listed.name)

@@ -1,4 +1,4 @@
-"""A registry in; a server of the official MCP SDK that lists its tools and answers their calls out."""
+"""Builds a server of the official MCP SDK that lists the tools of a registry and answers their calls."""
 
 import asyncio
 import contextlib
@@ -47,49 +47,52 @@ from toolshape.mcp import _approving as approving
 from toolshape.mcp._changes import Changes, tell_of_changes
 
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
-"""The values of injected parameters, or what gives them for a request, as for the user who makes it."""
+"""The values of injected parameters, or a function that returns them for a request, for example for its user."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
-_IN_THREADS = "a hook of served tools is def, which costs cancellation, timeouts and the loop: write it as async def"
-_SHORTEST_KEY = 32  # bytes, what the SDK's sealing takes
-_OLDEST_FORM = "mcp:2025-06-18"  # what later revisions added to an entry or a result, the SDK leaves out
-_SUBSCRIBED = frozenset({"2026-07-28"})  # these hear of changes by subscription alone
+_IN_THREADS = (
+    "a hook of served tools is a plain def: calls run in threads, without cancellation and timeouts; use async def"
+)
+_SHORTEST_KEY = 32  # bytes, the minimum of the SDK's sealing
+_OLDEST_FORM = "mcp:2025-06-18"  # for older revisions the SDK drops the fields that this one added
+_SUBSCRIBED = frozenset({"2026-07-28"})  # these revisions are notified of changes only by subscription
 
 
 def server(
     tools: Registry,
     name: str,
     *,
-    inject: Inject = {},  # noqa: B006 - it is not changed
+    inject: Inject = {},  # noqa: B006 - never mutated
     key: bytes | str | None = None,
     expires: timedelta = timedelta(minutes=10),
     ledger: LedgerStore | None = None,
     **options: Any,
 ) -> "Server[Any]":
-    """Serve tools to MCP clients, by the lowlevel ``Server`` of the official SDK, with its transports and its auth.
+    """Serve tools to MCP clients, with the lowlevel ``Server`` of the official SDK, its transports and its auth.
 
-    Tools are listed in the form of the revision that a client negotiated. Calls are validated, coerced and run as by
-    ``adispatch``: under hooks, limits and timeouts, plain tools in threads. Where a hook is ``def``, a call runs in a
-    thread as by ``dispatch``, without cancellation, timeouts of plain tools, and the loop of async ones; the log says
-    so. What fails is a result with ``isError``; a value is held against the output schema before it is sent. Clients
-    hear of changes.
+    The server lists tools in the form of the revision that the client negotiated. It validates, coerces and runs calls
+    as ``adispatch`` does: with hooks, limits and timeouts, and plain tools in threads. If a hook is a plain ``def``,
+    calls run in a thread as with ``dispatch``. They then lose cancellation, timeouts of plain tools, and the loop of
+    async tools, and the server logs this. A failure is a result with ``isError``. The server validates a value against
+    the output schema before it sends it, and notifies clients of changes.
 
-    A call that has to be approved of is asked of the client's user, where the revision has that (2026-07-28) and the
-    client can ask; else it is refused, and says why.
+    If a call needs approval, the server asks the client's user. That needs revision 2026-07-28 and a client that can
+    ask; otherwise the server refuses the call with a reason.
 
     Args:
-        tools: The tools, as they are at each request.
+        tools: The registry; each request uses its current tools.
         name: The name of the server.
-        inject: The values of injected parameters, by name; or a function of the SDK's request context that gives them.
-        key: A secret of 32 bytes or more by which approvals are sealed, the same in all processes that serve one
-            client. By default this process makes one, and an approval is of no use after a restart.
+        inject: The values of injected parameters, by name; or a function that returns them for the SDK's request
+            context.
+        key: A secret of at least 32 bytes that seals approvals. All processes that serve one client must share it. By
+            default each process generates its own, and an approval does not survive a restart.
         expires: How long a call may wait for an approval.
-        ledger: Where it is written down that an approval was used, and where the arguments of tools that take secrets
-            are kept meanwhile; without one these cannot be asked of, and an approval can be used until it expires.
-        **options: What else ``mcp.server.Server`` takes: ``version``, ``instructions``, ``lifespan``, the handlers of
-            resources and prompts, and the like.
+        ledger: Stores which approvals were used, and the arguments of pending calls that take secrets. Without a
+            ledger, calls that take secrets cannot be approved, and an approval can be used again until it expires.
+        **options: Further arguments of ``mcp.server.Server``: ``version``, ``instructions``, ``lifespan``, the handlers
+            of resources and prompts, etc.
 
     Raises:
-        UsageError: The key is too short, the ledger is none, or an argument is not what it says here.
+        UsageError: The key is too short, the ledger is not a ledger, or another argument is invalid.
     """
     _check(tools, inject, expires)
     secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _long(key)
@@ -111,7 +114,7 @@ def server(
         )
     )
     made.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
-    made.create_initialization_options = functools.partial(_with_changes, made.create_initialization_options)  # type: ignore[method-assign]  # what a transport asks for says nothing of changes
+    made.create_initialization_options = functools.partial(_with_changes, made.create_initialization_options)  # type: ignore[method-assign]  # transports do not enable list changes
     tell_of_changes(tools, serving)
     return made
 
@@ -121,16 +124,16 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
         raise UsageError(f"server takes a Registry, not {type(tools).__name__}: server(Registry([...]), ...)")
     if inspect.iscoroutinefunction(inject) or not (callable(inject) or isinstance(inject, Mapping)):
         raise UsageError(
-            "inject= is a mapping of values by name, or a plain function of the request context that gives it"
+            "inject= must be a mapping of values by name, or a plain function that returns one for a request context"
         )
     if not (isinstance(expires, timedelta) and expires > timedelta()):
-        raise UsageError(f"expires= is a timedelta above 0, not {expires!r}")
+        raise UsageError(f"expires= must be a timedelta above 0, not {expires!r}")
 
 
 def _long(key: Any) -> bytes:
     given = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
-        raise UsageError("key= is a secret text or bytes, of 32 bytes or more: secrets.token_bytes(32)")
+        raise UsageError("key= must be a secret text or bytes, of 32 bytes or more: use secrets.token_bytes(32)")
     return bytes(given)
 
 
@@ -140,12 +143,15 @@ def _with_changes(
     *args: Any,
     **options: Any,
 ) -> InitializationOptions:
-    """What a server says of itself, list changes among it."""
+    """Return the initialization options of a server, by default with list changes enabled."""
     return made(notification_options or NotificationOptions(tools_changed=True), *args, **options)
 
 
 class _Progress:
-    """Sends a client what a tool says of its progress, in order, from whatever thread it is said in."""
+    """Sends the progress reports of a tool to the client, in order; the tool may report from any thread."""
+
+    # Each report becomes a task in the loop of the session, as a tool may not wait. A task first waits for the task
+    # before it, so that reports arrive in order; ``all_sent`` waits for the last task, and so for all of them.
 
     __slots__ = ("_loop", "_sending", "_session", "has_begun")
 
@@ -155,22 +161,22 @@ class _Progress:
         self._sending: asyncio.Task[None] | None = None
         self.has_begun = False
 
-    def __call__(self, said: Progress) -> None:
+    def __call__(self, progress: Progress) -> None:
         self.has_begun = True
-        self._loop.call_soon_threadsafe(self._begin, said)
+        self._loop.call_soon_threadsafe(self._begin, progress)
 
-    def _begin(self, said: Progress) -> None:
-        self._sending = self._loop.create_task(self._send(said, self._sending))
+    def _begin(self, progress: Progress) -> None:
+        self._sending = self._loop.create_task(self._send(progress, self._sending))
 
-    async def _send(self, said: Progress, before: "asyncio.Task[None] | None") -> None:
+    async def _send(self, progress: Progress, before: "asyncio.Task[None] | None") -> None:
         if before is not None:
             await asyncio.wait({before})
-        with contextlib.suppress(Exception):  # the client has gone, which the answer will find out
-            await self._session.report_progress(said.done, said.total, said.message or None)
+        with contextlib.suppress(Exception):  # the client has disconnected: sending the answer will fail, too
+            await self._session.report_progress(progress.done, progress.total, progress.message or None)
 
     async def all_sent(self) -> None:
-        """Wait until all of it is sent: the answer comes after it."""
-        await asyncio.sleep(0)  # what was said in this loop is sent from now on
+        """Wait until all reports are sent: the answer must come after them."""
+        await asyncio.sleep(0)  # let the loop create the tasks of reports made just now
         if self._sending is not None:
             await asyncio.wait({self._sending})
 
@@ -188,21 +194,21 @@ class _Serving:
         self._last: tuple[Bound | None, bool] = None, True
 
     def changed(self) -> None:
-        """Take note that the registry has changed, and tell the clients."""
+        """Drop the cached tools of the changed registry, and notify the clients."""
         self._bounds = {}
         self._changes.tell()
 
     def _bound(self, revision: str) -> Bound:
         bounds = self._bounds
-        found = bounds.get(revision)
-        if found is None:  # where the registry changes meanwhile, others are looked at by then
-            found = bounds[revision] = self._tools.bind(_FORMS.get(revision, _OLDEST_FORM))
-        return found
+        bound = bounds.get(revision)
+        if bound is None:  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
+            bound = bounds[revision] = self._tools.bind(_FORMS.get(revision, _OLDEST_FORM))
+        return bound
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """The input schema of a tool in the newest revision, whose headers are checked against it."""
+        """Return the input schema of a tool in the newest revision, which checks request headers against it."""
         listed = self._list_of("2026-07-28")
-        return next((one.input_schema for one in listed.tools if one.name == name), None)
+        return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
     def _list_of(self, revision: str) -> ListToolsResult:
         bound = self._bound(revision)
@@ -215,19 +221,19 @@ class _Serving:
     async def listed(
         self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        """All tools, in the form of the client's revision."""
+        """Return all tools, in the form of the client's revision."""
         return self._list_of(context.protocol_version)
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
-        """Tell a client of changes, if its revision has no subscriptions, as long as it is connected."""
+        """Notify a client of changes while it is connected, if its revision has no subscriptions."""
         if context.protocol_version not in _SUBSCRIBED:
-            left = self._changes.joined(context.session)
-            context.session._connection.exit_stack.callback(left)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what ends with a connection has no public name in 2.3
+            leave = self._changes.joined(context.session)
+            context.session._connection.exit_stack.callback(leave)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
 
     async def answered(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
-        """The answer to a call: its result, or what the client's user has to say first."""
+        """Answer a call with its result, or with a request for the user's approval."""
         bound = self._bound(context.protocol_version)
         number, name, given = context.request_id, params.name, params.arguments
         raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
@@ -237,32 +243,34 @@ class _Serving:
                 results = await self._resumed(context, bound, params)
             else:
                 if hasattr(plan.results, "controls") and plan.pending:
-                    asked = await approving.asked(plan, context, self._sealing)
-                    if asked is not None:
-                        return asked
+                    question = await approving.asked(plan, context, self._sealing)
+                    if question is not None:
+                        return question
                 results = await self._run(context, bound, plan)
         except TokenError as error:
-            if plan.pending:  # else the call is answered as it is: its tool has changed, or gone
+            if plan.pending:  # else the call already has an answer: its tool was changed or removed
                 plan.deny(plan.pending, f"its approval cannot be used: {error}; call it again")
             results = plan.results
-        except Exception as error:  # a missing value, or what inject= raised: for the log, and not for the client
+        except Exception as error:  # a missing value, or an error of inject=: log it, and hide it from the client
             return _crashed(params.name, error)
         answer: Any = results.messages[0]
-        return answer  # type: ignore[no-any-return]  # the SDK takes the JSON of a result, too
+        return answer  # type: ignore[no-any-return]  # the SDK also accepts the JSON of a result
 
     def _injected(self, context: ServerRequestContext[Any, Any]) -> Mapping[str, Any]:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
         ready, inject = state.claimable(plan.results), self._injected(context)
-        progress = _Progress(context.session) if ready and ready[0][2].is_controlled else None  # nobody else tells any
+        progress = _Progress(context.session) if ready and ready[0][2].is_controlled else None  # others report none
         if not (self._last[1] if self._last[0] is bound else self._is_awaited(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
                 results = await run_in_this_task(plan.results, inject, progress)
             except asyncio.CancelledError:
-                if anyio.current_effective_deadline() == -math.inf:  # the request is cancelled, not the tool by itself
+                if (
+                    anyio.current_effective_deadline() == -math.inf
+                ):  # the request was cancelled, the tool did not raise it
                     raise
                 task: Any = asyncio.current_task()
                 if sys.version_info >= (3, 11):
@@ -273,7 +281,7 @@ class _Serving:
         return results
 
     def _is_awaited(self, bound: Bound) -> bool:
-        """Whether a loop can wait for the hooks of these tools."""
+        """Return whether all hooks of these tools are async, so that calls can run in the loop."""
         if self._last[0] is not bound:
             self._last = bound, all(map(is_loop_hook, bound_tools_of(bound).handlers.hooks))
             if not self._last[1]:
@@ -283,7 +291,7 @@ class _Serving:
     async def _resumed(
         self, context: ServerRequestContext[Any, Any], bound: Bound, params: CallToolRequestParams
     ) -> Results:
-        """Run a call that was asked of, as it was answered."""
+        """Run or deny a call as the user decided."""
         sealing, progress = self._sealing, _Progress(context.session)
         given: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
         given |= {"audience": sealing.audience, "ledger": sealing.ledger}

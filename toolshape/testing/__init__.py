@@ -1,6 +1,6 @@
-"""Fakes of providers; the laws of the lens as a test for any provider, values for any schema, malformed arguments.
+"""Fake providers for tests; checks of the lens laws for providers and tools; malformed arguments as models write them.
 
-The laws and the values need the extra ``testing``; a fake needs nothing.
+The checks and ``values`` need the extra ``testing``; a fake needs no extra.
 """
 
 import importlib
@@ -40,10 +40,10 @@ _PLACES = {
     ),
     **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
 }
-"""Where each stands: a fake loads no Hypothesis."""
+"""The module of each name. Names are imported on first use, so that a fake does not load Hypothesis."""
 
 
-if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
+if not typing.TYPE_CHECKING:  # a type checker must still report misspelt names
 
     def __getattr__(name: str) -> typing.Any:
         if name not in _PLACES:

@@ -1,4 +1,4 @@
-"""Checks the laws of the lens for a provider or a tool with generated values, and names the law that is broken.
+"""Checks the lens laws for a provider or a tool with generated values, and names the broken law.
 
 Needs the extra ``testing``.
 """
@@ -65,7 +65,7 @@ _LONG = 20
 
 
 class LawBrokenError(AssertionError):
-    """A provider breaks a law: the ``law``, the tool, and the value that shows it."""
+    """A provider or a tool breaks a law: names the ``law``, the tool, and a ``value`` that breaks it."""
 
     def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
@@ -77,10 +77,10 @@ class LawBrokenError(AssertionError):
 
 
 def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
-    """JSON values that are valid for a schema.
+    """Return a strategy for JSON values that are valid for a schema.
 
     Args:
-        schema: JSON Schema as toolshape writes it; references go to its own ``$defs``.
+        schema: JSON Schema as toolshape writes it; its references point into its own ``$defs``.
     """
     valid = Draft202012Validator(in_2020_12(schema))
 
@@ -90,7 +90,10 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     return _values(schema, schema, 0).filter(is_valid)
 
 
-def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - a line a keyword
+# ``_values`` draws from the keywords that determine most of a value, and ``values`` filters what the other keywords
+# reject. Schemas may be recursive: references are deferred, and below ``_DEEPEST`` the strategies draw no nested
+# branch, no optional property and no optional item, so that every value is finite.
+def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one per keyword
     if not isinstance(node, dict):
         return st.nothing() if node is False else _ANYTHING
     if "$ref" in node:
@@ -101,7 +104,9 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if "enum" in node:
         return st.sampled_from(node["enum"]) | (st.none() if node.get("nullable") else st.nothing())
     if node.get("allOf") and depth < _DEEPEST:
-        with contextlib.suppress(UnsupportedError):  # what is drawn for one part is filtered by the others
+        with contextlib.suppress(
+            UnsupportedError
+        ):  # then draws from the other keywords; the filter of ``values`` applies allOf
             merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
@@ -113,8 +118,8 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if kinds is None:
         return _ANYTHING
     names = [name.lower() for name in (kinds if isinstance(kinds, list) else [kinds])]
-    found = st.one_of([_TYPED[name](node, root, depth) for name in names])
-    return found | st.none() if node.get("nullable") else found
+    strategy = st.one_of([_TYPED[name](node, root, depth) for name in names])
+    return strategy | st.none() if node.get("nullable") else strategy
 
 
 def _is_deep(node: Any) -> bool:
@@ -133,12 +138,14 @@ def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     given_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
     optional = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name not in required}
     named = st.fixed_dictionaries(given_fields, optional={} if depth > _DEEPEST else optional)
-    others = node.get("additionalProperties", not properties)
-    if others is False or depth > _DEEPEST:
+    additional = node.get("additionalProperties", not properties)
+    if additional is False or depth > _DEEPEST:
         return named
     keys = _values({"type": "string", **_resolved(node.get("propertyNames", {}), root)}, root, depth + 1)
-    extras = st.dictionaries(keys, _values(others, root, depth + 1), max_size=2)
-    return st.builds(lambda more, own: {**{k: v for k, v in more.items() if k not in properties}, **own}, extras, named)
+    extras = st.dictionaries(keys, _values(additional, root, depth + 1), max_size=2)
+    return st.builds(
+        lambda more, own: {**{key: item for key, item in more.items() if key not in properties}, **own}, extras, named
+    )
 
 
 def _resolved(node: JsonSchema, root: JsonSchema) -> JsonSchema:
@@ -206,42 +213,42 @@ def check_provider(
 ) -> None:
     """Check that a provider keeps the laws for these tools, lenient and strict.
 
-    *Sound*: what the sent schema admits is, after ``back``, valid for the function. *Sayable*: every value that the
-    function takes has a wire form, and is mapped back to itself. *Forgiving*: ``back`` leaves a call in canonical form
-    unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the
-    events that a response unfolds to fold to the same response, where the provider says how its server streams. A law
-    may be broken only at the path of a loss that a rewrite declares.
+    *Sound*: if the sent schema admits a value, ``back`` makes valid arguments of it. *Sayable*: every value that the
+    function accepts has a wire form, and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical
+    form unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*:
+    a response that is unfolded into stream events folds back into the same response; checked if the provider has a
+    ``server``. A provider may break a law only at the path of a loss that a rewrite declares.
 
     Args:
-        provider: By name, or itself: for providers of your own.
+        provider: The name of a provider, or a ``Provider`` of your own.
         tools: Tools or functions, the odder the better.
-        examples: Values tried per law and tool.
+        examples: The number of values tried per law and tool.
 
     Raises:
-        LawBrokenError: A law is broken; the message names the law, the tool and a smallest value.
-        ExportError: The provider cannot be sent one of the tools.
+        LawBrokenError: A law is broken; the message names the law, the tool and a minimal value.
+        ExportError: One of the tools cannot be exported to the provider.
     """
-    found = get(provider)
-    for one in map(as_tool, tools):
-        for strict in (False, True) if found.schema.strict is not None else (False,):
-            shown = to_wire(found, one.spec, strict)
-            check_shape(one, shown, to_wire(found, one.spec, strict), examples=examples)
-            _check_folding(found, shown, examples)
+    resolved = get(provider)
+    for tool in map(as_tool, tools):
+        for strict in (False, True) if resolved.schema.strict is not None else (False,):
+            shown = to_wire(resolved, tool.spec, strict)
+            check_shape(tool, shown, to_wire(resolved, tool.spec, strict), examples=examples)
+            _check_folding(resolved, shown, examples)
 
 
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
-    """Check that a tool is *true*: what its canonical schema admits, its model accepts, and the other way round.
+    """Check that a tool is *true*: its canonical schema admits a value exactly if its model accepts it.
 
-    Values are drawn from both sides: those that the schema admits, and those that the model's types may accept, under
-    every name that a field has.
+    The check draws values from both sides: values that the schema admits, and values that the model's types may
+    accept, under every name of a field.
 
-    What JSON Schema cannot express (validators in code, strings in a form without a standard format) breaks this law
-    too, although the tool is not at fault.
+    Constraints that JSON Schema cannot express (validators in code, strings in a form without a standard format) break
+    this law too, although the tool is not at fault.
 
     Args:
         tool: The tool, or a function.
-        arguments: A right call; arguments like it, but wrong somewhere, are tried too.
-        examples: Values tried each way.
+        arguments: Valid arguments; the check also tries variants with an error somewhere.
+        examples: The number of values tried per side.
 
     Raises:
         LawBrokenError: The schema and the model disagree on a value.
@@ -264,45 +271,45 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that malformed arguments are never silently taken for others: see ``slips`` and ``check_slip``.
+    """Check that a tool never silently misreads malformed arguments: see ``slips`` and ``check_slip``.
 
     Args:
         tool: The tool, or a function.
-        *arguments: Right arguments; without any, they are made from the tool's schema.
-        examples: How many are made.
-        coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
+        *arguments: Valid arguments; if none are given, they are generated from the tool's schema.
+        examples: How many valid arguments to generate.
+        coerce: Coercion rules to switch on or off, as a registry would; the tool's own choices win.
 
     Returns:
-        How many of each kind were coerced, by which rules, and how many refused.
+        Counts by kind of slip, outcome, and the rules that coerced it.
 
     Raises:
-        SilentlyWrongError: One was taken for something that was not intended, or refused without its place.
-        ValueError: Arguments that were given are not right: the tool refuses them without coercions.
+        SilentlyWrongError: The tool misread a slip, or refused it without naming its place.
+        ValueError: Given arguments are invalid: the tool rejects them without coercions.
     """
     made = as_tool(tool)
-    found: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
+    counts: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
 
-    def check(right: Any) -> None:
-        for slip in slips(made, right):
+    def check(valid: Any) -> None:
+        for slip in slips(made, valid):
             outcome, rules = check_slip(made, slip, coerce=coerce)
-            found[slip.kind, outcome, rules] += 1
+            counts[slip.kind, outcome, rules] += 1
 
     takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
-    for right in arguments:
+    for valid in arguments:
         try:
-            takes(right)
+            takes(valid)
         except CallError as error:
-            raise ValueError(f"check_slips begins with right arguments, and these are not: {error}") from error
-        check(right)
+            raise ValueError(f"check_slips needs valid arguments, but the tool rejects these: {error}") from error
+        check(valid)
     if not arguments:
         _profile(examples)(
             given(values(record_of(made).definition.schema).filter(functools.partial(_is_right, takes)))(check)
         )()
-    return found
+    return counts
 
 
 def _is_right(takes: Validate, value: Any) -> bool:
-    """Whether a value is right beyond what its schema can say."""
+    """Return whether the model accepts a value: a schema cannot express everything that the model checks."""
     try:
         takes(value)
     except CallError:
@@ -311,12 +318,12 @@ def _is_right(takes: Validate, value: Any) -> bool:
 
 
 def _changed(value: Any) -> st.SearchStrategy[Any]:
-    """The value with something else somewhere in it."""
+    """Return a strategy for copies of a value in which one place is replaced, removed or added."""
     inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
     if isinstance(value, dict):
         for key, item in value.items():
             inner.append(_changed(item).map(functools.partial(_with, value, key)))
-            inner.append(st.just({other: kept for other, kept in value.items() if other != key}))
+            inner.append(st.just({name: kept for name, kept in value.items() if name != key}))
         inner.append(_ANYTHING.map(functools.partial(_with, value, "something else")))
     if isinstance(value, list):
         inner.extend(_changed(item).map(functools.partial(_with, value, index)) for index, item in enumerate(value))
@@ -331,7 +338,7 @@ def _with(value: Any, step: Any, new: Any) -> Any:
 
 
 def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
-    """What is unfolded folds to what it was."""
+    """Check that folding the events of a response gives the same reading as the response itself."""
     server = provider.server
     if server is None:
         return
@@ -346,14 +353,14 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
             provider.response.fold(folded, json.loads(json.dumps(event)))
         whole, streamed = provider.response.read(body), provider.response.read(folded)
         if whole is None or streamed is None or _called(whole) != _called(streamed):
-            raise LawBrokenError("folding", shown, f"it is read as {streamed!r}", body)
+            raise LawBrokenError("folding", shown, f"its stream is read as {streamed!r}", body)
 
     law()
 
 
 def _called(reading: Read) -> Any:
-    """The calls of a reading, and why it ended."""
-    return [tuple(one)[:3] for one in reading[1]], reading[2]
+    """Return the calls of a reading and its finish reason."""
+    return [tuple(call)[:3] for call in reading[1]], reading[2]
 
 
 def _profile(examples: int) -> settings:
@@ -362,14 +369,24 @@ def _profile(examples: int) -> settings:
         deadline=None,
         database=None,
         derandomize=True,
-        report_multiple_bugs=False,  # one law at a time, as LawBrokenError and not in a group
+        report_multiple_bugs=False,  # raise one LawBrokenError, not an exception group
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=cast("Any", list(HealthCheck)),
     )
 
 
 def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examples: int) -> None:
-    """Check the laws for one tool as it is shown."""
+    """Check the laws for one tool in one wire form.
+
+    Args:
+        tool: The tool.
+        shown: The tool as exported.
+        again: A second export of the same tool, for *still*.
+        examples: The number of values tried per law.
+
+    Raises:
+        LawBrokenError: A law is broken.
+    """
     if json.dumps(shown.payload) != json.dumps(again.payload):
         raise LawBrokenError("still", shown, "two exports differ", shown.payload)
     try:
@@ -382,9 +399,9 @@ def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examp
 
 
 def in_2020_12(schema: JsonSchema) -> JsonSchema:
-    """A schema in OpenAPI's dialect as the validator knows it."""
+    """Convert a schema from OpenAPI's dialect (upper-case types, ``nullable``) to JSON Schema 2020-12."""
 
-    def rule(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    def rule(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
         if isinstance(node.get("type"), str) and not node["type"].islower():
             node = {**node, "type": node["type"].lower()}
         if node.get("nullable") is True:
@@ -396,7 +413,7 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
 
 @dataclasses.dataclass
 class _Laws:
-    """The laws over values, for one tool as it is shown."""
+    """Checks of single values against the laws, for one tool in one wire form."""
 
     tool: Tool[..., Any]
     shown: WireTool
@@ -440,7 +457,7 @@ class _Laws:
 
     def sayable(self, value: Any) -> None:
         meant = self.read(value)
-        if meant is None:  # a format or a validator in code, which the schema cannot say
+        if meant is None:  # the model rejects it by a format or a validator that the schema cannot express
             return
         shown = self.out(value)
         error = next(self.showable.iter_errors(shown), None)
@@ -455,7 +472,7 @@ class _Laws:
             )
 
     def read(self, value: Any) -> Any:
-        """The value as the model validates it, defaults included, in a form that compares; ``None`` if refused."""
+        """Validate a value; return the fields with defaults, comparable by ``==``, or ``None`` if it is rejected."""
         if record_of(self.tool).source.entry:
             return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
         try:
@@ -470,9 +487,12 @@ def _covers(loss: str, path: str) -> bool:
 
 
 def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
-    """Where an error stands, as losses name places: from the root, and from the last definition it went through."""
+    """Yield the paths of a validation error in the notation of losses, so that ``_covers`` can compare them."""
+    # A loss names a place either from the root of the schema or from the definition that contains it. Jsonschema's
+    # path omits the references that the error passed through. The walk therefore follows each reference itself: it
+    # yields the path inside the definition that it leaves, and starts ``short`` again with the name of the next one.
     full, short, node = "", "", schema
-    steps = list(error.absolute_schema_path)  # without the references it went through
+    steps = list(error.absolute_schema_path)
     while steps and isinstance(node, dict):
         if "$ref" in node:
             yield short

@@ -1,4 +1,4 @@
-"""Makes the malformed arguments that models write out of valid ones, and checks how a tool takes them."""
+"""Derives typical malformed arguments of models from valid ones, and checks how a tool handles them."""
 
 import json
 import re
@@ -19,14 +19,14 @@ SlipKind = Literal[
 Outcome = Literal["coerced", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
-_SHORT = 3  # letters; a name that is shorter cannot lose one and still be recognised
+_SHORT = 3  # letters; a name this short is not recognisable without one of them
 
 
 class Slip(NamedTuple):
-    """One malformed payload: the ``payload`` as sent, the arguments that were ``intended``, and what went wrong where.
+    """One malformed payload: the ``payload`` as sent, the arguments that were ``intended``, and the kind of mistake.
 
-    ``paths`` are places, written as in ``Problem.path``, one of which a refusal must name. They are empty if the
-    payload is wrong as a whole.
+    A refusal must name one of ``paths`` (written as in ``Problem.path``). They are empty if the payload is wrong as a
+    whole.
     """
 
     kind: SlipKind
@@ -36,7 +36,7 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """Malformed arguments were silently accepted as others, or refused without naming the place: see ``slip``."""
+    """A tool silently misread malformed arguments, or refused them without naming the place: see ``slip``."""
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
@@ -46,13 +46,13 @@ class SilentlyWrongError(AssertionError):
 
 
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
-    """Malformed variants of valid arguments: a few of each kind at every place, and each way to cut them off.
+    """Yield malformed variants of valid arguments: a few of each kind at every place, and every truncation.
 
-    A payload that the tool accepts unchanged is no slip: nothing shows that another was meant.
+    A payload that the tool accepts unchanged is no slip: nothing shows that the model meant another value.
 
     Args:
         tool: The tool.
-        arguments: Right arguments, as JSON.
+        arguments: Valid arguments, as JSON.
     """
     takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
     seen: set[str] = set()
@@ -67,22 +67,25 @@ def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
 def _is_taken(takes: Any, payload: Any) -> bool:
     try:
         return not takes(payload)[1]
-    except Exception:  # a validator of the author's may fail in its own way
+    except Exception:  # a validator of the tool's author may raise any exception
         return False
 
 
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a payload is coerced to what was intended and recorded, or refused with its place; say which.
+    """Check that a tool either coerces a slip to the intended arguments, and records it, or refuses it with its place.
 
     Args:
         tool: The tool.
         slip: The slip.
-        coerce: Coercion rules to switch on or off beneath the tool's own, as a registry would.
+        coerce: Coercion rules to switch on or off, as a registry would; the tool's own choices win.
+
+    Returns:
+        The outcome, and the rules that coerced the payload.
 
     Raises:
-        SilentlyWrongError: It is neither.
+        SilentlyWrongError: The tool does neither.
     """
     settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
     meant = _meant(tool, slip.intended)
@@ -94,13 +97,15 @@ def check_slip(
         return "refused", ()
     if not coercions:
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
-    if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default is not itself
-        raise SilentlyWrongError(tool.name, slip, f"coerced to {_fields(got)!r} by {[one.rule for one in coercions]}")
-    return "coerced", tuple(dict.fromkeys(one.rule for one in coercions))
+    if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default does not equal itself
+        raise SilentlyWrongError(
+            tool.name, slip, f"coerced to {_fields(got)!r} by {[coercion.rule for coercion in coercions]}"
+        )
+    return "coerced", tuple(dict.fromkeys(coercion.rule for coercion in coercions))
 
 
 def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
-    """What the function should receive; ``None`` where the intended arguments are invalid and must be refused."""
+    """Return the fields that the function should receive, or ``None`` if the intended arguments are invalid."""
     try:
         return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
     except CallError:
@@ -114,20 +119,23 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Whether a problem names the place, one inside it or one around it; the code is enough for malformed text."""
+    """Return whether a problem names the place of the slip, a place inside it or one around it.
+
+    For truncated or malformed text the error code is enough.
+    """
     if slip.kind == "truncated":
         return error.code == "truncated_arguments"
     if not slip.paths or error.code == "malformed_arguments":
         return bool(error.problems)
     paths = [problem.path for problem in error.problems]
-    return any(_is_at(one, path) or _is_at(path, one) for one in paths for path in slip.paths)
+    return any(_is_at(named, path) or _is_at(path, named) for named in paths for path in slip.paths)
 
 
 def _is_at(inner: str, outer: str) -> bool:
     return inner == outer or not outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
-# --- the malformed payloads ----------------------------------------------------------------------------------------------------
+# --- the malformed payloads -----------------------------------------------------------------------------------------
 
 
 def _all(name: str, arguments: JsonObject) -> Iterator[Slip]:
@@ -151,14 +159,14 @@ def _at_place(arguments: JsonObject, location: Location, value: Any) -> Iterator
     path = path_of(location)
     for kind, written in _written_otherwise(value):
         yield Slip(kind, _with(arguments, location, written), arguments, (path,))
-    if value is not None:  # a null that is not taken can only mean that the place was to be left out
+    if value is not None:  # a rejected null can only mean that the model wanted to omit the place
         yield Slip("null", _with(arguments, location, None), _without(arguments, location), (path,))
     if isinstance(location[-1], str):
         yield Slip("missing", _without(arguments, location), arguments, (path,))
 
 
 def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
-    """The same value as a model may write it where it is not asked to."""
+    """Yield other spellings of a value that models write although the schema does not ask for them."""
     yield "wrapped", [value]
     yield "wrapped", {"value": value}
     if isinstance(value, (dict, list)):
@@ -210,10 +218,10 @@ def _in_object(arguments: JsonObject, location: Location, value: JsonObject) -> 
         noted = _with(arguments, location, {**value, _NOTE: "because it is asked for"})
         yield Slip("extra", noted, arguments, (path_of((*location, _NOTE)),))
     for name, item in value.items():
-        for other in _misspelt(name):
-            if other not in value:
-                renamed = {other if key == name else key: inner for key, inner in value.items()}
-                paths = (path_of((*location, other)), path_of((*location, name)))
+        for wrong_name in _misspelt(name):
+            if wrong_name not in value:
+                renamed = {wrong_name if key == name else key: inner for key, inner in value.items()}
+                paths = (path_of((*location, wrong_name)), path_of((*location, name)))
                 yield Slip("misspelt", _with(arguments, location, renamed), arguments, paths)
         pairs = ", ".join(f"{json.dumps(key)}: {json.dumps(inner)}" for key, inner in value.items())
         twice = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
@@ -221,12 +229,12 @@ def _in_object(arguments: JsonObject, location: Location, value: JsonObject) -> 
 
 
 def _misspelt(name: str) -> Iterable[str]:
-    camel = re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
-    snake = re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", name)
+    camel = re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name)
+    snake = re.sub(r"(?<=[a-z])([A-Z])", lambda letter: f"_{letter[1].lower()}", name)
     middle = len(name) // 2
-    others = (name.upper(), name.capitalize(), camel, snake, f"{name}{name[-1:]}", name.replace("_", "-"))
+    variants = (name.upper(), name.capitalize(), camel, snake, f"{name}{name[-1:]}", name.replace("_", "-"))
     cut = (name[:-1], name[:middle] + name[middle + 1 :]) if len(name) > _SHORT else ()
-    return [other for other in dict.fromkeys((*others, *cut)) if other and other != name]
+    return [variant for variant in dict.fromkeys((*variants, *cut)) if variant and variant != name]
 
 
 def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
@@ -246,7 +254,7 @@ def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", written, arguments)
-    if not re.search(r"\\|'|:[^ ]", text):  # else it would say something else
+    if not re.search(r"\\|'|:[^ ]", text):  # other quotes would change the meaning of any other text
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 
@@ -269,6 +277,6 @@ def _without(value: Any, location: Location) -> Any:
 
 
 def _text_with(value: Any, location: Location, text: str) -> str:
-    """A value as text, with another text at one place."""
+    """Return a value as JSON text in which the text of one place is replaced: allows duplicate keys."""
     mark = "\x00here\x00"
     return json.dumps(_with(value, location, mark)).replace(json.dumps(mark), text)

@@ -1,7 +1,7 @@
-"""Makes a Hypothesis strategy of a pydantic core schema, for JSON values that its validator may accept.
+"""Builds a Hypothesis strategy from a pydantic core schema, for JSON values that its validator may accept.
 
-Values use every name of a field, set even fields with ``init=False``, and may leave out tags with a default. Needs
-the extra ``testing``.
+Values use every name of a field, set even fields with ``init=False``, and may omit tags with a default. Needs the
+extra ``testing``.
 """
 
 import functools
@@ -40,7 +40,7 @@ _SAMPLES: Mapping[str, st.SearchStrategy[Any]] = {
 
 
 def values_for(core: Node) -> st.SearchStrategy[Any]:
-    """Values that a validator of this core schema may take; it may refuse some."""
+    """Return a strategy for values that a validator of this core schema may accept; it may reject some."""
     return _Drawn(definitions_of(core)).of(core, 0)
 
 
@@ -100,7 +100,7 @@ class _Drawn:
         return st.tuples(*strategies).map(_merged)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
-        """One field as an object of its own, by one of its names; none, where it is left out."""
+        """Return a strategy for an object with this field alone, under one of its names; empty if it is omitted."""
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
         paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]
@@ -116,7 +116,7 @@ class _Drawn:
             return st.tuples(*parts).map(list)
         before, rest, after = parts[:variadic], parts[variadic], parts[variadic + 1 :]
         return st.tuples(st.tuples(*before), st.lists(rest, max_size=2), st.tuples(*after)).map(
-            lambda found: [*found[0], *found[1], *found[2]]
+            lambda drawn: [*drawn[0], *drawn[1], *drawn[2]]
         )
 
     def named_tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
@@ -124,10 +124,12 @@ class _Drawn:
         return st.integers(0, len(parts)).flatmap(lambda length: st.tuples(*parts[:length]).map(list))
 
     def union(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        return st.one_of([self.of(one[0] if isinstance(one, tuple) else one, depth + 1) for one in node["choices"]])
+        return st.one_of(
+            [self.of(choice[0] if isinstance(choice, tuple) else choice, depth + 1) for choice in node["choices"]]
+        )
 
     def tagged(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        return st.one_of([self.of(one, depth + 1) for one in node["choices"].values()])
+        return st.one_of([self.of(choice, depth + 1) for choice in node["choices"].values()])
 
 
 def _at(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def _at(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
 
 
 def _merged(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for part in parts:
-        found.update(part)
-    return found
+        merged.update(part)
+    return merged

@@ -1,4 +1,4 @@
-"""Traces: responses and what became of their calls, recorded, looked at stage by stage, and planned again."""
+"""Records responses and the outcomes of their calls, shows them stage by stage, and replays them."""
 
 from toolshape._bound import Observer, Seen
 from toolshape.trace._changes import Change

@@ -1,4 +1,4 @@
-"""A recorded call and what becomes of it today in; what changed, out."""
+"""Compares a recorded call with its replay."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _REGRESSIONS = frozenset({"now_unreadable", "other_calls", "other_tool", "now_re
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What became of a recorded call then, and what becomes of it now.
+    """A difference between a recorded call and its replay.
 
-    ``line`` counts the lines of the trace from 1, ``call`` the calls of the response from 0; ``call`` is -1 for the
-    response as a whole. ``paths`` are the arguments that differ. ``before`` and ``after`` are what the function got and
-    would get, the errors, the rules of the coercions, the tools, or how many calls there are. ``stages`` are those of
-    the call today.
+    ``line`` counts the lines of the trace from 1. ``call`` counts the calls of the response from 0, and is -1 for the
+    response as a whole. ``paths`` are the arguments that differ. ``before`` and ``after`` are, depending on ``kind``,
+    the arguments that the function received and would receive now, the errors, the rules of the coercions, the tools,
+    or the numbers of calls. ``stages`` are the stages of the replayed call.
     """
 
     kind: ChangeKind
@@ -42,88 +42,90 @@ class Change:
 
     @property
     def is_regression(self) -> bool:
-        """Whether what worked does not, or works otherwise."""
+        """Whether a call that worked now fails or works differently."""
         return self.kind in _REGRESSIONS
 
     def __str__(self) -> str:
         where = f"line {self.line}, {self.tool}" if self.tool else f"line {self.line}"
-        asked = f" ({self.provider}{f', {self.model}' if self.model else ''})"
+        source = f" ({self.provider}{f', {self.model}' if self.model else ''})"
         place = f" at {', '.join(self.paths)}" if self.paths else ""
-        said = f"{shortened(self.before)} -> {shortened(self.after)}"
-        return f"{where}{asked}: {self.kind.replace('_', ' ')}{place}: {said}"
+        values = f"{shortened(self.before)} -> {shortened(self.after)}"
+        return f"{where}{source}: {self.kind.replace('_', ' ')}{place}: {values}"
 
     def as_json(self) -> JsonObject:
-        """The change as JSON."""
-        found = {name: getattr(self, name) for name in ("kind", "line", "call", "tool", "provider", "model")}
-        found |= {"is_regression": self.is_regression, "before": self.before, "after": self.after}
-        return {**found, "paths": list(self.paths), "stages": None if self.stages is None else self.stages.as_json()}
+        """Convert the change to JSON."""
+        written = {name: getattr(self, name) for name in ("kind", "line", "call", "tool", "provider", "model")}
+        written |= {"is_regression": self.is_regression, "before": self.before, "after": self.after}
+        return {**written, "paths": list(self.paths), "stages": None if self.stages is None else self.stages.as_json()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """What a recorded response has become: its changes, and how many of its calls could be compared, and how many not."""
+    """The comparison of one recorded response: its changes, and how many calls could and could not be compared."""
 
     changes: tuple[Change, ...]
     calls: int
     not_compared: int
 
 
-def compared(one: Recorded, tools: Registry) -> Compared:
-    """Compare a recorded response with what becomes of it today."""
+def compared(recorded: Recorded, tools: Registry) -> Compared:
+    """Compare a recorded response with its replay."""
     try:
-        found = stages(one, tools)
+        replayed = stages(recorded, tools)
     except ToolshapeError as error:
-        if one.error or isinstance(error, UsageError):
-            return Compared(changes=(), calls=0, not_compared=len(one.outcome))
-        before = f"{len(one.outcome)} calls"
-        change = _change(one, "now_unreadable", -1, "", before, str(error))
-        return Compared(changes=(change,), calls=len(one.outcome), not_compared=0)
-    if one.error:
-        is_kept = one.response is not None
-        change = _change(one, "now_readable", -1, "", one.error, f"{len(found)} calls")
+        if recorded.error or isinstance(error, UsageError):
+            return Compared(changes=(), calls=0, not_compared=len(recorded.outcome))
+        before = f"{len(recorded.outcome)} calls"
+        change = _change(recorded, "now_unreadable", -1, "", before, str(error))
+        return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
+    if recorded.error:
+        is_kept = recorded.response is not None
+        change = _change(recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls")
         return Compared(changes=(change,) if is_kept else (), calls=0, not_compared=int(not is_kept))
-    if len(found) != len(one.outcome):
-        change = _change(one, "other_calls", -1, "", len(one.outcome), len(found))
-        return Compared(changes=(change,), calls=len(one.outcome), not_compared=0)
-    patterns = split_patterns(one.redact)
+    if len(replayed) != len(recorded.outcome):
+        change = _change(recorded, "other_calls", -1, "", len(recorded.outcome), len(replayed))
+        return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
+    patterns = split_patterns(recorded.redact)
     changes: list[Change] = []
     not_compared = 0
-    for at, now in enumerate(found):
+    for at, now in enumerate(replayed):
         own = None if now.resolved is None else _hidden(tools, now.resolved, patterns)
-        of_call = _of_call(one, at, now, own)
+        of_call = _of_call(recorded, at, now, own)
         not_compared += of_call is None
         changes += of_call or ()
-    return Compared(changes=tuple(changes), calls=len(found), not_compared=not_compared)
+    return Compared(changes=tuple(changes), calls=len(replayed), not_compared=not_compared)
 
 
 def _hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
     try:
         return hidden_of(tools[name], patterns)
-    except UsageError:  # the field that was redacted is no longer there
+    except UsageError:  # The redacted field no longer exists.
         return hidden_of(tools[name], ())
 
 
-def _change(one: Recorded, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any) -> Change:
-    given = {"provider": one.provider, "model": one.model, "before": before, "after": after}
-    return Change(kind=kind, line=one.number, call=call, tool=tool, **given, **more)
+def _change(recorded: Recorded, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any) -> Change:
+    given = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
+    return Change(kind=kind, line=recorded.number, call=call, tool=tool, **given, **more)
 
 
-def _of_call(one: Recorded, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
-    """What changed of a call; ``None`` where too little of it was kept to tell."""
+def _of_call(recorded: Recorded, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
+    """Return the change of a call, or ``None`` if the trace holds too little of the call to compare."""
     if _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]
-    found = _difference(now.result, now, own)
-    if found is None:
+    change = _difference(now.result, now, own)
+    if change is None:
         return ()
-    return [_change(one, found.kind, at, tool, found.before, found.after, paths=tuple(found.paths), stages=now)]
+    return [
+        _change(recorded, change.kind, at, tool, change.before, change.after, paths=tuple(change.paths), stages=now)
+    ]
 
 
 def _is_unknown(now: Stages, own: Hidden | None) -> bool:
-    """Whether too little was kept of the arguments to tell what has changed.
+    """Whether the trace holds too little of the arguments to tell what changed.
 
-    Where something stands for what is hidden, a call that was refused is refused for other reasons, and one that was
-    accepted may be refused for that.
+    Hidden values were replaced by stand-ins, which may be invalid. So if every problem of the replay is at a hidden or
+    unknown place, the stand-ins may be the cause.
     """
     if now.is_whole:
         return False
@@ -131,7 +133,7 @@ def _is_unknown(now: Stages, own: Hidden | None) -> bool:
         return True
     if own is None or now.refused is None or not now.refused.problems:
         return False
-    return all(not known_path(one.path, own) or own.hides_path(one.path) for one in now.refused.problems)
+    return all(not known_path(problem.path, own) or own.hides_path(problem.path) for problem in now.refused.problems)
 
 
 class _Differing(NamedTuple):
@@ -156,8 +158,8 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_differing(got, gets))
-    if own is not None and not now.is_whole:  # a name that the schema does not know was not kept
-        paths = [one for one in paths if known_path(one, own)]
+    if own is not None and not now.is_whole:  # The trace does not hold names that the schema does not know.
+        paths = [path for path in paths if known_path(path, own)]
     if paths:
         return _Differing("other_value", got, gets, paths)
     before, rules = _coercions(then, now, own)
@@ -167,35 +169,38 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
 def _coercions(
     then: JsonObject, now: Stages, own: Hidden | None
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The places and rules of the coercions then and now, as far as they can be compared."""
+    """Return the comparable places and rules of the coercions: recorded, and replayed."""
     rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
     before = [(path, rule) for path, rule in then["coercions"]]
-    if then.get("error", {}).get("code") == "cancelled":  # it began, and nothing was kept of how
+    if then.get("error", {}).get("code") == "cancelled":  # The call began, but its coercions were not recorded.
         return rules, rules
     if own is None or now.is_whole:
         return before, rules
-    # What stands for a hidden value is not coerced as that was.
-    before, rules = ([one for one in each if one[0] and not own.hides_path(one[0])] for each in (before, rules))
+    # The stand-in of a hidden value may be coerced differently.
+    before, rules = (
+        [entry for entry in entries if entry[0] and not own.hides_path(entry[0])] for entries in (before, rules)
+    )
     return before, rules
 
 
 def _said(now: Stages) -> str:
-    """Why a call is refused, without the reference under which a crash was logged."""
-    assert now.refused is not None  # noqa: S101 - asked for of refused calls alone
+    """Describe why the replayed call is rejected, without the log reference of a crash."""
+    assert now.refused is not None  # noqa: S101 - only called for rejected calls
     return now.refused.code if now.refused.reference else str(now.refused)
 
 
 def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
-    found = () if now.refused is None else now.refused.problems
-    return [(one.path if own is None else known_path(one.path, own), one.rule) for one in found]
+    problems = () if now.refused is None else now.refused.problems
+    return [(problem.path if own is None else known_path(problem.path, own), problem.rule) for problem in problems]
 
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
-    """The places where two JSON values differ; a hidden one is like any."""
+    """Yield the places where two JSON values differ. A masked value equals any value."""
+    # In a set, equal stand-ins of hidden items have become one item.
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
-        return  # of a set, equal stand-ins for hidden items are one item
+        return
     if isinstance(then, dict) and isinstance(now, dict):
-        if then.keys() != now.keys() and is_same_value(then, now):  # keys may be values with several texts
+        if then.keys() != now.keys() and is_same_value(then, now):  # Different keys may stand for the same value.
             return
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)
@@ -204,12 +209,12 @@ def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
             else:
                 yield from _differing(then[name], now[name], place)
     elif isinstance(then, list) and _is_list(now) and len(then) == len(now):
-        for number, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from _differing(one, other, f"{path}[{number}]")
+        for number, (old, new) in enumerate(zip(then, now, strict=True)):
+            yield from _differing(old, new, f"{path}[{number}]")
     elif not is_same_value(then, now):
         yield path
 
 
 def _is_list(now: Any) -> bool:
-    """Whether a value has items in an order; of a set none is in the place of another."""
+    """Whether a value is an ordered list: the items of a set cannot be compared by position."""
     return isinstance(now, list) and not isinstance(now, WrittenSet)

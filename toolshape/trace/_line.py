@@ -1,4 +1,4 @@
-"""A response that was seen in; what a trace keeps of it, as one line of JSON, out."""
+"""Writes one observed response as a line of a trace (JSON), without secrets and redacted values."""
 
 import json
 from collections.abc import Sequence
@@ -17,30 +17,29 @@ _IDS = ("id", "responseId", "response_id", "request_id")
 
 
 def has_failed(seen: Seen) -> bool:
-    """Whether a response could not be read, a call was refused or failed, or what was expected of it did not come."""
+    """Whether a response was unreadable, one of its calls was rejected or failed, or its evaluation was not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
-    return any(one.error is not None and one.error.code != "not_run" for one in seen.outcome)
+    return any(result.error is not None and result.error.code != "not_run" for result in seen.outcome)
 
 
 def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
-    """The line, with its end.
+    """Return the line, including its line break.
 
     Args:
-        bound: The tools as the model was sent them.
+        bound: The tools as sent to the model.
         seen: The response and its outcome.
-        redact: Places in arguments that are not kept.
+        redact: Places in arguments that must not be recorded.
 
     Raises:
-        UsageError: A redacted place is none of its tool.
+        UsageError: A tool has no such place.
     """
-    hidden = {one.name: hidden_of(one, redact) for one in bound.tools}
-    is_elsewhere = any(
-        name not in ("*", *hidden) for name, _ in redact
-    )  # of a tool that is not bound here, or misspelt
-    some_are_hidden = is_elsewhere or any(one.is_needed for one in hidden.values())
+    hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
+    # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as it came.
+    is_elsewhere = any(name not in ("*", *hidden) for name, _ in redact)
+    some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
     body = _named_piece(seen.response) if seen.stream else _data(seen.response)
-    made: JsonObject = {
+    line: JsonObject = {
         "version": VERSION,
         "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "provider": bound.provider.name,
@@ -50,25 +49,25 @@ def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
         "tools": bound.fingerprint,
     }
     if isinstance(seen.outcome, ResponseError):
-        made |= _digest_of_body(seen.response) if some_are_hidden else _whole(seen, body)
-        made["error"] = type(seen.outcome).__name__ if some_are_hidden else str(seen.outcome)
-        made["outcome"] = []
+        line |= _digest_of_body(seen.response) if some_are_hidden else _whole(seen, body)
+        line["error"] = type(seen.outcome).__name__ if some_are_hidden else str(seen.outcome)
+        line["outcome"] = []
     else:
         results = seen.outcome
-        # Beside a call, a model may repeat what it read.
-        made |= {"calls": [_call(one, hidden) for one in results]} if some_are_hidden else _whole(seen, body)
-        made["finish"] = results.finish
-        made["outcome"] = [_outcome(one, hidden, some_are_hidden=some_are_hidden) for one in results]
-    made |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
-    made |= {"notes": dict(seen.notes)} if seen.notes else {}
-    return _as_line(made)
+        # The text around a call is not recorded, because a model may repeat a secret there.
+        line |= {"calls": [_call(result, hidden) for result in results]} if some_are_hidden else _whole(seen, body)
+        line["finish"] = results.finish
+        line["outcome"] = [_outcome(result, hidden, some_are_hidden=some_are_hidden) for result in results]
+    line |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
+    line |= {"notes": dict(seen.notes)} if seen.notes else {}
+    return _as_line(line)
 
 
-def _as_line(made: JsonObject) -> bytes:
+def _as_line(line: JsonObject) -> bytes:
     try:
-        return json.dumps(made, ensure_ascii=False, default=str).encode() + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair
-        return json.dumps(made, default=str).encode() + b"\n"
+        return json.dumps(line, ensure_ascii=False, default=str).encode() + b"\n"
+    except UnicodeEncodeError:  # The text contains half a surrogate pair.
+        return json.dumps(line, default=str).encode() + b"\n"
 
 
 def _data(response: Any) -> Any:
@@ -79,7 +78,7 @@ def _data(response: Any) -> Any:
 
 
 def _request_id(response: Any, body: Any) -> str | None:
-    """What the provider calls the request: the SDK's own word, or a member of the body."""
+    """Return the provider's id of the request: from the SDK object, or from a member of the body."""
     for given in (getattr(response, "_request_id", None), *(member(body, name) for name in _IDS)):
         if isinstance(given, str) and given:
             return given
@@ -88,7 +87,7 @@ def _request_id(response: Any, body: Any) -> str | None:
 
 
 def _named_piece(pieces: Sequence[Any]) -> Any:
-    """The first piece of a stream that names a model, or is inside one that does."""
+    """Return the first object of a stream that names a model: an event, or the message or response inside it."""
     for piece in pieces:
         event = None if isinstance(piece, (str, bytes, bytearray)) else plain(piece)
         for held in (event, member(event, "message"), member(event, "response")):
@@ -98,9 +97,9 @@ def _named_piece(pieces: Sequence[Any]) -> Any:
 
 
 def _whole(seen: Seen, body: Any) -> JsonObject:
-    """The response as it came: its text or its JSON, or the pieces of its stream."""
+    """Return the whole response: its text, its JSON, or the pieces of its stream."""
     if seen.stream is not None:
-        return {"stream": [_text_or_json(one) for one in seen.response], "stream_ended": seen.stream == "ended"}
+        return {"stream": [_text_or_json(piece) for piece in seen.response], "stream_ended": seen.stream == "ended"}
     is_text = isinstance(seen.response, (str, bytes, bytearray))
     return {"text": _text_or_json(seen.response)} if is_text else {"body": body}
 
@@ -112,29 +111,33 @@ def _text_or_json(piece: Any) -> Any:
 
 
 def _digest_of_body(response: Any) -> JsonObject:
-    """No more than the length and the hash of a response that may hold anything."""
+    """Return only the length and the hash of a response, which may hold secrets anywhere."""
     return {"kept": digest_of(response)}
 
 
 def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
-    """A call in place of a body: as it came, or in canonical form without what is hidden, or no more than its length."""
+    """Return the record of a call, when the body is not recorded.
+
+    If its tool has no hidden places, the arguments are recorded as they came. Otherwise they are recorded in canonical
+    form without the hidden values, or, if they cannot be read, only as a length and a hash.
+    """
     call, error = result.call, result.error
-    if call.name is None:  # it may have been meant for a tool with hidden places
+    if call.name is None:  # The call may have been meant for a tool with hidden places.
         return {"id": call.id, "wire_name": "", "kept": digest_of(call.arguments_raw)}
-    made: JsonObject = {"id": call.id, "wire_name": call.wire_name}
+    record: JsonObject = {"id": call.id, "wire_name": call.wire_name}
     own = hidden[call.name]
     if not own.is_needed:
         is_cut = error is not None and error.code == "truncated_arguments"
-        return {**made, "arguments_raw": _text_or_json(call.arguments_raw), "is_cut": is_cut}
+        return {**record, "arguments_raw": _text_or_json(call.arguments_raw), "is_cut": is_cut}
     arguments = call.arguments if _is_read(result) else None
     if arguments is None:
-        return {**made, "kept": digest_of(call.arguments_raw)}
+        return {**record, "kept": digest_of(call.arguments_raw)}
     shown = kept(arguments, own)
-    return {**made, "arguments": shown, "is_whole": shown == arguments}
+    return {**record, "arguments": shown, "is_whole": shown == arguments}
 
 
 def _is_read(result: Result) -> bool:
-    """Whether the arguments were read: of those that were repaired, it is not known which parts are hidden."""
+    """Whether the arguments were read without repair: in repaired arguments, the hidden parts are unknown."""
     if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
         return False
     given = result.call.arguments_raw
@@ -157,16 +160,21 @@ def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool
     call, error = result.call, result.error
     own = None if call.name is None else hidden[call.name]
     arguments = result.arguments
-    made: JsonObject = {
+    outcome: JsonObject = {
         "id": call.id,
         "tool": call.name,
         "wire_name": "" if own is None and some_are_hidden else call.wire_name,
         "ok": result.ok,
         "arguments": arguments if own is None or arguments is None else masked(arguments, own),
-        "coercions": [[one.path if own is None else known_path(one.path, own), one.rule] for one in result.coercions],
+        "coercions": [
+            [coercion.path if own is None else known_path(coercion.path, own), coercion.rule]
+            for coercion in result.coercions
+        ],
         "elapsed": round(result.elapsed, 6),
     }
     if error is not None:
-        problems = [[one.path if own is None else known_path(one.path, own), one.rule] for one in error.problems]
-        made["error"] = {"code": error.code, "problems": problems}
-    return made
+        problems = [
+            [problem.path if own is None else known_path(problem.path, own), problem.rule] for problem in error.problems
+        ]
+        outcome["error"] = {"code": error.code, "problems": problems}
+    return outcome

@@ -1,4 +1,4 @@
-"""What of a call may stand in a trace: its arguments without secrets and redacted places, or no more than their length."""
+"""Removes secrets and redacted values from the arguments of recorded calls."""
 
 import hashlib
 import json
@@ -15,29 +15,29 @@ from toolshape._validation.lookup import MASKED, Secrets, is_scalar, location_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
-"""The name of a tool, or ``*``, and the fields that lead to a place in its arguments; items of lists are passed over."""
+"""The name of a tool (or ``*``), and the fields on the way to a place in its arguments. Items of lists are skipped."""
 
 
 def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
-    """Redacted places, each written ``tool.field.field``; ``*`` is any tool, or any field.
+    """Parse redacted places, each written as ``tool.field.field``. ``*`` means any tool or any field.
 
     Raises:
-        UsageError: One names no place in the arguments of a tool.
+        UsageError: A place has another form.
     """
-    found: list[Pattern] = []
-    for one in given:
-        tool, dot, path = str(one).partition(".")
+    patterns: list[Pattern] = []
+    for place in given:
+        tool, dot, path = str(place).partition(".")
         if not (tool and dot and all(path.split("."))):
-            raise UsageError(f"redact= takes tool.field, tool.field.field or *.field, not {one!r}")
-        found.append((tool, tuple(path.removesuffix("[]").replace("[].", ".").split("."))))
-    return tuple(found)
+            raise UsageError(f"redact= takes tool.field, tool.field.field or *.field, not {place!r}")
+        patterns.append((tool, tuple(path.removesuffix("[]").replace("[].", ".").split("."))))
+    return tuple(patterns)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hidden:
-    """The places in the arguments of one tool that may not be shown.
+    """The places in the arguments of one tool that must not be recorded.
 
-    ``fields`` are the redacted ones; ``secrets`` finds those that the schema marks.
+    ``fields`` are the redacted places. ``secrets`` finds the places that the schema marks as secret.
     """
 
     secrets: Secrets
@@ -45,18 +45,18 @@ class Hidden:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there are such places."""
+        """Whether the tool has hidden places."""
         return self.secrets.are_there or bool(self.fields)
 
     def hides(self, place: Place) -> bool:
-        """Whether a scalar at this place is hidden: marked, redacted, or where the schema knows of no scalar."""
+        """Whether a scalar at this place is hidden: marked, redacted, or unexpected by the schema."""
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)
         return self._is_redacted(place) or not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
 
     def covers(self, place: Place) -> bool:
-        """Whether all that stands at a place is hidden, names of fields too."""
+        """Whether everything at a place is hidden, including names of fields."""
         if not self.is_needed:
             return False
         return self._is_redacted(place) or any(map(is_secret, nodes_at(self.secrets.schema, place)))
@@ -66,25 +66,25 @@ class Hidden:
         return any(_leads_to(fields, names) for fields in self.fields)
 
     def hides_path(self, path: str) -> bool:
-        """Whether what stands at a path, as a problem names it, is hidden."""
+        """Whether the value at the path of a problem is hidden."""
         return self.hides(location_of(path))
 
     def knows(self, place: Place) -> bool:
-        """Whether the schema says something of a place."""
+        """Whether the schema describes a place."""
         return bool(nodes_at(self.secrets.schema, place))
 
 
 def _leads_to(fields: Sequence[str], names: Sequence[str]) -> bool:
     return len(fields) <= len(names) and all(
-        one in ("*", other) for one, other in zip(fields, names[: len(fields)], strict=True)
+        field in ("*", name) for field, name in zip(fields, names[: len(fields)], strict=True)
     )
 
 
 def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
-    """The hidden places of a tool.
+    """Return the hidden places of a tool.
 
     Raises:
-        UsageError: A pattern names this tool, and a field that it does not have.
+        UsageError: A pattern names this tool and a field that the tool does not have.
     """
     secrets = record_of(tool).secrets
     schema = secrets.schema
@@ -93,19 +93,19 @@ def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
         missing = _missing(schema, fields)
         if name != "*" and missing:
             hint = did_you_mean(missing, property_names(nodes_at(schema, ())))
-            message = f"redact= names {name}.{'.'.join(fields)}, and {name} has no field {missing!r}"
+            message = f"redact= names {name}.{'.'.join(fields)}, but {name} has no field {missing!r}"
             raise UsageError(f"{message}{f' ({hint})' if hint else ''}")
     there = tuple(fields for _, fields in own if not _missing(schema, fields))
     return Hidden(secrets=secrets, fields=there)
 
 
 def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
-    """The first field that the schema does not have on the way to a place; ``""`` where it has them all."""
+    """Return the first field on the way to a place that the schema does not have, or ``""`` if it has them all."""
     places: list[Place] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
-        if name == "*":  # fields that have a name, and those of a map
-            places = [(*place, one) for place in places for one in ("*", *property_names(nodes_at(schema, place)))]
+        if name == "*":  # The named fields, and the values of a map.
+            places = [(*place, field) for place in places for field in ("*", *property_names(nodes_at(schema, place)))]
         else:
             places = [(*place, name) for place in places]
         places = [place for place in places if nodes_at(schema, place)]
@@ -119,9 +119,9 @@ def _is_list(schema: JsonSchema, place: Place) -> bool:
 
 
 def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
-    """Canonical arguments with a value of the same kind and length in each hidden place.
+    """Replace each hidden value in canonical arguments by a stand-in of the same type and length.
 
-    A key that the schema does not know may be a value in the wrong place, and is numbered instead.
+    A key that the schema does not know may be a misplaced secret, so a number replaces it.
     """
     numbers = iter(range(1, 1_000_000))
 
@@ -129,17 +129,17 @@ def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
         if isinstance(value, (dict, list)) and hidden.covers(place):
             return MASKED
         if isinstance(value, dict):
-            found = {}
-            for name, one in value.items():
+            shown = {}
+            for name, item in value.items():
                 key = name if hidden.knows((*place, name)) else f"?{next(numbers)}"
-                found[key] = inner(one, (*place, name))
-            return found
+                shown[key] = inner(item, (*place, name))
+            return shown
         if isinstance(value, list):
-            return [inner(one, (*place, number)) for number, one in enumerate(value)]
+            return [inner(item, (*place, number)) for number, item in enumerate(value)]
         return _stand_in(value) if hidden.hides(place) else value
 
-    made: JsonObject = inner(arguments, ()) if hidden.is_needed else arguments
-    return made
+    replaced: JsonObject = inner(arguments, ()) if hidden.is_needed else arguments
+    return replaced
 
 
 def _stand_in(value: Any) -> Any:
@@ -155,23 +155,23 @@ def _stand_in(value: Any) -> Any:
 
 
 def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
-    """What a function got, as JSON, with ``MASKED`` in each hidden place."""
+    """Replace each hidden value by ``MASKED`` in the arguments that a function received (as JSON)."""
     if not hidden.is_needed:
         return arguments
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
         return MASKED
     if isinstance(arguments, dict):
-        return {name: masked(one, hidden, (*place, name)) for name, one in arguments.items()}
+        return {name: masked(value, hidden, (*place, name)) for name, value in arguments.items()}
     if isinstance(arguments, list):
-        items = [masked(one, hidden, (*place, number)) for number, one in enumerate(arguments)]
+        items = [masked(value, hidden, (*place, number)) for number, value in enumerate(arguments)]
         return WrittenSet(items) if isinstance(arguments, WrittenSet) else items
     return MASKED if hidden.hides(place) else arguments
 
 
 def known_path(path: str, hidden: Hidden) -> str:
-    """The path of a problem, as far as the schema knows it: what a model wrote for a name may be anything.
+    """Return the path of a problem if the schema knows all its names, else ``""``.
 
-    The names inside of a hidden object are hidden with it.
+    An unknown name may be anything that a model wrote. The names inside a hidden object are hidden, too.
     """
     if not hidden.is_needed:
         return path
@@ -181,7 +181,7 @@ def known_path(path: str, hidden: Hidden) -> str:
 
 
 def digest_of(given: Any) -> JsonObject:
-    """The length of a value in bytes, as it came or as JSON, and a hash of it."""
+    """Return the length in bytes and the hash of a value (of its JSON, if it is not text)."""
     if isinstance(given, str):
         data = given.encode(errors="surrogatepass")
     elif isinstance(given, (bytes, bytearray)):

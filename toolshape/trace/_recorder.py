@@ -1,4 +1,4 @@
-"""``record``: an observer that appends each response to a file, for later."""
+"""``record`` returns an observer that appends responses to a trace file."""
 
 import json
 import os
@@ -17,11 +17,10 @@ from toolshape.trace._privacy import Pattern, split_patterns
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorder:
-    """Appends responses to ``path``; give it to ``Registry.around``, or to ``evaluate`` as ``record=``.
+    """Appends responses to ``path``. Pass it to ``Registry.around``, or to ``evaluate`` as ``record=``.
 
-    Every line is written at once and under a lock of the file, so that threads and processes may share it, and a
-    process that dies loses no more than the line that it is writing; on Windows, where there is no such lock here, give
-    each process a file of its own.
+    Each line is written immediately, under a lock of the file. So threads and processes may share a file, and a process
+    that dies loses at most the line that it is writing. On Windows there is no lock: give each process its own file.
     """
 
     path: Path
@@ -29,11 +28,11 @@ class Recorder:
     redact: tuple[Pattern, ...]
 
     def observe(self, bound: Bound, seen: Seen) -> None:
-        """Append a response, if it is one to be kept.
+        """Append a response, if ``keep`` selects it.
 
         Raises:
             OSError: The file cannot be written.
-            UsageError: A redacted place is none of its tool; nothing was written.
+            UsageError: A tool has no field that ``redact`` names. Nothing was written.
         """
         if self.keep == "all" or has_failed(seen):
             line = line_of(bound, seen, self.redact)
@@ -44,45 +43,47 @@ class Recorder:
 def record(
     path: str | os.PathLike[str], *, keep: Literal["failed", "all"] = "failed", redact: Iterable[str] = ()
 ) -> Recorder:
-    """Record responses and what became of their calls: ``tools.around(record("calls.jsonl"))``.
+    """Record responses and the outcomes of their calls: ``tools.around(record("calls.jsonl"))``.
 
-    One line of JSON a response: the body as it came, provider, model, the id of the request, strictness, the
-    fingerprint of the tools (their definitions stand once in the folder ``<path>.tools``), and of each call what its
-    function got, coercions, error and time. Values in places that a schema marks as secret are left out, and injected
-    values are never part of it. Where a tool has such places, the calls are kept and not what stands beside them, as a
-    model may repeat there what it read; of that tool, arguments that cannot be read are kept as their length and hash.
+    Each response becomes one line of JSON: the body, provider, model, request id, strictness, and the fingerprint of
+    the tools (the folder ``<path>.tools`` holds their definitions once). For each call, the line holds the arguments
+    that the function received, the coercions, the error and the time. Injected values are never recorded.
+
+    Values that a schema marks as secret are left out. If a tool has such values, the body is replaced by its calls,
+    because a model may repeat a secret in the text around them. If arguments of such a tool cannot be read, only their
+    length and hash are recorded.
 
     Args:
-        path: A file, which is made if there is none; only its owner may read it.
-        keep: ``"failed"`` keeps responses that could not be read, or of which a call was refused or failed; in an
-            evaluation, also those of cases that are not right. ``"all"`` keeps every one.
-        redact: More places to be left out, as ``"pay.card.number"`` or, of every tool that has it, ``"*.email"``; items
-            of lists are passed over.
+        path: The file. If it does not exist, it is created, readable only by its owner.
+        keep: ``"failed"`` keeps responses that were unreadable, or with a call that was rejected or failed; in an
+            evaluation, also responses of cases that are not right. ``"all"`` keeps every response.
+        redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for every tool with
+            this field. List items have no step of their own.
 
     Raises:
-        UsageError: ``keep`` or a place is not of this form.
+        UsageError: ``keep`` or a place has another form.
     """
     given: Any = keep
     if given not in ("failed", "all"):
-        raise UsageError(f'keep= is "failed" or "all", not {keep!r}')
+        raise UsageError(f'keep= must be "failed" or "all", not {keep!r}')
     if isinstance(redact, str):
-        raise UsageError(f"redact= takes several places: write [{redact!r}]")
+        raise UsageError(f"redact= must be a list of places: write [{redact!r}]")
     return Recorder(path=Path(path).absolute(), keep=keep, redact=split_patterns(redact))
 
 
 def definitions_path(path: Path, fingerprint: str) -> Path:
-    """Where the definitions of the tools stand that a line names by their fingerprint."""
+    """Return the path of the tool definitions with a fingerprint."""
     return path.with_name(f"{path.name}.tools") / f"{fingerprint}.json"
 
 
 def _keep_definitions(path: Path, bound: Bound) -> None:
-    """Write what the provider is sent of the tools, once; at any moment the file is whole, or not there."""
+    """Write the tool definitions for the provider once. Renaming a temporary file makes the write atomic."""
     place = definitions_path(path, bound.fingerprint)
     if place.exists():
         return
     try:
         exported = bound.export()
-    except ExportError:  # more than a request holds: a part of them was sent
+    except ExportError:  # More tools than a request can hold: only a part of them was sent.
         exported = []
     text = json.dumps({"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,14 +93,17 @@ def _keep_definitions(path: Path, bound: Bound) -> None:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line, under the file's lock; a piece of a line that a process has left there is ended before it."""
+    """Append a line under a lock of the file.
+
+    If a process died while writing, the file ends in a part of a line. Then a line break comes before the new line.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         if sys.platform != "win32":
             import fcntl  # noqa: PLC0415 - not on Windows
 
-            fcntl.flock(file, fcntl.LOCK_EX)  # closing it ends the lock
+            fcntl.flock(file, fcntl.LOCK_EX)  # Closing the file releases the lock.
         size = os.lseek(file, 0, os.SEEK_END)
         if size:
             os.lseek(file, size - 1, os.SEEK_SET)

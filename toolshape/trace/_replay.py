@@ -1,4 +1,4 @@
-"""``replay``: the responses of a trace planned again with the tools of today; what changed, and nothing is run."""
+"""``replay`` plans the responses of a trace again with the current tools, and reports the changes. No tool is run."""
 
 import functools
 import json
@@ -15,19 +15,19 @@ from toolshape.trace._changes import Change, compared
 from toolshape.trace._spans import Executors, Span, lines_in, over_spans, spans_of
 from toolshape.trace._stages import is_whole_line, parse_line, why_unreadable
 
-_SPAN = 1 << 18  # bytes of a span: some hundred responses, a few hundredths of a second
-_LEAST_SPANS = 16  # of a file that is shorter
+_SPAN = 1 << 18  # The bytes of a span: some hundred responses, a few hundredths of a second of work.
+_LEAST_SPANS = 16  # A short file is cut into at least this many spans, unless they become too short.
 _SHORTEST_SPAN = 1 << 14
 _MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replay:
-    """What has changed since a trace was recorded: the same, whoever worked on it, and without times.
+    """The changes since a trace was recorded. The result does not depend on the executor, and contains no times.
 
-    ``responses`` and ``calls`` count those of the trace. ``not_compared`` are calls of which too little was kept, as of
-    secrets. ``unreadable`` are the lines that are none of a trace, as one that a process left unfinished. ``str()``
-    lists the changes, regressions first.
+    ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts the calls that the
+    trace holds too little of, for example because of secrets. ``unreadable`` are the numbers of unreadable lines, for
+    example of an unfinished line. ``str()`` lists the changes, regressions first.
     """
 
     responses: int
@@ -38,21 +38,21 @@ class Replay:
 
     @property
     def regressions(self) -> tuple[Change, ...]:
-        """The changes by which a call that worked does not, or works otherwise."""
-        return tuple(one for one in self.changes if one.is_regression)
+        """The changes where a call that worked now fails or works differently."""
+        return tuple(change for change in self.changes if change.is_regression)
 
     def to_json_lines(self) -> str:
-        """A line for the counts, and one for each change with its stages, as JSON."""
+        """Return JSON lines: one line with the counts, then one line for each change with its stages."""
         counts = {
             "responses": self.responses, "calls": self.calls, "not_compared": self.not_compared,
             "unreadable": list(self.unreadable), "changes": len(self.changes), "regressions": len(self.regressions),
         }  # fmt: skip
-        lines = [counts, *(one.as_json() for one in self.changes)]
-        return "".join(f"{json.dumps(one, ensure_ascii=False, default=str)}\n" for one in lines)
+        lines = [counts, *(change.as_json() for change in self.changes)]
+        return "".join(f"{json.dumps(line, ensure_ascii=False, default=str)}\n" for line in lines)
 
     def __str__(self) -> str:
-        ordered = [*self.regressions, *(one for one in self.changes if not one.is_regression)]
-        lines = [f"{'regression' if one.is_regression else 'change'}: {one}" for one in ordered[:_MOST_SHOWN]]
+        ordered = [*self.regressions, *(change for change in self.changes if not change.is_regression)]
+        lines = [f"{'regression' if change.is_regression else 'change'}: {change}" for change in ordered[:_MOST_SHOWN]]
         if len(ordered) > _MOST_SHOWN:
             lines.append(f"... and {len(ordered) - _MOST_SHOWN} more")
         counts = [f"{self.responses} responses", f"{self.calls} calls", f"{len(self.changes)} changes"]
@@ -63,7 +63,7 @@ class Replay:
 
 
 class _Part(NamedTuple):
-    """What was found in one span; its lines are counted from 1. ``failure`` is why the tools could not be had."""
+    """The result of one span. Its lines count from 1. ``failure`` is the reason why the tools could not be loaded."""
 
     lines: int
     responses: int
@@ -75,23 +75,23 @@ class _Part(NamedTuple):
 
 
 def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Executors | None = None) -> Replay:
-    """Plan each recorded response again, and say what changed; no tool is run.
+    """Plan each recorded response with the current tools, and report what changed. No tool is run.
 
     Args:
-        path: What ``record`` wrote.
-        tools: The tools of today: a registry, or ``"module:name"`` or ``"path.py:name"`` of one, which each worker
-            imports.
-        executor: An executor of ``concurrent.futures``, or a callable that makes one, as ``ProcessPoolExecutor`` or the
-            ``get_executor`` of a Dask client. Its workers are given spans of the file, which each must be able to open.
-            A callable is asked for another executor when one breaks, and what was lost is done again.
+        path: A trace that ``record`` wrote.
+        tools: The current tools: a registry, or its ``"module:name"`` or ``"path.py:name"``, which each worker imports.
+        executor: An executor of ``concurrent.futures``, or a callable that makes one, for example
+            ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers process spans of the file, so
+            each worker must be able to open the file. If an executor from a callable breaks, the callable is called
+            again, and the lost spans are repeated.
 
     Raises:
-        UsageError: There is no such file, nothing of it can be read, there are no such tools, or an executor broke that
-            was not given as a callable.
+        UsageError: The file does not exist, no line of it can be read, the tools cannot be loaded, or an executor broke
+            (with a callable: several executors in a row).
     """
     place = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
-        raise UsageError("an executor's workers import the tools: pass them as 'module:name'")
+        raise UsageError("the workers of an executor import the tools: pass tools= as 'module:name'")
     if not place.is_file():
         raise UsageError(f"there is no file {place}")
     length = place.stat().st_size
@@ -99,23 +99,23 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     spans = spans_of(str(place), length, size)
     given = tools if isinstance(tools, Registry) else absolute(tools)
     parts = over_spans(functools.partial(_replayed, given), spans, executor)
-    found = _merged(parts)
-    if found.unreadable and not found.responses:
-        raise UsageError(f"nothing of {place} can be read: {why_unreadable(_first_line(place))}")
-    return found
+    merged = _merged(parts)
+    if merged.unreadable and not merged.responses:
+        raise UsageError(f"no line of {place} can be read: {why_unreadable(_first_line(place))}")
+    return merged
 
 
 def _first_line(place: Path) -> bytes:
-    """The first line that is not empty, or its beginning."""
+    """Return the first line that is not empty (of a long line, the beginning)."""
     with place.open("rb") as file:
         return next((line for line in iter(lambda: file.readline(_SPAN), b"") if line.strip()), b"")
 
 
 def _merged(parts: Iterable[_Part]) -> Replay:
-    """The parts as one, lines counted from the beginning of the file.
+    """Merge the parts, with lines counted from the beginning of the file.
 
     Raises:
-        UsageError: A worker could not have the tools.
+        UsageError: A worker could not load the tools.
     """
     lines = responses = calls = not_compared = 0
     unreadable: list[int] = []
@@ -123,8 +123,8 @@ def _merged(parts: Iterable[_Part]) -> Replay:
     for part in parts:
         if part.failure:
             raise UsageError(part.failure)
-        unreadable += [lines + one for one in part.unreadable]
-        changes += [replace(one, line=lines + one.line) for one in part.changes]
+        unreadable += [lines + number for number in part.unreadable]
+        changes += [replace(change, line=lines + change.line) for change in part.changes]
         lines, responses, calls = lines + part.lines, responses + part.responses, calls + part.calls
         not_compared += part.not_compared
     return Replay(
@@ -138,16 +138,16 @@ def _merged(parts: Iterable[_Part]) -> Replay:
 
 @functools.lru_cache(maxsize=4)
 def _registry(target: str) -> Registry:
-    """The tools, imported once by each worker.
+    """Load the tools, once in each worker.
 
     Raises:
-        TargetError: They cannot be.
+        TargetError: The tools cannot be loaded.
     """
     return registry_of(target)
 
 
 def _replayed(tools: Registry | str, span: Span) -> _Part:
-    """What is found in the lines of one span."""
+    """Replay the lines of one span."""
     try:
         registry = tools if isinstance(tools, Registry) else _registry(tools)
     except TargetError as error:
@@ -159,13 +159,13 @@ def _replayed(tools: Registry | str, span: Span) -> _Part:
         if not line.strip():
             continue
         try:
-            one = parse_line(line, number) if is_whole_line(line) else None
+            recorded = parse_line(line, number) if is_whole_line(line) else None
         except UsageError:
-            one = None
-        if one is None:
+            recorded = None
+        if recorded is None:
             unreadable.append(number)
             continue
-        found = compared(one, registry)
-        responses, calls, not_compared = responses + 1, calls + found.calls, not_compared + found.not_compared
-        changes += found.changes
+        result = compared(recorded, registry)
+        responses, calls, not_compared = responses + 1, calls + result.calls, not_compared + result.not_compared
+        changes += result.changes
     return _Part(number, responses, calls, not_compared, tuple(unreadable), tuple(changes))

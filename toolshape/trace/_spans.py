@@ -1,4 +1,4 @@
-"""Spans of a file's bytes, worked on by any executor of ``concurrent.futures``, and what each gives, in their order."""
+"""Cuts a file into spans of lines, and processes them with an executor of ``concurrent.futures``, in order."""
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,14 +9,17 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from toolshape._errors import UsageError
 
 Executors: TypeAlias = Executor | Callable[[], Executor]
-"""An executor, or what makes one anew when it breaks: ``ProcessPoolExecutor``, a Dask client's ``get_executor``."""
+"""An executor, or a callable that makes one: ``ProcessPoolExecutor``, a Dask client's ``get_executor``.
+
+If an executor breaks, only a callable allows another attempt.
+"""
 R = TypeVar("R")
-_MOST_IN_TURN = 64  # spans that are under way at once
-_MOST_BREAKS = 3  # in a row, without a span that was finished between them
+_MOST_IN_TURN = 64  # The maximal number of spans in progress.
+_MOST_BREAKS = 3  # The number of broken executors in a row, without a finished span between them, to give up after.
 
 
 class Span(NamedTuple):
-    """The lines of a file that begin in some bytes of it: from ``begin``, before ``end``."""
+    """The lines of a file that begin at a byte from ``begin`` (included) to ``end`` (excluded)."""
 
     path: str
     begin: int
@@ -24,24 +27,26 @@ class Span(NamedTuple):
 
 
 def spans_of(path: str, length: int, size: int) -> list[Span]:
-    """A file in spans of some bytes each; the same whoever works on them.
+    """Cut a file into spans of equal length in bytes.
 
     Args:
         path: The file.
-        length: Its length in bytes.
+        length: The length of the file in bytes.
         size: The length of a span in bytes.
     """
     return [Span(path, begin, min(begin + size, length)) for begin in range(0, length, size)]
 
 
 def lines_in(span: Span) -> Iterator[bytes]:
-    """The lines that begin in a span.
+    """Yield the lines that begin in a span.
 
-    A span looks no further than its own end for a line that begins in it: a line that is longer than many spans is read
-    once, by the span that it begins in.
+    The search for the first line stops at the end of the span. So even a line longer than many spans is read only once:
+    by the span where it begins.
     """
     with Path(span.path).open("rb") as file:
-        if span.begin:  # the rest of a line that began before; nothing of it, where one ends just there
+        if span.begin:
+            # Skip the rest of a line that began earlier. Starting one byte early, this reads only the line break if a
+            # line begins exactly at ``begin``.
             file.seek(span.begin - 1)
             file.readline(span.end - span.begin + 1)
         while file.tell() < span.end and (line := file.readline()):
@@ -49,16 +54,16 @@ def lines_in(span: Span) -> Iterator[bytes]:
 
 
 def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Executors | None) -> Iterator[R]:
-    """What ``work`` gives of each span, in their order.
+    """Yield the result of ``work`` for each span, in order.
 
     Args:
-        work: Takes a span, and can be pickled; it raises nothing.
+        work: The function for a span. It must be picklable and must not raise.
         spans: The spans.
-        executor: Who works; without one, this thread does. A callable is asked for another when one breaks, and the
-            spans that were lost are sent again.
+        executor: The executor. Without one, the current thread does the work. If an executor from a callable breaks,
+            the callable is called again, and the lost spans are sent again.
 
     Raises:
-        UsageError: An executor broke that cannot be made anew, or each that was made did.
+        UsageError: The given executor broke, or several executors from the callable broke in a row.
     """
     if executor is None:
         yield from map(work, spans)
@@ -73,22 +78,22 @@ def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Execu
                     yield result
         except _LostError as error:
             breaks = 1 if done > finished else breaks + 1
-            last = f"the span that ends at byte {spans[done - 1].end}" if done else "no span"
+            last = f"the last finished span ends at byte {spans[done - 1].end}" if done else "no span was finished"
             if isinstance(executor, Executor):
-                message = f"the executor broke, and {last} was the last to be finished: pass a callable that makes one"
+                message = f"the executor broke ({last}): pass a callable that makes executors"
                 raise UsageError(message) from error.__cause__
             if breaks == _MOST_BREAKS:
-                message = f"{breaks} executors broke one after another, and {last} was the last to be finished"
+                message = f"{breaks} executors broke in a row ({last})"
                 raise UsageError(message) from error.__cause__
 
 
 class _LostError(Exception):
-    """What was sent to an executor came to nothing; the cause is its error."""
+    """An executor broke and lost the spans in progress. ``__cause__`` is its error."""
 
 
 @contextlib.contextmanager
 def _made(executor: Executors) -> Generator[Executor]:
-    """The executor that was given, which stays open, or one of our own."""
+    """Yield the given executor and leave it open, or make an executor and close it afterwards."""
     if isinstance(executor, Executor):
         yield executor
         return
@@ -97,10 +102,12 @@ def _made(executor: Executors) -> Generator[Executor]:
 
 
 def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) -> Iterator[R]:
-    """What is done of each span, in their order, some of them under way at once.
+    """Yield the results of the spans in order, with several spans in progress.
+
+    Results are yielded strictly in order, so the caller knows after a break which spans to send again.
 
     Raises:
-        _LostError: The executor broke; what it had finished was given before.
+        _LostError: The executor broke. The results before that were yielded.
     """
     waiting: list[Future[Any]] = []
     left = iter(spans)
@@ -118,8 +125,8 @@ def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) 
             waiting.pop(0)
             yield result
     finally:
-        for one in waiting:
-            one.cancel()
+        for future in waiting:
+            future.cancel()
 
 
 @contextlib.contextmanager
@@ -129,7 +136,7 @@ def _lost() -> Generator[None]:
     except (BrokenExecutor, CancelledError, OSError, RuntimeError) as error:
         raise _LostError from error
     except Exception as error:
-        # The work itself raises nothing: whatever came is the executor's own, as Dask's KilledWorker.
+        # The work does not raise, so this is an error of the executor itself, for example Dask's KilledWorker.
         if type(error).__module__.partition(".")[0] in ("distributed", "tornado"):
             raise _LostError from error
         raise

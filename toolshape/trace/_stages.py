@@ -1,4 +1,4 @@
-"""A line of a trace in; what becomes of its calls today, stage by stage, out. Nothing is run."""
+"""Reads the lines of a trace, and replays their calls stage by stage with the current tools. No tool is run."""
 
 import codecs
 import json
@@ -23,12 +23,12 @@ _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto
 
 
 class Recorded(NamedTuple):
-    """One line of a trace.
+    """One line of a trace: a recorded response.
 
-    ``number`` counts the lines from 1. ``response`` is the body or the text as it came, or the pieces of a stream;
-    ``None`` where it was not kept: ``calls`` are then its calls, those with hidden places in canonical form. ``stream``
-    is whether a stream had ``ended`` or was still ``open``. ``outcome`` has what became of each call, ``error`` why the
-    response could not be read.
+    ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. It is ``None`` if
+    it was not recorded. Then ``calls`` are its calls (in canonical form, if their tool has hidden places). ``stream``
+    is whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome of each call. ``error`` is
+    the reason why the response could not be read.
     """
 
     number: int
@@ -48,12 +48,12 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stages:
-    """What becomes of one recorded call, from what came to what its function would get.
+    """The stages of one recorded call with the current tools, from the provider's call to the function's arguments.
 
-    ``raw`` is the provider's whole call, ``read`` its arguments as they came, ``resolved`` the tool, ``canonical`` the
-    arguments mapped back, ``refused`` why these are refused, ``validated`` what the function would get, ``coerced`` how
-    they were coerced; ``result`` is the outcome that was recorded. What was not kept is ``None``; ``is_whole`` is
-    whether nothing is missing or hidden of the arguments.
+    ``raw``: the provider's whole call. ``read``: its arguments on the wire. ``resolved``: the tool. ``canonical``: the
+    arguments converted to canonical form. ``refused``: why they are rejected. ``validated``: the arguments that the
+    function would receive. ``coerced``: the coercions. ``result``: the recorded outcome. A stage that was not recorded
+    is ``None``. ``is_whole``: no argument is missing or hidden.
     """
 
     raw: Any
@@ -67,11 +67,14 @@ class Stages:
     is_whole: bool
 
     def as_json(self) -> JsonObject:
-        """The stages as JSON."""
+        """Convert the stages to JSON."""
         problems = None
         if self.refused is not None:
-            problems = {"code": self.refused.code, "problems": [one._asdict() for one in self.refused.problems]}
-        coerced = [one._asdict() for one in self.coerced]
+            problems = {
+                "code": self.refused.code,
+                "problems": [problem._asdict() for problem in self.refused.problems],
+            }
+        coerced = [coercion._asdict() for coercion in self.coerced]
         return {
             "raw": self.raw, "read": self.read, "resolved": self.resolved, "canonical": self.canonical,
             "refused": problems, "validated": self.validated, "coerced": coerced, "result": self.result,
@@ -82,13 +85,13 @@ def parse_line(line: bytes, number: int) -> Recorded:
     """Parse a line of a trace.
 
     Raises:
-        UsageError: It is no such line, or one of a later version.
+        UsageError: The line is not a line of a trace, or has another version.
     """
     try:
         given = json.loads(line)
         version = given["version"]
         if version != VERSION:
-            raise UsageError(f"line {number} is of version {version!r}: this toolshape reads {VERSION}")
+            raise UsageError(f"line {number} is of version {version!r}: this toolshape reads version {VERSION}")
         return Recorded(
             number=number,
             provider=given["provider"],
@@ -105,12 +108,12 @@ def parse_line(line: bytes, number: int) -> Recorded:
             notes=given.get("notes", {}),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"line {number} is no line of a trace ({error!r})") from error
+        raise UsageError(f"line {number} is not a line of a trace ({error!r})") from error
 
 
 def _response(given: JsonObject) -> Any:
     if "stream" in given:
-        return [_encoded(one) for one in given["stream"]]
+        return [_encoded(piece) for piece in given["stream"]]
     return _encoded(given["text"]) if "text" in given else given.get("body")
 
 
@@ -119,10 +122,10 @@ def _encoded(piece: Any) -> Any:
 
 
 def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
-    """The lines of a trace; what a process left unfinished at the end of one is passed over.
+    """Yield the records of a trace. Unfinished lines are skipped.
 
     Raises:
-        UsageError: A line is of a later version, or none of them can be read.
+        UsageError: A line is not a line of a trace or has another version, or no line can be read.
     """
     has_read, first = False, b""
     for number, line in enumerate(lines, start=1):
@@ -131,44 +134,44 @@ def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
             yield parse_line(line, number)
         first = first or line.strip()
     if first and not has_read:
-        raise UsageError(f"nothing of this trace can be read: {why_unreadable(first)}")
+        raise UsageError(f"no line of this trace can be read: {why_unreadable(first)}")
 
 
 def is_whole_line(line: bytes) -> bool:
-    """Whether a line was written to its end; an editor may have put a mark of UTF-8 before the first."""
+    """Whether a line was written completely. A UTF-8 byte order mark before the first line is allowed."""
     whole = line.removeprefix(codecs.BOM_UTF8)
     return whole.startswith(b"{") and whole.rstrip().endswith(b"}") and whole.endswith(b"\n")
 
 
 _COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""How files of gzip, zip, bzip2, xz and zstandard begin."""
+"""The first bytes of gzip, zip, bzip2, xz and zstandard files."""
 
 
 def why_unreadable(line: bytes) -> str:
-    """Why the first line of a file is none of a trace, for the person who named the file."""
+    """Explain to the user why the first line of a file is not a line of a trace."""
     if line.startswith(_COMPRESSED):
         return "the file is compressed: unpack it first"
-    if b"\x00" in line[:100]:  # in UTF-16 and UTF-32, each bracket has one beside it
+    if b"\x00" in line[:100]:  # In UTF-16 and UTF-32, each bracket has a zero byte next to it.
         return "the file is not UTF-8: it may be UTF-16"
     if line.startswith(b"{") and not line.rstrip().endswith(b"}"):
-        return "line 1 was not written to its end"
+        return "line 1 is incomplete"
     try:
         parse_line(line, 1)
     except UsageError as error:
         return str(error)
-    return "line 1 does not end"
+    return "line 1 has no line break"
 
 
 def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
-    """What becomes of each call of a recorded response with these tools; nothing is run.
+    """Replay each call of a recorded response with these tools, stage by stage. No tool is run.
 
     Args:
-        one: The line.
-        tools: The tools as they are today.
+        one: The recorded response.
+        tools: The current tools.
 
     Raises:
         ResponseError: The response cannot be read.
-        ExportError: The tools cannot be bound to its provider.
+        ExportError: The tools cannot be bound to the provider.
     """
     bound = tools.bind(one.provider, one.strict)
     if one.calls or one.response is None:
@@ -180,24 +183,24 @@ def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
     return tuple(_of_call(bound, call, plan.results[at].error, _at(one, at)) for at, call in enumerate(plan.calls))
 
 
-def _plan(bound: Bound, one: Recorded) -> Plan:
-    """The plan of a response as it came.
+def _plan(bound: Bound, entry: Recorded) -> Plan:
+    """Plan a recorded response.
 
     Raises:
-        ResponseError: It cannot be read.
+        ResponseError: The response cannot be read.
     """
-    if one.stream is None:
-        return Plan(planned(bound.provider, reading_of(bound.provider, one.response), bound_tools_of(bound).handlers))
+    if entry.stream is None:
+        return Plan(planned(bound.provider, reading_of(bound.provider, entry.response), bound_tools_of(bound).handlers))
     collector = Collector(bound.provider, bound_tools_of(bound).handlers)
-    for piece in one.response:
+    for piece in entry.response:
         collector.feed(piece)
-    if one.stream == "ended":
+    if entry.stream == "ended":
         collector.close()
     return collector.plan()
 
 
-def _at(one: Recorded, position: int) -> JsonObject:
-    return one.outcome[position] if position < len(one.outcome) else {}
+def _at(entry: Recorded, position: int) -> JsonObject:
+    return entry.outcome[position] if position < len(entry.outcome) else {}
 
 
 def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
@@ -219,8 +222,8 @@ def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObje
     )
 
 
-def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
-    """The stages of a call that was kept without the response that it was part of."""
+def _of_raw(bound: Bound, given: JsonObject, entry: Recorded, position: int) -> Stages:
+    """Return the stages of a call that was recorded without its response."""
     wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
     call = call_of(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
     error: CallError | None = None
@@ -230,11 +233,11 @@ def _of_raw(bound: Bound, given: JsonObject, one: Recorded, position: int) -> St
         error = cut
     if call.name is None:
         error = CallError("unknown_tool", tool=call.wire_name)
-    return _of_call(bound, call, error, _at(one, position))
+    return _of_call(bound, call, error, _at(entry, position))
 
 
-def _of_canonical(bound: Bound, given: JsonObject, one: Recorded, position: int) -> Stages:
-    """The stages of a call whose arguments were kept in canonical form, without what is hidden."""
+def _of_canonical(bound: Bound, given: JsonObject, entry: Recorded, position: int) -> Stages:
+    """Return the stages of a call that was recorded in canonical form, without its hidden values."""
     name = given["wire_name"]
     handler, validate = bound_tools_of(bound).handlers.find(name), canonical_validation(bound_tools_of(bound), name)
     arguments = given.get("arguments")
@@ -251,6 +254,6 @@ def _of_canonical(bound: Bound, given: JsonObject, one: Recorded, position: int)
         refused=received.error,
         validated=received.arguments,
         coerced=received.coercions,
-        result=_at(one, position),
+        result=_at(entry, position),
         is_whole=bool(given.get("is_whole")),
     )

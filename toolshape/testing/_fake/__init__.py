@@ -1,1 +1,1 @@
-"""Fakes: a provider's wire on this machine, with the provider's own rules behind it."""
+"""Fake providers: local servers and transports that answer in a provider's wire format and enforce its rules."""

@@ -1,4 +1,4 @@
-"""A turn of a script and the request that it answers in; the response that the provider would send, out."""
+"""Builds the fake's answer to a request: the completion of a scripted or generated turn, and the HTTP reply."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class NoAnswerError(Exception):
-    """There is no answer: the script has ended, or calls a tool that the request does not hold."""
+    """The fake has no answer: the script has ended, or calls a tool that the request does not offer."""
 
 
 def completion_of(
@@ -37,22 +37,24 @@ def completion_of(
     *,
     is_streamed: bool,
 ) -> Completion:
-    """What a turn says, its calls in the form in which the request holds their tools.
+    """Return the completion of a turn, its calls encoded in the form in which the request sent their tools.
 
     Args:
         turn: The turn.
-        provider: Who says it.
-        request: What it answers.
-        model: The model that is asked.
-        forms: The forms of a tool of ours.
-        is_streamed: Whether it is streamed.
+        provider: The provider that the fake plays.
+        request: The request that the turn answers.
+        model: The requested model.
+        forms: Returns the forms of one of our tools.
+        is_streamed: Whether the response is streamed.
 
     Raises:
-        NoAnswerError: A tool of a call was not sent.
+        NoAnswerError: The turn calls a tool that the request did not send.
     """
-    seed = id_seed([provider.name, list(request.messages), str(turn)])  # a history goes on without an id that it has
+    # The seed depends on the history, so that a later turn of the same conversation never repeats an id.
+    seed = id_seed([provider.name, list(request.messages), str(turn)])
     calls = [
-        WireCall(generated_id(seed, at + 1), *_written(one, request, forms)) for at, one in enumerate(turn.scripted)
+        WireCall(generated_id(seed, index + 1), *_written(call, request, forms))
+        for index, call in enumerate(turn.scripted)
     ]
     text = turn.text
     finish: Finish = "tool_calls" if calls else "stop"
@@ -64,17 +66,17 @@ def completion_of(
         calls[-1] = last._replace(arguments=text_of_last[: max(len(text_of_last) // 2, 1)])
     elif turn.cut == "length":
         text = text[: len(text) // 2]
-    is_told = request.wants_usage or not is_streamed
+    sends_usage = request.wants_usage or not is_streamed
     histories = provider.histories
-    thinks = histories is not None and histories.rule("missing_reasoning", model) is not None
+    needs_reasoning = histories is not None and histories.rule("missing_reasoning", model) is not None
     return Completion(
         model=model,
         id=generated_id(seed, 0),
         text=text,
         calls=tuple(calls),
-        reasoning="I call a tool." if thinks and calls else "",
+        reasoning="I call a tool." if needs_reasoning and calls else "",
         finish=finish,
-        usage=(_tokens(request.body), _tokens([text, *calls])) if is_told else None,
+        usage=(_tokens(request.body), _tokens([text, *calls])) if sends_usage else None,
         is_streamed=is_streamed,
     )
 
@@ -83,69 +85,78 @@ def _tokens(node: Any) -> int:
     return len(json.dumps(node, default=str)) // _CHARACTERS_A_TOKEN + 1
 
 
-def _written(one: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
-    """The wire name and the arguments of a call."""
-    if one.tool is None:
-        return one.name, one.arguments
-    known = forms(one.tool)
-    sent = sent_tool(request, {one.tool.name, *(form.shape.wire_name for form in known)})
+def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
+    """Return the wire name and the arguments of a call."""
+    if call.tool is None:
+        return call.name, call.arguments
+    known = forms(call.tool)
+    sent = sent_tool(request, {call.tool.name, *(form.shape.wire_name for form in known)})
     if sent is None:
-        there = ", ".join(str(other.name) for other in request.tools) or "none"
-        raise NoAnswerError(f"the script calls {one.tool.name}, and the tools of the request are: {there}")
-    return str(sent.name), written(sent_form(known, sent), one.arguments)
+        offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
+        raise NoAnswerError(
+            f"the script calls {call.tool.name}, but the request does not offer it; its tools: {offered}"
+        )
+    return str(sent.name), written(sent_form(known, sent), call.arguments)
 
 
 def generated_turn(
     provider: Provider, request: RequestRead, chance: random.Random, tools: Iterable[Tool[..., Any]], forms: Forms
 ) -> Turn:
-    """A call of one of the tools that were sent, where one may be called and none has been answered just now; else a text.
+    """Return a turn that calls one of the tools in the request, or a turn of text.
+
+    The turn is text if the request allows no call, or if its last message holds a result and no call is forced.
 
     Args:
-        provider: Who is asked.
+        provider: The provider that the fake plays.
         request: The request.
-        chance: What decides.
-        tools: The tools of ours: what is generated for these is valid for them.
-        forms: The forms of a tool of ours.
+        chance: The source of random choices.
+        tools: Our tools; arguments that are generated for them are valid for them.
+        forms: Returns the forms of one of our tools.
 
     Raises:
-        NoAnswerError: No arguments were found that a tool takes.
+        NoAnswerError: The request forces a call and has no function, or no valid arguments could be generated.
     """
     turn = Turn()
-    choices = [one for one in request.tools if not request.names or one.name in request.names]
+    choices = [tool for tool in request.tools if not request.names or tool.name in request.names]
     is_forced = bool(request.names) or request.mode == "required"
     if not choices and is_forced:
-        raise NoAnswerError("the request forces a call, and holds no function that could be called")
+        raise NoAnswerError("the request forces a call, but has no function to call")
     if not choices or request.mode == "none" or (not is_forced and _is_answered(provider, request)):
         return turn.says("All is done.")
     sent = chance.choice(choices)
-    known = [forms(one) for one in tools]
-    own = next((one for one in known if any(form.shape.wire_name == sent.name for form in one)), [])
+    known = [forms(tool) for tool in tools]
+    own = next(
+        (tool_forms for tool_forms in known if any(form.shape.wire_name == sent.name for form in tool_forms)), []
+    )
     turn.scripted.append(ScriptedCall(str(sent.name), None, _arguments(sent, sent_form(own, sent), chance)))
     return turn
 
 
 def _is_answered(provider: Provider, request: RequestRead) -> bool:
-    """Whether the last message holds a result."""
+    """Return whether the last message holds a result."""
     if provider.histories is None or not request.messages:
         return False
     return bool(results_in(provider.histories.read(request.messages[-1], "")))
 
 
 def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
-    """Arguments by the schema that was sent; where that says too little of what the tool takes, by the tool's own."""
+    """Generate arguments from the schema that was sent.
+
+    After half of the tries, generate them from the tool's own schema: the sent schema may have lost constraints.
+    """
     for attempt in range(_TRIES):
-        with contextlib.suppress(RecursionError):  # a tree that did not come to an end this time
+        with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
             if form is not None and attempt > _TRIES // 2:
                 arguments = written(form, generated(form.shape.tool.input_schema, chance))
             else:
                 arguments = {} if sent.schema is None else generated(sent.schema, chance)
             if form is None or form.takes(arguments):
                 return arguments
-    raise NoAnswerError(f"no arguments were found that {sent.name} takes: script its call")
+    raise NoAnswerError(f"could not generate arguments that {sent.name} accepts: script this call")
 
 
 def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
-    """A response as what goes over the wire: whole or streamed, and broken off where the turn says so."""
+    """Return a response as an HTTP reply: whole or streamed, and broken off as ``turn.cut`` says."""
     if turn.cut == "connection":
         return Reply(0, {}, (), drop="before")
     if framing is None:
@@ -164,14 +175,14 @@ _JSON = {"content-type": "application/json"}
 
 
 def _half(chunks: list[bytes]) -> list[bytes]:
-    """The first half; of one chunk, its first half."""
+    """Return the first half of the chunks; if there is only one chunk, its first half."""
     return [chunks[0][: len(chunks[0]) // 2]] if len(chunks) == 1 else chunks[: max(len(chunks) // 2, 1)]
 
 
 def error_reply(server: Server, refusal: Refusal) -> tuple[Reply, JsonObject]:
-    """An error as what goes over the wire, and its body."""
+    """Return an error as an HTTP reply, and its body."""
     headers, body = server.error(refusal)
-    made = {**_JSON, **headers}
+    all_headers = {**_JSON, **headers}
     if refusal.retry_after is not None:
-        made["retry-after"] = seconds_text(refusal.retry_after)
-    return Reply(refusal.status, made, [json.dumps(body, ensure_ascii=False).encode()]), body
+        all_headers["retry-after"] = seconds_text(refusal.retry_after)
+    return Reply(refusal.status, all_headers, [json.dumps(body, ensure_ascii=False).encode()]), body

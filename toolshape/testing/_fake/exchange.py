@@ -1,4 +1,4 @@
-"""``Exchange``: one request to a fake and what it answered; and what an answer is before it is sent."""
+"""Defines ``Exchange``, one request to a fake with its answer, and ``Reply``, an answer ready to be sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from toolshape.testing._fake.refusals import Refused
 
 
 class Reply(NamedTuple):
-    """What goes over the wire: ``drop`` says where the connection is closed, before anything or after the chunks, if it is."""
+    """An HTTP reply. With ``drop`` the fake closes the connection before it sends anything, or after the chunks."""
 
     status: int
     headers: dict[str, str]
@@ -23,11 +23,11 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """A request, and what was answered.
+    """A request to a fake, and the answer.
 
-    ``request`` is the body as it came, with the model, wherever that stood; ``response`` the whole body, also of a
-    stream, or that of an error, ``None`` where the connection was closed. ``refused`` is why, if it was refused;
-    ``expected`` what the script would have said next.
+    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, also of a
+    stream or an error; ``None`` if the connection was closed. ``refused`` holds the reasons of a refusal. If the script
+    had no answer, ``expected`` is the next scripted turn.
     """
 
     provider: Provider = field(repr=False)
@@ -45,7 +45,7 @@ class Exchange:
         """The messages of the request, as records.
 
         Raises:
-            ResponseError: They are no messages.
+            ResponseError: The body does not hold valid messages.
         """
         histories = self.provider.histories
         if histories is None or not self.request.get(histories.key):
@@ -54,10 +54,10 @@ class Exchange:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools in the request, as they were sent."""
+        """The wire names of the tools in the request."""
         server = self.provider.server
         read = None if server is None else server.read_request(self.request)
-        return () if read is None else tuple(str(one.name) for one in read.tools)
+        return () if read is None else tuple(str(tool.name) for tool in read.tools)
 
     def __str__(self) -> str:
         asked = f"{self.path} of {self.provider.name}, model {self.model!r}"
@@ -67,7 +67,7 @@ class Exchange:
     def _read_messages(self) -> list[Message]:
         try:
             return self.messages
-        except Exception:  # whatever came: it is only described
+        except Exception:  # a description must not fail, whatever the body holds
             return []
 
 
@@ -75,5 +75,5 @@ def _last(messages: list[Message]) -> str:
     if not messages:
         return "no message"
     last: Any = messages[-1]
-    said = last.text or ", ".join(getattr(one, "text", "") or getattr(one, "wire_name", "") for one in last.parts)
-    return f"last message, of {last.role}: {said[:120]!r}"
+    said = last.text or ", ".join(getattr(part, "text", "") or getattr(part, "wire_name", "") for part in last.parts)
+    return f"last message ({last.role}): {said[:120]!r}"

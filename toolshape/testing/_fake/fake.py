@@ -1,4 +1,4 @@
-"""``Fake``: a provider's wire on this machine, that says what a test scripts and refuses what the provider refuses."""
+"""Defines ``Fake``: plays a provider for tests, answers as scripted, and refuses requests that the provider refuses."""
 
 import random
 import threading
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
 
 
 Answer: TypeAlias = Callable[[Exchange], "Turn | str"]
-"""What answers a request: it is given the request as an exchange that has no response yet."""
+"""A function that answers a request. It receives the request as an exchange without a response."""
 
 _BAD_REQUEST = 400
 
 
 class Fake:
-    """A provider's wire on this machine, with the provider's own rules behind it.
+    """Plays a provider on this machine, and enforces the provider's own rules.
 
-    It answers in turn what ``calls``, ``says``, ``replays``, ``fails`` and ``cuts`` script, then what ``generates`` or
-    ``answers`` say; and refuses what a cited rule of the provider refuses, in the provider's own form. A server starts
-    when ``url`` or ``env`` is first asked for; ``client`` needs none.
+    It answers with the turns scripted by ``calls``, ``says``, ``replays``, ``fails`` and ``cuts``, in order, and then
+    as ``generates`` or ``answers`` set it up. It refuses a request that breaks a cited rule of the provider, with an
+    error in the provider's format. The first access to ``url`` or ``env`` starts a server; ``client`` needs no server.
 
     Args:
-        provider: Whose wire it speaks.
-        tools: The tools whose calls are scripted: a registry, or tools and functions. Tools can also be passed to
-            ``calls`` themselves.
-        strict: Whether a field of a request that the provider's SDK does not know is refused.
+        provider: The provider to play.
+        tools: The tools that ``calls`` can name: a registry, or tools and functions. You can also pass a tool itself
+            to ``calls``.
+        strict: Whether to refuse requests with a field that the provider's SDK does not define.
 
     Raises:
-        ExportError: There is no such provider.
-        UsageError: No fake speaks its wire.
+        ExportError: The provider is unknown.
+        UsageError: The provider has no ``server``, which a fake needs.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Fake:
         self._wire = server_of(self.provider)
         self._is_strict = strict
         registry = tools if isinstance(tools, Registry) else Registry(tools or ())
-        self._tools: dict[str, Tool[..., Any]] = {one.name: one for one in registry}
+        self._tools: dict[str, Tool[..., Any]] = {tool.name: tool for tool in registry}
         self._forms: dict[Tool[..., Any], list[Form]] = {}
         self._script: list[Turn] = []
         self._said = 0
@@ -87,17 +87,17 @@ class Fake:
         return f"Fake({self.provider.name!r}, {len(self.exchanges)} exchanges)"
 
     def close(self) -> None:
-        """Stop the server, if there is one; what was recorded stays."""
+        """Stop the server, if it was started. The recorded exchanges stay."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
             server.stop()
 
-    # --- where it is ---------------------------------------------------------------------------------------------------------------
+    # --- how clients reach it ---------------------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path; asking for it starts the server, also after ``close``."""
+        """The address of the server, without a path. The first access starts the server, also after ``close``."""
         with self._lock:
             if self._server is None:
                 self._server = Server(self._handle)
@@ -105,18 +105,18 @@ class Fake:
 
     @property
     def env(self) -> dict[str, str]:
-        """The variables by which the provider's SDK asks this fake, to be set over those that are there.
+        """The environment variables that point the provider's SDK at this fake: add them to the process environment.
 
-        mistralai reads no address: pass it ``client()``. cohere reads them when it is imported.
+        mistralai reads no address: pass it ``client()``. cohere reads the variables when it is imported.
         """
         return environment(self._wire.endpoint, self.url)
 
     def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
-        """A transport of an HTTP library that asks this fake without a socket.
+        """Return a transport of an HTTP library that sends requests to this fake without a socket.
 
         Args:
-            http: The library; that of the provider's SDK by default.
-            is_async: Whether it is for an async client.
+            http: The library; by default the one that the provider's SDK uses.
+            is_async: Whether the transport is for an async client.
 
         Raises:
             UsageError: The library is not installed.
@@ -124,14 +124,17 @@ class Fake:
         return transport(library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
-        """A client on such a transport, for SDKs that take one; arguments and errors as for ``transport``."""
+        """Return a client with such a transport, for SDKs that accept a client.
+
+        Arguments and errors are those of ``transport``.
+        """
         return library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
-        """The same for async SDKs."""
+        """Return an async client with such a transport, for async SDKs; arguments and errors as for ``transport``."""
         return library(http or self._wire.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
 
-    # --- what it says --------------------------------------------------------------------------------------------------------------
+    # --- what it says -----------------------------------------------------------------------------------------------
 
     def _turn(self, turn: Turn) -> Turn:
         with self._lock:
@@ -147,7 +150,10 @@ class Fake:
         slip: SlipKind | None = None,
         **arguments: Any,
     ) -> Turn:
-        """Script a response that calls a tool; arguments and errors as for ``Turn.calls``, to which more can be added."""
+        """Script a response that calls a tool; arguments and errors as for ``Turn.calls``.
+
+        Add more calls or texts to the returned turn.
+        """
         return self._turn(Turn(self._tools).calls(tool, given, slip=slip, **arguments))
 
     def says(self, text: str) -> Turn:
@@ -155,24 +161,24 @@ class Fake:
         return self._turn(Turn(self._tools).says(text))
 
     def replays(self, body: JsonObject) -> Turn:
-        """Script a response that was recorded, as ``Turn.replays``.
+        """Script a recorded response body, as ``Turn.replays`` does.
 
         Raises:
-            UsageError: It is no body of the provider's responses.
+            UsageError: The body is not a response of the provider.
         """
         given: Any = body
         try:
             is_read = isinstance(given, dict) and self.provider.response.read(given) is not None
             list(self._wire.unfold(given))
-        except Exception as error:  # whatever was recorded
-            message = f"no response of {self.provider.name} that can be streamed: {type(error).__name__}: {error}"
+        except Exception as error:  # a recorded body may be anything
+            message = f"not a response of {self.provider.name}: it cannot be streamed: {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not is_read:
-            raise UsageError(f"no response of {self.provider.name}: {type(given).__name__}")
+            raise UsageError(f"not a response of {self.provider.name}: {type(given).__name__}")
         return self._turn(Turn(self._tools).replays(body))
 
     def cuts(self, how: Cut) -> Turn:
-        """Script a response that breaks off, as ``Turn.cuts`` says, of a text."""
+        """Script a response of text that breaks off; ``how`` as for ``Turn.cuts``."""
         return self._turn(Turn(self._tools).says("This text does not come to its").cuts(how))
 
     def fails(
@@ -187,43 +193,45 @@ class Fake:
         return self._turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
 
     def generates(self, *, seed: int = 0) -> None:
-        """After the script, answer with calls made from the schemas that are sent; the same seed makes the same."""
+        """After the script, answer with calls generated from the schemas in each request, repeatably by ``seed``."""
         with self._lock:
-            self._chance, self._answer = random.Random(seed), None  # noqa: S311 - to be the same each time
+            self._chance, self._answer = random.Random(seed), None  # noqa: S311 - must be repeatable
 
     def answers(self, answer: Answer) -> None:
-        """After the script, answer with what a function makes of each request: a ``Turn``, or a text.
+        """After the script, answer each request with the ``Turn`` or text that a function returns.
 
-        It may be asked in several threads at once.
+        Several threads may call the function at once.
         """
         with self._lock:
             self._chance, self._answer = None, answer
 
-    # --- what happened -------------------------------------------------------------------------------------------------------------
+    # --- what happened ----------------------------------------------------------------------------------------------
 
     @property
     def refused(self) -> list[Refused]:
-        """Why requests were refused, each with its rule, its place and the evidence."""
-        return [one for exchange in self.exchanges for one in exchange.refused]
+        """The reasons why requests were refused, each with its rule, place and evidence."""
+        return [reason for exchange in self.exchanges for reason in exchange.refused]
 
     def assert_done(self) -> None:
-        """Raise where the script and the requests do not fit: it says what was asked, and what was expected next.
+        """Check that the requests used up the script and nothing else.
 
         Raises:
-            AssertionError: Something of the script was never asked for, or something was asked that the script does not
-                say.
+            AssertionError: A scripted turn was never asked for, or the script had no answer to a request. The message
+                lists the requests and the turns that were expected.
         """
-        __tracebackhide__ = True  # pytest shows the test
+        __tracebackhide__ = True  # pytest then points at the line of the test
         with self._lock:
             lines, left = list(self._misses), self._script[self._said :]
         if left:
             lines.append(f"never asked for: {'; '.join(map(str, left))}")
-            lines += [f"refused: {one}" for one in self.refused]
+            lines += [f"refused: {reason}" for reason in self.refused]
         if lines:
-            asked = [f"  {number}. {one} -> {one.status}" for number, one in enumerate(self.exchanges, 1)]
-            raise AssertionError("\n".join([*lines, "asked so far:", *(asked or ["  nothing"])]))
+            asked = [
+                f"  {number}. {exchange} -> {exchange.status}" for number, exchange in enumerate(self.exchanges, 1)
+            ]
+            raise AssertionError("\n".join([*lines, "requests so far:", *(asked or ["  nothing"])]))
 
-    # --- how it answers ------------------------------------------------------------------------------------------------------------
+    # --- how it answers ---------------------------------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
         asked = received(self.provider, method, target, raw)
@@ -233,15 +241,19 @@ class Fake:
             return self._answered(asked)
         except answers.NoAnswerError as error:
             return self._missed(asked, str(error))
-        except Exception as error:  # of a function that answers, of a body that is replayed
-            return self._missed(asked, f"no answer could be made: {type(error).__name__}: {error}")
+        except Exception as error:  # raised by the function of ``answers``, or by a replayed body
+            return self._missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
 
     def _answered(self, asked: Received) -> Reply:
         wire, provider = self._wire, self.provider
         request = wire.read_request(asked.body)
-        found = [refused(provider, one) for one in faults(provider, request, asked.model, strict=self._is_strict)]
-        if found:
-            return self._erred(asked, found[0][0], tuple(why for _, why in found))
+        refusals = [
+            refused(provider, fault) for fault in faults(provider, request, asked.model, strict=self._is_strict)
+        ]
+        if refusals:
+            return self._erred(asked, refusals[0][0], tuple(reason for _, reason in refusals))
+        # One lock covers choosing the turn and building its reply: no other thread may get the same turn meanwhile, and
+        # the turn stays in the script if its reply cannot be built.
         with self._lock:
             is_scripted = self._said < len(self._script)
             turn = self._script[self._said] if is_scripted else None
@@ -254,21 +266,21 @@ class Fake:
                 self.exchanges.append(exchange)
                 return reply
         if self._answer is None:
-            raise answers.NoAnswerError("the script has nothing left to say")
-        answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: it may ask this fake
+            raise answers.NoAnswerError("the script has no turn left")
+        answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: the function may call this fake
         given: Any = answer
         if not isinstance(given, (str, Turn)):
-            raise UsageError(f"the function that answers gives a Turn or a text, not {given!r}")
+            raise UsageError(f"the function passed to answers() must return a Turn or a text, not {given!r}")
         turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
         reply, exchange = self._reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
 
     def _reply(self, asked: Received, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
-        """A turn as what goes over the wire, and as it is recorded.
+        """Return the HTTP reply of a turn, and the exchange to record.
 
         Raises:
-            NoAnswerError: A tool of a call was not sent.
+            NoAnswerError: The turn calls a tool that the request did not send.
         """
         if turn.failure is not None:
             reply, body = answers.error_reply(self._wire, turn.failure)
@@ -302,7 +314,7 @@ class Fake:
         return self._forms[tool]
 
     def _missed(self, asked: Received, what: str, status: int = _BAD_REQUEST) -> Reply:
-        """Answer what the script does not say, in a way that no SDK tries again."""
+        """Record a request without an answer, and reply with an error that no SDK retries."""
         with self._lock:
             left = self._script[self._said :]
             expected = str(left[0]) if left else "nothing more"

@@ -1,4 +1,4 @@
-"""Events of a stream in; the bytes that carry them, in the framing of a provider, out."""
+"""Encodes stream events as bytes, in the framing of a provider: SSE, NDJSON, AWS event stream, JSON array."""
 
 import binascii
 import json
@@ -18,7 +18,14 @@ CONTENT_TYPES: Mapping[Framing, str] = {
 
 
 def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type") -> Iterator[bytes]:
-    """Each event as the bytes of a stream, and its end; ``name_key`` holds the name of an event."""
+    """Yield the bytes of each event, then those that end the stream.
+
+    Args:
+        framing: The framing.
+        events: The events.
+        is_done: Whether the stream ends with ``[DONE]``.
+        name_key: The key of an event that holds its name, for ``named-sse``.
+    """
     separator = "["
     for event in events:
         text = json.dumps(event, ensure_ascii=False)
@@ -42,7 +49,7 @@ def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, nam
 
 
 def _message(name: str, payload: bytes) -> bytes:
-    """One message of AWS's event stream: lengths, headers of texts, payload, each part with its checksum."""
+    """Encode a message of AWS's event stream: a prelude of lengths, its checksum, headers, payload, and a checksum."""
     headers = b""
     for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):
         headers += struct.pack("!B", len(key)) + key.encode() + struct.pack("!BH", 7, len(value)) + value.encode()

@@ -1,4 +1,4 @@
-"""What came over the wire in; the request that it is, or the refusal of what is none, out."""
+"""Parses an HTTP request to a fake, or explains why it is not a request of the provider."""
 
 import json
 import re
@@ -14,9 +14,9 @@ _NOT_FOUND, _BAD_REQUEST = 404, 400
 
 
 class Received(NamedTuple):
-    """A request: its path, its body with the model in it, the model, and the framing of a stream, if one is asked for.
+    """A request: its path, its body including the model, the model, and the framing if it asks for a stream.
 
-    ``refusal`` is what is answered where it is no request.
+    If the HTTP request is invalid, ``refusal`` is the answer.
     """
 
     path: str
@@ -27,11 +27,11 @@ class Received(NamedTuple):
 
 
 def received(provider: Provider, method: str, target: str, raw: bytes) -> Received:
-    """Read a request.
+    """Parse a request.
 
     Args:
-        provider: Who is asked.
-        method: HTTP's.
+        provider: The provider that the fake plays.
+        method: The HTTP method.
         target: The path and the query.
         raw: The body.
     """
@@ -43,9 +43,9 @@ def received(provider: Provider, method: str, target: str, raw: bytes) -> Receiv
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is no JSON: {error}"))
+        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
     if not isinstance(body, dict):
-        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is no object"))
+        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
     named = place.groupdict()
     key = "model" if histories is None else histories.model_key
     if named.get("model"):

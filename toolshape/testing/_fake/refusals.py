@@ -1,4 +1,4 @@
-"""A request in; what its provider's cited rules refuse of it, and the answer that the provider gives to that, out."""
+"""Checks a request against the provider's cited rules, and builds the provider's error for each fault."""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from toolshape.testing._fake.speaker import server_of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """Why a request was refused: the place, the rule, and the evidence that the provider has it, with its date.
+    """Why a fake refused a request: the place, the rule, and the dated evidence that the provider has this rule.
 
-    ``status`` and ``message`` are what was answered; ``as_recorded`` is whether the provider was seen to word it so: a
-    message of our own says that it is.
+    ``status`` and ``message`` are those of the answer. ``as_recorded`` is whether the wording was recorded from the
+    provider; if not, the message says that its words are toolshape's.
     """
 
     rule: str
@@ -38,23 +38,23 @@ class Refused:
 
 
 def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
-    """Everything that cited rules refuse of a request, in the order in which it is looked at.
+    """Yield every fault of a request that a cited rule refuses, in the order of the checks.
 
     Args:
-        provider: Who is asked.
-        request: What was read of its body.
-        model: The model that is asked.
-        strict: Whether a field that the provider's SDK does not know is refused.
+        provider: The provider that the fake plays.
+        request: The parsed request body.
+        model: The requested model.
+        strict: Whether to refuse fields that the provider's SDK does not define.
     """
     server = server_of(provider)
     for rule in server.refuses:
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
     if strict and server.fields:
-        known = {name.replace("_", "").lower() for name in server.fields}  # Google takes both spellings
+        known = {name.replace("_", "").lower() for name in server.fields}  # Google accepts both spellings
         for name in request.body:
             if name.replace("_", "").lower() not in known:
-                evidence = "it is no field of the provider's SDK, and strict=True refuses these"
+                evidence = "it is not a field of the provider's SDK, and strict=True refuses such fields"
                 yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
     yield from _too_many(provider, request)
     yield from _over_budget(provider, request)
@@ -66,7 +66,7 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
 
 
 def _size(tool: SentTool) -> GrammarSize:
-    """What a schema costs; nothing, where it is none."""
+    """Return the grammar size of a schema; zero if it is not a valid schema."""
     try:
         return grammar_size(tool.schema)
     except (TypeError, AttributeError, ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _size(tool: SentTool) -> GrammarSize:
 
 
 def _judge(provider: Provider, tool: SentTool) -> Provider:
-    """The provider whose rules hold for a schema: the one that is asked, unless the schema stands where another's do."""
+    """Return the provider whose rules apply to a schema: ``provider``, unless the schema is in another's dialect."""
     return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
 
 
@@ -86,16 +86,16 @@ def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault
 
 
 def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
-    strict = [one for one in request.tools if one.is_strict and isinstance(one.schema, dict)]
+    strict = [tool for tool in request.tools if tool.is_strict and isinstance(tool.schema, dict)]
     budget = provider.schema.budget
     if budget is None or not strict:
         return
-    sizes = [_size(one) for one in strict]
+    sizes = [_size(tool) for tool in strict]
     spent = {
         "tools": (len(strict), budget.tools),
-        "properties": (sum(one.properties for one in sizes), budget.properties),
-        "optional": (sum(one.optional for one in sizes), budget.optional),
-        "unions": (sum(one.unions for one in sizes), budget.unions),
+        "properties": (sum(size.properties for size in sizes), budget.properties),
+        "optional": (sum(size.optional for size in sizes), budget.optional),
+        "unions": (sum(size.unions for size in sizes), budget.unions),
     }
     for name, (given, most) in spent.items():
         if most is not None and given > most:
@@ -127,7 +127,10 @@ def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
 
 
 def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
-    """What is refused of a schema. Of one that is none, as ``{"required": null}``, no cited rule says what becomes."""
+    """Return the problems that the server refuses in a schema.
+
+    An invalid schema, as ``{"required": null}``, gives no problem: no cited rule says how the provider treats it.
+    """
     try:
         return broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict))
     except (TypeError, AttributeError, ValueError, KeyError, RecursionError):
@@ -135,13 +138,13 @@ def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
 
 
 def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
-    for one in (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())):
-        if one.is_refused:
-            yield one
+    for rule in (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())):
+        if rule.is_refused:
+            yield rule
 
 
 def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
-    entries = [one.entry for one in request.tools]
+    entries = [tool.entry for tool in request.tools]
     choice = Choice(
         provider=provider.name,
         model=model,
@@ -155,7 +158,7 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
         provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
-            if problem.evidence:  # else the provider has no word for it, and ignores what says it
+            if problem.evidence:  # else the provider has no such option, and ignores the field
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
@@ -164,17 +167,21 @@ def _of_history(
 ) -> Iterator[RequestFault]:
     try:
         problems = checked(provider, request.body, model)
-    except ResponseError:  # no messages: no cited rule says what becomes of them
+    except ResponseError:  # not valid messages: no cited rule says how the provider treats them
         return
     for problem in problems:
-        if problem.rule == "item_without_reasoning":  # the server knows which items it made, a fake cannot
+        if problem.rule == "item_without_reasoning":  # only the provider's server knows which items it made
             continue
         subject = _subject(problem.message)
         given = str(len(subject))
         yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
     missing = tools_missing(histories, model)
     has_tools = bool(request.tools or request.native)
-    if missing is not None and not has_tools and any(provider.response.recognises(one) for one in request.messages):
+    if (
+        missing is not None
+        and not has_tools
+        and any(provider.response.recognises(message) for message in request.messages)
+    ):
         yield RequestFault(missing.path, missing.rule, missing.message, missing.evidence)
 
 
@@ -182,13 +189,13 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 def _subject(message: str) -> str:
-    """What a message of ours is about: what it quotes, else its first word."""
+    """Return the subject of one of our messages: its first quoted text, else its first word."""
     quoted = _QUOTED.search(message)
     return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
 
 
 def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
-    """The provider's answer to a fault, in its own words where they were recorded, and why it is given."""
+    """Return the provider's answer to a fault, in its own words if they were recorded, and the reason."""
     name = fault.rule if fault.given else f"{fault.rule}:missing"
     wordings = server_of(provider).wordings
     wording = wordings.get(name) or wordings.get(fault.rule)
@@ -212,7 +219,7 @@ def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
 
 
 def _fields(fault: RequestFault) -> JsonObject:
-    """What a wording may name."""
+    """Return the values that the placeholders of a wording can name."""
     steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
     context: list[str] = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""A loopback HTTP server that answers with what a function says; it leaves no thread and no socket behind."""
+"""Runs a loopback HTTP server that answers by calling a function; it leaves no thread and no socket behind."""
 
 import contextlib
 import http.server
@@ -16,7 +16,11 @@ _JOIN_SECONDS = 5.0
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves from its first moment until ``stop``; a program that does not stop it ends all the same."""
+    """Serves from its construction until ``stop``. Its threads are daemons, so a program can exit without ``stop``."""
+
+    # ``stop`` must end every connection, also those that are kept alive and idle. The server therefore records each
+    # open socket with its thread, before the thread starts: else ``stop`` could miss a connection that was just
+    # accepted. ``_guard`` protects the record, as the accepting thread, the connections and ``stop`` all use it.
 
     daemon_threads = True
     request_queue_size = 128
@@ -30,53 +34,53 @@ class Server(http.server.ThreadingHTTPServer):
         self._thread.start()
 
     def server_bind(self) -> None:
-        """Bind without asking for the name of this machine, which takes seconds where no name server answers."""
+        """Bind without looking up the name of this machine: that takes seconds if no name server answers."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return len(self._open)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a connection in a thread that ``stop`` knows before it begins."""
+        """Serve a connection in a new thread, recorded before it starts."""
         thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         with self._guard:
             self._open[request] = thread
         thread.start()
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
+        """Close a connection and forget it."""
         super().shutdown_request(request)
         with self._guard:
             self._open.pop(request, None)
 
     def stop(self) -> None:
-        """Close every connection, and wait for every thread to end, unless this is one of them."""
+        """Close every connection and wait for every thread to end, except for the calling thread."""
         self.shutdown()
         self._thread.join()
         with self._guard:
             left = dict(self._open)
-        for one in left:
+        for connection in left:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RD)
+                connection.shutdown(socket.SHUT_RD)
         for thread in left.values():
             if thread is not threading.current_thread():
                 thread.join(_JOIN_SECONDS)
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: what can go wrong while an answer is made is the fake's to tell, and a client may go away."""
+        """Print nothing: the fake reports its own errors, and a client may close its connection at any time."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Server  # pyright: ignore[reportIncompatibleVariableOverride] - the only server that has it
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride] - only ``Server`` uses this handler
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -86,7 +90,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer(self.command)
 
-    do_DELETE = do_HEAD = do_PATCH = do_PUT = do_GET  # noqa: N815 - their names there
+    do_DELETE = do_HEAD = do_PATCH = do_PUT = do_GET  # noqa: N815 - names of the base class
 
     def _content(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
@@ -117,12 +121,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"0\r\n\r\n")
         else:
             content = b"".join(reply.chunks)
-            missing = len(content) if reply.drop else 0  # more is announced than comes
+            missing = len(content) if reply.drop else 0  # announce more than is sent
             self.send_header("Content-Length", str(len(content) + missing))
             self.end_headers()
             if method != "HEAD":
                 self.wfile.write(content)
         self.close_connection = self.close_connection or bool(reply.drop)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name there
-        """Say nothing."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - name of the base class
+        """Print nothing."""

@@ -1,4 +1,4 @@
-"""Tools of ours and a request in; as which of its tools each was sent, and how its arguments are written there, out."""
+"""Matches our tools to the tools in a request, and encodes arguments in the form that was sent."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
 
 class Form(NamedTuple):
-    """A tool in a form that a provider can be sent: ``takes`` says whether arguments in this form are valid."""
+    """A tool in one form that a provider accepts; ``takes`` returns whether arguments in this form are valid."""
 
     shape: Shape
     schema: Any
@@ -24,21 +24,21 @@ class Form(NamedTuple):
 
 
 def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
-    """The forms in which a provider can be sent a tool: as it is by default, lenient, and strict."""
-    found: list[Form] = []
+    """Return the forms in which a tool can be sent to a provider: default, lenient, and strict."""
+    forms: list[Form] = []
     for strict in _WAYS:
         try:
             [shape] = shapes([tool], provider, strict, None)
         except ExportError:
             continue
-        found.append(Form(shape, _schema_in(provider, json.loads(shape.entry)), _taker(shape)))
-    return found
+        forms.append(Form(shape, _schema_in(provider, json.loads(shape.entry)), _taker(shape)))
+    return forms
 
 
 def _schema_in(provider: Provider, entry: Any) -> Any:
-    """The schema of an entry, as the server reads it in a request."""
+    """Return the schema of an entry, as the server reads it in a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
-    body = {**request, **request.get("config", {})}  # the SDK of Gemini unwraps it
+    body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body
     read = None if provider.server is None else provider.server.read_request(body)
     return read.tools[0].schema if read is not None and read.tools else None
 
@@ -54,17 +54,17 @@ def _taker(shape: Shape) -> Callable[[Any], bool]:
 
 
 def sent_tool(request: RequestRead, names: set[str]) -> SentTool | None:
-    """The tool of a request that is sent under one of some names."""
-    return next((one for one in request.tools if one.name in names), None)
+    """Return the tool of a request whose name is one of ``names``, or ``None``."""
+    return next((tool for tool in request.tools if tool.name in names), None)
 
 
 def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
-    """The form in which a tool was sent; ``None`` where somebody else has made its schema."""
-    return next((one for one in forms if one.schema == sent.schema), None)
+    """Return the form in which a tool was sent, or ``None`` if toolshape did not write its schema."""
+    return next((form for form in forms if form.schema == sent.schema), None)
 
 
 def written(form: Form | None, arguments: Any) -> Any:
-    """Canonical arguments in the form that was sent; a mistake that no schema admits as it is."""
+    """Encode canonical arguments in the form that was sent; return arguments that cannot be encoded unchanged."""
     if form is None or form.shape.out is None or not isinstance(arguments, dict):
         return arguments
     try:

@@ -1,4 +1,4 @@
-"""Finds the server of a provider, and the variables by which an SDK asks a fake in its place."""
+"""Returns the server side of a provider, and the environment variables that point its SDK at a fake."""
 
 import os
 
@@ -8,18 +8,18 @@ from toolshape._wire.server import Endpoint, Server
 
 
 def server_of(provider: Provider) -> Server:
-    """The server's side of a provider, which a fake speaks.
+    """Return the server side of a provider, which a fake plays.
 
     Raises:
-        UsageError: Its ``Provider`` does not have one.
+        UsageError: The ``Provider`` has no ``server``.
     """
     if provider.server is None:
-        raise UsageError(f"there is no fake of {provider.name}: its Provider does not say how a server answers")
+        raise UsageError(f"there is no fake of {provider.name}: its Provider sets no server")
     return provider.server
 
 
 def environment(endpoint: Endpoint, url: str) -> dict[str, str]:
-    """The variables by which an SDK asks a fake, past any proxy."""
-    others = [one for one in os.environ.get("NO_PROXY", "").split(",") if one]
+    """Return the environment variables that point an SDK at a fake, bypassing any proxy."""
+    hosts = [host for host in os.environ.get("NO_PROXY", "").split(",") if host]
     own = {name: value.format(url=url) for name, value in endpoint.variables.items()}
-    return {**own, "NO_PROXY": ",".join([*others, "127.0.0.1"])}
+    return {**own, "NO_PROXY": ",".join([*hosts, "127.0.0.1"])}

@@ -1,4 +1,4 @@
-"""A fake without a socket: what it says as transports and clients of httpx and of httpx2, sync and async."""
+"""Connects a fake to httpx and httpx2 without a socket: builds sync and async transports."""
 
 import importlib
 from collections.abc import AsyncIterator, Iterator
@@ -10,19 +10,19 @@ from toolshape.testing._fake.server import Handle
 
 
 def library(name: Literal["httpx", "httpx2"]) -> Any:
-    """An HTTP library.
+    """Import an HTTP library.
 
     Raises:
-        UsageError: It is not installed.
+        UsageError: The library is not installed.
     """
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise UsageError(f"{name} is not installed: ask the fake over HTTP, at its url, or install it") from error
+        raise UsageError(f"{name} is not installed: install it, or send requests to the fake's url") from error
 
 
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
-    """A transport of a library that asks a fake, whatever the address."""
+    """Return a transport of an HTTP library that sends every request to a fake, whatever its address."""
 
     def answered(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)

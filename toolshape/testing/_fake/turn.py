@@ -1,4 +1,4 @@
-"""``Turn``: what a fake says in one response, as it was scripted."""
+"""Defines ``Turn``, one scripted response of a fake."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -22,7 +22,7 @@ _MESSAGES = {
 
 
 class ScriptedCall(NamedTuple):
-    """A call to be made: of a tool, or of a name that is none; ``arguments`` are canonical, or what a slip made of them."""
+    """A scripted call of a tool, or of a made-up name; ``arguments`` are canonical, or the payload of a slip."""
 
     name: str
     tool: Tool[..., Any] | None
@@ -30,10 +30,10 @@ class ScriptedCall(NamedTuple):
 
 
 class Turn:
-    """One response, built step by step: texts and calls in one, or an error, or a response that breaks off.
+    """One response, built step by step: text and calls, an error, a recorded body, or a response that breaks off.
 
-    ``tools`` are the tools that can be named in ``calls`` by their names; a turn that a function answers with knows
-    those of the fake.
+    ``tools`` are the tools that ``calls`` finds by name. If a function passed to ``Fake.answers`` returns a turn, the
+    turn also finds the tools of the fake.
     """
 
     __slots__ = ("_tools", "body", "cut", "failure", "is_truncated", "scripted", "text")
@@ -45,7 +45,7 @@ class Turn:
         self.cut: Cut | None = None
         self.failure: Refusal | None = None
         self.body: JsonObject | None = None
-        self.is_truncated = False  # a call of it is cut off already
+        self.is_truncated = False  # a slip has already cut off one of its calls
 
     def __repr__(self) -> str:
         return f"Turn({self})"
@@ -56,12 +56,12 @@ class Turn:
         if self.body is not None:
             return "replays(...)"
         parts = [f"says({self.text!r})"] if self.text else []
-        parts += [f"calls({one.name}, {one.arguments!r})" for one in self.scripted]
+        parts += [f"calls({call.name}, {call.arguments!r})" for call in self.scripted]
         parts += [f"cuts({self.cut!r})"] if self.cut else []
         return ".".join(parts) or "says('')"
 
     def says(self, text: str) -> "Turn":
-        """Add a text."""
+        """Append text."""
         self.text += text
         return self
 
@@ -74,33 +74,33 @@ class Turn:
         slip: SlipKind | None = None,
         **arguments: Any,
     ) -> "Turn":
-        """Add a call; the tool validates its arguments now.
+        """Add a call; the tool validates the arguments at once.
 
         Args:
-            tool: A tool, or the name of one; any other name is a tool that the model makes up.
-            given: Arguments as a mapping, where one of them is named ``slip``.
-            slip: A typical mistake of models, to be made of these arguments.
-            **arguments: Right arguments, in canonical form.
+            tool: A tool or its name; an unknown name is a tool that the model made up.
+            given: Arguments as a mapping, for example if an argument is named ``slip``.
+            slip: A typical mistake of models to apply to the arguments.
+            **arguments: Valid arguments, in canonical form.
 
         Raises:
-            CallError: The tool refuses the arguments.
-            UsageError: No such mistake can be made of them, or they are no JSON.
+            CallError: The tool rejects the arguments.
+            UsageError: The mistake is unknown or does not apply to these arguments, or they are not JSON.
         """
-        found = self._tools.get(tool) if isinstance(tool, str) else tool
+        known = self._tools.get(tool) if isinstance(tool, str) else tool
         name = tool if isinstance(tool, str) else tool.name
         try:
             canonical: JsonObject = to_jsonable_python({**(given or {}), **arguments})
         except PydanticSerializationError as error:
-            raise UsageError(f"the arguments of {name} are no JSON: {error}") from error
-        if found is not None:
-            record_of(found).compile_validation(ValidationSettings(found.name, frozenset()))(canonical)
-        made = None if slip is None else _slip(found, name, canonical, slip)
-        self.scripted.append(ScriptedCall(name, found, canonical if made is None else made.payload))
+            raise UsageError(f"the arguments of {name} cannot be written as JSON: {error}") from error
+        if known is not None:
+            record_of(known).compile_validation(ValidationSettings(known.name, frozenset()))(canonical)
+        made = None if slip is None else _slip(known, name, canonical, slip)
+        self.scripted.append(ScriptedCall(name, known, canonical if made is None else made.payload))
         self.is_truncated = self.is_truncated or slip == "truncated"
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
-        """Send a body that was recorded, in place of texts and calls: as it is, or as the events of its stream."""
+        """Send a recorded body instead of text and calls; as stream events if the request asks for a stream."""
         self.body = body
         return self
 
@@ -112,18 +112,18 @@ class Turn:
         message: str | None = None,
         code: str | None = None,
     ) -> "Turn":
-        """Answer with an error in the provider's form, in place of texts and calls.
+        """Answer with an error in the provider's format, instead of text and calls.
 
         Args:
-            status: HTTP's.
-            retry_after: The seconds after which the provider says to try again.
-            message: What it says.
-            code: The provider's word for it, where its errors have a place for one.
+            status: The HTTP status.
+            retry_after: The seconds after which the provider asks the client to try again.
+            message: The error message.
+            code: The provider's error code, if its errors have one.
 
         Raises:
-            UsageError: The status is none of an error.
+            UsageError: The status is not an error status.
         """
-        if not 400 <= status <= 599:  # noqa: PLR2004 - HTTP's
+        if not 400 <= status <= 599:  # noqa: PLR2004 - HTTP error statuses
             raise UsageError(f"an error has a status from 400 to 599, not {status}")
         self.failure = Refusal(status, message or _MESSAGES.get(status, "it failed"), code, None, retry_after)
         return self
@@ -132,46 +132,48 @@ class Turn:
         """Break the response off.
 
         Args:
-            how: ``"length"``: it ends for its length, in the middle of its last call or of its text; ``"connection"``:
-                the connection is closed before anything comes; ``"stream"``: it is closed in the middle.
+            how: ``"length"``: the response stops at the token limit, inside its last call or its text;
+                ``"connection"``: the connection closes before the response; ``"stream"``: it closes in the middle.
 
         Raises:
-            UsageError: There is no such way.
+            UsageError: ``how`` is none of these.
         """
         if how not in get_args(Cut):
-            raise UsageError(f"a response is cut by {', '.join(map(repr, get_args(Cut)))}, not {how!r}")
+            raise UsageError(f"cuts() takes {', '.join(map(repr, get_args(Cut)))}, not {how!r}")
         self.cut = how
         return self
 
 
 def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
-    """A turn whose calls that name one of these tools are calls of that; the tool validates their arguments.
+    """Return a copy of a turn in which calls by name call these tools; the tools validate the arguments.
 
     Raises:
-        CallError: A tool refuses the arguments.
+        CallError: A tool rejects its arguments.
     """
     made = Turn(tools)
     made.text, made.cut, made.failure, made.body = turn.text, turn.cut, turn.failure, turn.body
     made.is_truncated = turn.is_truncated
-    for one in turn.scripted:
-        if one.tool is None and one.name in tools:
-            made.calls(one.name, one.arguments)
+    for call in turn.scripted:
+        if call.tool is None and call.name in tools:
+            made.calls(call.name, call.arguments)
         else:
-            made.scripted.append(one)
+            made.scripted.append(call)
     return made
 
 
 def _slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
     if kind not in get_args(SlipKind):
-        hint = did_you_mean(kind, get_args(SlipKind)) or f"there are {', '.join(get_args(SlipKind))}"
-        raise UsageError(f"there is no mistake {kind!r}: {hint}")
+        hint = did_you_mean(kind, get_args(SlipKind)) or f"use one of {', '.join(get_args(SlipKind))}"
+        raise UsageError(f"slip {kind!r} is unknown: {hint}")
     if tool is None:
-        raise UsageError(f"{name!r} is no tool of this fake: slip= needs the tool, as Fake(provider, tools)")
-    found = list(slips(tool, arguments))
-    possible = [one for one in found if one.kind == kind]
+        raise UsageError(
+            f"{name!r} is not a tool of this fake, and slip= needs the tool: pass it to Fake(provider, tools)"
+        )
+    every = list(slips(tool, arguments))
+    possible = [slip for slip in every if slip.kind == kind]
     if not possible:
-        kinds = ", ".join(dict.fromkeys(one.kind for one in found)) or "none"
-        raise UsageError(f"no mistake {kind!r} can be made of these arguments of {name}; there are: {kinds}")
+        kinds = ", ".join(dict.fromkeys(slip.kind for slip in every)) or "none"
+        raise UsageError(f"slip {kind!r} does not apply to these arguments of {name}; possible slips: {kinds}")
     if kind == "truncated":
         return possible[len(possible) // 2]
-    return next((one for one in possible if isinstance(one.payload, dict)), possible[0])
+    return next((slip for slip in possible if isinstance(slip.payload, dict)), possible[0])
