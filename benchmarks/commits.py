@@ -13,6 +13,7 @@ __all__ = ["MEASURED", "commit_of"]
 ROOT = Path(__file__).resolve().parents[1]
 CHANGED = ", with changes that are not committed"
 HOT_PATH = (
+    "toolshape/_bindings.py",
     "toolshape/_registry.py",
     "toolshape/_bound.py",
     "toolshape/_results.py",

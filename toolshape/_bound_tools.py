@@ -11,7 +11,7 @@ from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.resolve import call_of
 from toolshape._dispatch.shape import Rules, Shape, shapes
 from toolshape._errors import ExportError, Problem
-from toolshape._tool import Tool, record_of
+from toolshape._tool import Tool
 from toolshape._validation.settings import Validate
 from toolshape._wire.provider import Provider
 
@@ -102,7 +102,7 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
     shape = whole.shapes.get(wire_name)
     if shape is None:
         return None
-    return record_of(shape.tool).compile_validation(shape.settings._replace(back=None, drops=None))
+    return shape.validation(shape.settings._replace(back=None, drops=None))
 
 
 def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:

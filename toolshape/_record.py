@@ -4,6 +4,7 @@ import copy
 import functools
 import inspect
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -125,6 +126,26 @@ class Record:
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         return self.source.compile_validation(settings)
+
+    @functools.cached_property
+    def check_output(self) -> Callable[[str, bool], None]:
+        """Checks a result against the output schema, which must be there.
+
+        Raises:
+            ImportError: jsonschema is not installed.
+        """
+        from toolshape._definitions import output_checker  # noqa: PLC0415 - it needs an extra
+
+        assert self.output.schema is not None  # noqa: S101 - the caller has looked
+        return output_checker.compile_output_check(self.name, self.output.schema)
+
+    @functools.cached_property
+    def _compiled(self) -> "weakref.WeakKeyDictionary[Any, dict[Any, Any]]":
+        return weakref.WeakKeyDictionary()
+
+    def compiled_for(self, provider: object) -> dict[Any, Any]:
+        """Return what was compiled of this record for a provider, which ``_dispatch.shape`` fills and reads."""
+        return self._compiled.setdefault(provider, {})
 
     def with_options(self, options: Options) -> "Record":
         return replace(self, options=options)

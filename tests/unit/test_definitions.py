@@ -168,7 +168,10 @@ def test_recursion_and_the_root():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}}, "does not resolve"),
+        (
+            {"name": "f", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}},
+            "does not resolve",
+        ),
         ({"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "Date (y-m-d)"}}}}, "x: 'Date"),
         ({"name": "f", "parameters": {"type": "array"}}, "arguments must be an object"),
         ({"name": "f", "parameters": "x"}, "must be a JSON Schema"),

@@ -65,7 +65,7 @@ LAZY = {
     ("toolshape._tool", "toolshape._definitions.build"),
     ("toolshape._dispatch.running", "toolshape._execution.aio"),
     ("toolshape._dispatch.hooks", "toolshape._execution.aio"),
-    ("toolshape._dispatch.handler", "toolshape._definitions.output_checker"),
+    ("toolshape._record", "toolshape._definitions.output_checker"),
     ("toolshape._context", "logging"),
     ("toolshape._record", "logging"),
     ("toolshape._store", "logging"),

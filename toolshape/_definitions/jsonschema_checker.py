@@ -22,7 +22,7 @@ from toolshape._schema.lens import Change, Place
 from toolshape._schema.patterns import is_bounded
 from toolshape._schema.references import mentions, resolver
 from toolshape._schema.values import is_finite, parser_input, scalars
-from toolshape._schema.walk import everywhere
+from toolshape._schema.walk import everywhere, nodes_of
 from toolshape._validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape._validation.coercion import Expected
 from toolshape._validation.faults import Fault, Location
@@ -48,8 +48,7 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
     """Return findings for patterns that are sent, but that Python cannot compile or match in bounded time."""
     findings: list[Finding] = []
-
-    def look(node: JsonSchema, at: Place) -> None:
+    for node, at in nodes_of(schema, constraints=True):
         for pattern in (*_patterns(node), *node.get("patternProperties", ())):
             if not _is_pattern(pattern):
                 message = f"Python cannot compile the pattern {pattern!r}: it is sent, but not checked"
@@ -57,8 +56,6 @@ def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
         if "unevaluatedProperties" in node and any(map(_is_unbounded, node.get("patternProperties", ()))):
             message = "unevaluatedProperties is sent, but not checked: matching a pattern beside it may take too long"
             findings.append(Finding(path=at.path, rule="unchecked", message=message))
-
-    everywhere(look, constraints=True)(schema)
     return tuple(findings)
 
 

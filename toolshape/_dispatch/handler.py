@@ -63,7 +63,7 @@ class Handler:
         self.runs_alone = _runs_alone(tool.effects, group.undeclared)
         self.is_guarded = False
         self._put_under(group.hooks)
-        self.validate = record.compile_validation(shape.settings)
+        self.validate = shape.validation(shape.settings)
         self.invoke = record.invoke
         self.written = record.source.written
         self.check_output = _output_check(record, is_advertised=shape.advertises_output)
@@ -98,7 +98,7 @@ class Handler:
         if self._canonical is None:
             made = copy.copy(self)
             made.back = None
-            made.validate = self.record.compile_validation(self.shape.settings._replace(back=None, drops=None))
+            made.validate = self.shape.validation(self.shape.settings._replace(back=None, drops=None))
             self._canonical = made
         return self._canonical
 
@@ -191,12 +191,11 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     if schema is None or not (is_advertised if options.validate_result is None else options.validate_result):
         return None
     try:
-        from toolshape._definitions import output_checker  # noqa: PLC0415 - it needs an extra
+        return record.check_output
     except ImportError:
-        if options.validate_result is None:  # nobody asked: a client may find out
+        if options.validate_result is None:  # nobody asked for the check: a client may find out
             return None
         raise
-    return output_checker.compile_output_check(record.name, schema)
 
 
 def _runs_alone(effects: frozenset[str], undeclared: Undeclared) -> bool:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import Finding, Loss, Strictness
 from toolshape._schema.arrows import Arrow
-from toolshape._tool import Tool
+from toolshape._tool import Tool, record_of
 from toolshape._validation.coercion import chosen_rules
-from toolshape._validation.settings import ValidationSettings
+from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
 from toolshape._wire.provider import Provider
 from toolshape._wire.strict_budget import Candidate, relaxed
@@ -17,11 +17,11 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 
 
 class Shape(NamedTuple):
-    """One tool at one provider, as it is shown.
+    """One tool in the form that one provider is sent.
 
     ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
     validated, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments
-    to the form that the provider was sent.
+    to the form that the provider was sent. ``validations`` holds the validations that were compiled for its calls.
     """
 
     tool: Tool[..., Any]
@@ -33,6 +33,14 @@ class Shape(NamedTuple):
     settings: ValidationSettings
     out: Arrow | None
     advertises_output: bool
+    validations: dict[ValidationSettings, Validate]
+
+    def validation(self, settings: ValidationSettings) -> Validate:
+        """Return the validation of arguments with some settings, compiled when it is first asked for."""
+        found = self.validations.get(settings)
+        if found is None:
+            found = self.validations[settings] = record_of(self.tool).compile_validation(settings)
+        return found
 
 
 def shapes(
@@ -47,7 +55,7 @@ def shapes(
 
     Args:
         tools: The tools.
-        provider: Whom they are shown to.
+        provider: The provider that they are sent to.
         strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
         rules: The registry's layer of coercion rules; a tool's own lies on top.
         annotates: Whether a model is shown its own invalid JSON with comments.
@@ -58,24 +66,43 @@ def shapes(
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
-    wire_tools = [(tool, wish, to_wire(provider, tool.spec, wish)) for tool, wish in wishes]
     if provider.schema.budget is None:
-        return [_compiled(provider, tool, one, rules, annotates) for tool, _, one in wire_tools]
+        return [_compiled(provider, tool, wish, rules, annotates) for tool, wish in wishes]
+    wire_tools = [(tool, wish, _wire_tool(provider, tool, wish)) for tool, wish in wishes]
     candidates = [
         Candidate(
             name=tool.name,
-            schema=one.lens.schema,
-            is_strict=one.is_strict,
+            schema=wire_tool.lens.schema,
+            is_strict=wire_tool.is_strict,
             is_asked=wish is True or _is_verbatim(tool, provider),
             is_destructive="destructive" in tool.effects,
         )
-        for tool, wish, one in wire_tools
+        for tool, wish, wire_tool in wire_tools
     ]
     too_many = relaxed(provider, provider.schema.budget, candidates)
     return [
-        _compiled(provider, tool, _lenient(provider, tool) if tool.name in too_many else one, rules, annotates)
-        for tool, _, one in wire_tools
+        _compiled(provider, tool, "relaxed" if tool.name in too_many else wish, rules, annotates)
+        for tool, wish in wishes
     ]
+
+
+_Wish: TypeAlias = Strictness | Literal["relaxed"]
+"""The strictness that is asked for; ``"relaxed"``: not strict, as the set would exceed the provider's limits."""
+
+
+def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
+    """Return a tool as a provider is sent it, from what was compiled of its record before if there is such.
+
+    Most of what a registry costs is here. A record does not change, and a provider does not either, so that a second
+    registry of the same tools, as one for each user, looks up what the first compiled. The record holds what was
+    compiled as long as the record and the provider live.
+    """
+    compiled = record_of(tool).compiled_for(provider)
+    found: WireTool | None = compiled.get(("wire", wish))
+    if found is None:
+        found = _relaxed(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
+        compiled["wire", wish] = found
+    return found
 
 
 def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
@@ -83,22 +110,31 @@ def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
     return verbatim is not None and verbatim.form == provider.form
 
 
-def _lenient(provider: Provider, tool: Tool[..., Any]) -> WireTool:
+def _relaxed(provider: Provider, tool: Tool[..., Any]) -> WireTool:
     wire_tool = to_wire(provider, tool.spec, strict=False)
     note = f"not strict: the request would exceed the limits of {provider.name} for strict tools"
     return wire_tool._replace(notes=(*wire_tool.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(provider: Provider, tool: Tool[..., Any], wire_tool: WireTool, rules: Rules, annotates: bool) -> Shape:
+def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rules, annotates: bool) -> Shape:
     chosen = chosen_rules(rules, tool.coerce)
-    return Shape(
-        tool=tool,
-        name=tool.name,
-        wire_name=wire_tool.wire_name,
-        entry=json.dumps(wire_tool.payload).encode(),
-        is_strict=wire_tool.is_strict,
-        differences=(*wire_tool.notes, *wire_tool.lens.losses),
-        settings=ValidationSettings(wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates),
-        out=wire_tool.lens.out,
-        advertises_output=provider.request.advertises_output,
-    )
+    compiled = record_of(tool).compiled_for(provider)
+    key = ("shape", wish, chosen, annotates)
+    found: Shape | None = compiled.get(key)
+    if found is None:
+        wire_tool = _wire_tool(provider, tool, wish)
+        found = compiled[key] = Shape(
+            tool=tool,
+            name=tool.name,
+            wire_name=wire_tool.wire_name,
+            entry=json.dumps(wire_tool.payload).encode(),
+            is_strict=wire_tool.is_strict,
+            differences=(*wire_tool.notes, *wire_tool.lens.losses),
+            settings=ValidationSettings(
+                wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates
+            ),
+            out=wire_tool.lens.out,
+            advertises_output=provider.request.advertises_output,
+            validations={},
+        )
+    return found if found.tool is tool else found._replace(tool=tool)

@@ -2,14 +2,11 @@
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolshape._calls import JsonSchema
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
-
-if TYPE_CHECKING:
-    from toolshape._schema.lens import Change, Place
 
 DEEPEST = 12
 """The maximum depth of a value if its schema may backtrack: each level doubles a validator's work."""
@@ -21,19 +18,15 @@ def may_backtrack(schema: JsonSchema) -> bool:
     inside = recursive_groups(definitions).keys()
     if not inside:
         return False
-    found: list[str] = []
+    from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas contain themselves
 
-    def look(node: JsonSchema, at: "Place") -> "Change | None":
+    for node, at in nodes_of(schema, constraints=True):
         branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
         recursive = [branch for branch in branches if isinstance(branch, dict) and references(branch) & inside]
         kinds = [branch.get("type") for branch in recursive]
-        found.extend(at.path for kind in ("object", "array") if kinds.count(kind) > 1)
-        return None
-
-    from toolshape._schema.walk import everywhere  # noqa: PLC0415 - few schemas contain themselves
-
-    everywhere(look, constraints=True)(schema)
-    return bool(found)
+        if kinds.count("object") > 1 or kinds.count("array") > 1:
+            return True
+    return False
 
 
 _LONGEST_AND_DEEPEST = 2_000_000

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._calls import JsonSchema
 from toolshape._errors import Problem
-from toolshape._schema.lens import Change, Place
+from toolshape._schema.lens import Place
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import at_pointer, referring
-from toolshape._schema.walk import everywhere
+from toolshape._schema.walk import nodes_of
 
 Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
@@ -38,16 +38,10 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
     if not isinstance(schema, dict):
         return [Problem(path="", rule="schema", message="the schema must be an object")] if rules else []
 
-    def look(node: JsonSchema, at: Place) -> Change | None:
-        results = ((check.__name__, check(node, at), evidence) for check, evidence, _ in rules)
-        problems.extend(
-            Problem(path=at.path, rule=name, message=message, evidence=evidence)
-            for name, message, evidence in results
-            if message
-        )
-        return None
-
-    everywhere(look)(schema)
+    for node, at in nodes_of(schema):
+        for check, evidence, _ in rules:
+            if message := check(node, at):
+                problems.append(Problem(path=at.path, rule=check.__name__, message=message, evidence=evidence))
     return problems
 
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from toolshape._calls import JsonSchema
 from toolshape._schema.checks import Check
-from toolshape._schema.lens import Change, Place
+from toolshape._schema.lens import Place
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import definition_name
-from toolshape._schema.walk import everywhere
+from toolshape._schema.walk import nodes_of
 
 
 class GrammarSize(NamedTuple):
@@ -23,14 +23,11 @@ def grammar_size(schema: JsonSchema) -> GrammarSize:
     """Count the properties, optional properties and unions of a schema."""
     counts = [0, 0, 0]
 
-    def count(node: JsonSchema, _: Place) -> Change | None:
+    for node, _ in nodes_of(schema):
         required = node.get("required", ())
         counts[0] += len(node.get("properties", ()))
         counts[1] += sum(name not in required for name in node.get("properties", ()))
         counts[2] += "anyOf" in node or isinstance(node.get("type"), list)
-        return None
-
-    everywhere(count)(schema)
     return GrammarSize(*counts)
 
 
@@ -55,16 +52,12 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
         if not at.is_root:
             return None
         totals = {"properties": 0, "characters": 0, "choices": 0}
-
-        def count(inner: JsonSchema, _: Place) -> Change | None:
+        for inner, _ in nodes_of(node):
             texts = [*inner.get("properties", ()), *inner.get("$defs", ())]
             options = [*inner.get("enum", ()), *([inner["const"]] if "const" in inner else [])]
             totals["properties"] += len(inner.get("properties", ()))
             totals["choices"] += len(inner.get("enum", ()))
             totals["characters"] += sum(len(str(text)) for text in (*texts, *options))
-            return None
-
-        everywhere(count)(node)
         counts = [*totals.items(), ("levels of nesting", _levels(node))]
         limits = zip(counts, (properties, characters, choices, levels), strict=True)
         return next(
@@ -81,14 +74,10 @@ def _levels(schema: JsonSchema) -> int:
     references: dict[str, list[tuple[str, int]]] = {}
     for name, inner in (("", {key: value for key, value in schema.items() if key != "$defs"}), *definitions.items()):
         own[name], references[name] = 0, []
-
-        def look(node: JsonSchema, at: Place, name: str = name) -> Change | None:
+        for node, at in nodes_of(inner if isinstance(inner, dict) else {}):
             own[name] = max(own[name], at.depth)
             if isinstance(node.get("$ref"), str):
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
-            return None
-
-        everywhere(look)(inner if isinstance(inner, dict) else {})
 
     # ``own`` is the depth of each definition without its references, ``references`` the depth at which it refers to
     # others. Without recursion, the depth of a definition is the longest path through these. A recursive definition has

@@ -15,7 +15,7 @@ from toolshape._schema.lens import Change, Place
 from toolshape._schema.references import at_pointer, definition_name, mentions, resolver
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copied
-from toolshape._schema.walk import everywhere
+from toolshape._schema.walk import everywhere, nodes_of
 from toolshape._schema.write_only import without_secret_defaults
 
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"})
@@ -226,16 +226,12 @@ class SchemaReader:
         """Return the target of a local reference, or ``None`` if it does not resolve or points to another document."""
         if reference.startswith("#/") or reference == "#":
             return at_pointer(self.root, unquote(reference))
-        anchored: list[JsonSchema] = []
-
-        def look(node: JsonSchema, at: Place) -> None:  # noqa: ARG001 - a rule
-            if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
-                anchored.append(node)
-
         inside = (self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict))
         for schema in (self.root, *(definition for definitions in inside for definition in definitions.values())):
-            everywhere(look, constraints=True)(schema if isinstance(schema, dict) else {})
-        return anchored[0] if anchored else None
+            for node, _ in nodes_of(schema if isinstance(schema, dict) else {}, constraints=True):
+                if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
+                    return node
+        return None
 
     def texts(self, node: JsonSchema, at: Place) -> None:
         """Drop titles and descriptions that are not strings; read synonyms of description, enum and examples."""

@@ -6,6 +6,7 @@ This is the only module that walks schemas: it handles recursion, ``$ref`` and `
 import collections
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolshape._calls import JsonSchema, Loss
@@ -14,6 +15,7 @@ from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Lens, Pass, Place
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import definition_name, follow, is_reference, pruned, referring, resolver
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
+from toolshape._schema.values import copied
 
 MOST_NODES = 50_000  # a definition from elsewhere may be hostile: inlined references can double the size at every step
 _MOST_INLINED = 2_000  # the limit if references may also stay
@@ -23,16 +25,22 @@ _SEVERAL = 2
 def compose(passes: Iterable[Pass]) -> Pass:
     """Combine passes into one that runs them in order, and then removes unused definitions."""
     steps = tuple(passes)
-    if len(steps) > 1:
-        steps = (everywhere(_marked), *steps, everywhere(_unmarked, constraints=True))
 
     def apply(schema: JsonSchema) -> Lens:
         backs: list[Arrow] = []
         outs: list[Arrow] = []
         losses: list[Loss] = []
         drops: set[Any] | None = set()
+        nodes: list[_NodeAt] | None = None
+        if len(steps) > 1:
+            schema, nodes = _marked(schema)
         for step in steps:
+            if isinstance(step, _Everywhere) and not step.constraints:
+                nodes = nodes_of(schema) if nodes is None else nodes
+                if not step.changes(nodes):
+                    continue
             lens = step(schema)
+            nodes = nodes if lens.schema is schema else None
             schema = lens.schema
             losses.extend(lens.losses)
             if lens.back is not None:
@@ -40,6 +48,8 @@ def compose(passes: Iterable[Pass]) -> Pass:
                 drops = None if drops is None or lens.drops is None else drops | lens.drops
             if lens.out is not None:
                 outs.append(lens.out)
+        if len(steps) > 1:
+            schema = unmarked(schema)
         return Lens(
             schema=pruned(schema),
             back=chained(backs),
@@ -51,6 +61,33 @@ def compose(passes: Iterable[Pass]) -> Pass:
     return apply
 
 
+_NodeAt: TypeAlias = "tuple[JsonSchema, Place]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Everywhere:
+    """The pass that ``everywhere`` returns."""
+
+    rule: Rule
+    constraints: bool
+
+    def __call__(self, schema: JsonSchema) -> Lens:
+        return _Walk(self.rule, None, schema, self.constraints).lens()
+
+    def changes(self, nodes: Iterable[_NodeAt]) -> bool:
+        """Whether the rule changes any of the nodes that a walk of the schema visits.
+
+        A provider has about twenty-five passes, and most of them change nothing in most schemas. A walk rebuilds the
+        whole schema and its arrows, which costs many times what asking the rule about each node does. As long as a rule
+        changes no node, it sees the nodes as they were before, so that its answers here are those of the walk.
+        """
+        rule = self.rule
+        for node, at in nodes:  # noqa: SIM110 - a generator would be half of the time
+            if rule(node, at) is not None:
+                return True
+        return False
+
+
 def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
     """Return a pass that applies a rule to every node of a schema, innermost first.
 
@@ -59,11 +96,24 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
         constraints: Whether to also visit subschemas that only constrain (``not``, ``if``, ``patternProperties``). Of
             these, only ``patternProperties`` keeps its arrows.
     """
+    return _Everywhere(rule, constraints)
 
-    def apply(schema: JsonSchema) -> Lens:
-        return _Walk(rule, None, schema, constraints).lens()
 
-    return apply
+def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
+    """Return the nodes of a schema, each with its place, in the order in which ``everywhere`` applies a rule to them.
+
+    Args:
+        schema: The schema.
+        constraints: Whether to also visit subschemas that only constrain, as for ``everywhere``.
+
+    Raises:
+        UnsupportedError: There are too many nodes.
+    """
+    found = _Nodes(schema, constraints)
+    found.visit(schema, "", "", 0)
+    for name in schema.get("$defs", ()):
+        found.definition(name)
+    return found.nodes
 
 
 def inlined(at_recursion: Rule) -> Pass:
@@ -91,15 +141,22 @@ def inlined_but_recursion(schema: JsonSchema) -> Lens:
 
 def unmarked(schema: JsonSchema) -> JsonSchema:
     """Return a schema without our marks, as the provider sees it."""
-    return everywhere(_unmarked, constraints=True)(schema).schema
+    clean: JsonSchema = copied(schema)
+    for node, _ in nodes_of(clean, constraints=True):
+        for mark in MARKS:
+            node.pop(mark, None)
+    return clean
 
 
-def _marked(node: JsonSchema, at: Place) -> Change | None:
-    return Change(node={**node, PATH: at.path})
-
-
-def _unmarked(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    return Change(node={key: value for key, value in node.items() if key not in MARKS}) if PATH in node else None
+def _marked(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
+    """Return a copy of a schema whose nodes hold their paths, and these nodes."""
+    marked: JsonSchema = copied(schema)
+    if "$defs" in marked:
+        marked["$defs"] = marked.pop("$defs")  # last, where each pass puts them
+    nodes = nodes_of(marked)
+    for node, at in nodes:
+        node[PATH] = at.path
+    return marked, nodes
 
 
 def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -118,8 +175,93 @@ class _Step:
         self.out = out
 
 
+_BRANCHES = ("anyOf", "oneOf", "allOf")
+_CONSTRAINTS = ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties")
+_WITH_SCHEMAS = frozenset({
+    "properties", "patternProperties", "additionalProperties", "propertyNames", "dependentSchemas", "prefixItems", "items",
+    *_BRANCHES, *_CONSTRAINTS,
+})  # fmt: skip
 _DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems"})
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
+
+
+class _Nodes:
+    """Collects the nodes of one schema: innermost first, and a definition when the first reference to it is met."""
+
+    __slots__ = ("constraints", "definitions", "nodes", "resolve", "schema")
+
+    def __init__(self, schema: JsonSchema, constraints: bool) -> None:
+        self.schema = schema
+        self.constraints = constraints
+        self.resolve = resolver(schema)
+        self.nodes: list[_NodeAt] = []
+        self.definitions: set[str] = set()
+
+    def definition(self, name: str) -> None:
+        definitions = self.schema.get("$defs", {})
+        if name in definitions and name not in self.definitions:
+            self.definitions.add(name)
+            self.visit(definitions[name], name, "$defs", 0)
+
+    def visit(self, node: Any, path: str, keyword: str, depth: int) -> None:
+        if not isinstance(node, dict):
+            return
+        if len(self.nodes) >= MOST_NODES:
+            raise _too_large(MOST_NODES, path)
+        if keyword in _DEEPER:
+            depth += 1
+        path = node.get(PATH, path)
+        if "$ref" in node and is_reference(node):
+            self.definition(definition_name(node["$ref"]))
+        if not node.keys().isdisjoint(_WITH_SCHEMAS):
+            self.children(node, path, depth)
+        self.nodes.append((node, Place(path, keyword, self.resolve, depth)))
+
+    def children(  # noqa: C901, PLR0912 - a branch for each keyword that holds schemas
+        self, node: JsonSchema, path: str, depth: int
+    ) -> None:
+        base = f"{path}." if path else ""
+        if self.constraints:
+            self.in_constraints(node, path, depth)
+        if "properties" in node:
+            for name, inner in _mapping(node, "properties").items():
+                self.visit(inner, base + name, "properties", depth)
+        if self.constraints and "patternProperties" in node:
+            for inner in _mapping(node, "patternProperties").values():
+                self.visit(inner, f"{base}*", "patternProperties", depth)
+        if "additionalProperties" in node:
+            self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", depth)
+        if "propertyNames" in node:
+            self.visit(node["propertyNames"], path, "propertyNames", depth)
+        if "prefixItems" in node:
+            for index, inner in enumerate(_sequence(node, "prefixItems")):
+                self.visit(inner, f"{path}[{index}]", "prefixItems", depth)
+        if "items" in node:
+            self.visit(node["items"], f"{path}[]", "items", depth)
+        for keyword in _BRANCHES:
+            if keyword in node:
+                for inner in _sequence(node, keyword):
+                    self.visit(inner, path, keyword, depth)
+
+    def in_constraints(self, node: JsonSchema, path: str, depth: int) -> None:
+        for keyword in _CONSTRAINTS:
+            self.visit(node.get(keyword), path, keyword, depth)
+        for inner in _mapping(node, "dependentSchemas").values():
+            self.visit(inner, path, "dependentSchemas", depth)
+
+
+def _mapping(node: JsonSchema, keyword: str) -> JsonSchema:
+    value = node.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def _sequence(node: JsonSchema, keyword: str) -> Sequence[Any]:
+    value = node.get(keyword)
+    return value if isinstance(value, list) else ()
+
+
+def _too_large(most: int, path: str) -> UnsupportedError:
+    return UnsupportedError(f"more than {most} nodes: split the tool", path=path, rule="too_large")
 
 
 class _Walk:
@@ -192,7 +334,7 @@ class _Walk:
     def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         self.nodes += 1
         if self.nodes > self.most:
-            raise UnsupportedError(f"more than {self.most} nodes: split the tool", path=path, rule="too_large")
+            raise _too_large(self.most, path)
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
         place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
@@ -292,7 +434,7 @@ class _Walk:
         """Rewrite the children of a node, and combine their arrows into arrows for its values."""
         refers = "$ref" in node and is_reference(node)  # it may have siblings
         step = self.reference(node) if refers else _Step(before=node, after=dict(node))
-        if refers and len(node) == 1:
+        if (refers and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
             return step
         if self.constraints:
             self.in_constraints(node, step.after, path, stack)
@@ -306,7 +448,7 @@ class _Walk:
         return step
 
     def in_constraints(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> None:
-        for keyword in ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties"):
+        for keyword in _CONSTRAINTS:
             if isinstance(node.get(keyword), dict):
                 after[keyword] = self.visit(node[keyword], path, keyword, stack).after
         if isinstance(node.get("dependentSchemas"), dict):
@@ -340,6 +482,8 @@ class _Walk:
             after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
 
     def in_arrays(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+        if "prefixItems" not in node and "items" not in node:
+            return
         prefix: list[_Step] = []
         rest = _Step(before=None, after=None)
         if isinstance(node.get("prefixItems"), list):
@@ -351,7 +495,7 @@ class _Walk:
         yield in_array([step.back for step in prefix], rest.back), in_array([step.out for step in prefix], rest.out)
 
     def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
-        for keyword in ("anyOf", "oneOf", "allOf"):
+        for keyword in _BRANCHES:
             if isinstance(node.get(keyword), list):
                 with self.entering(node[keyword] if keyword != "allOf" else (), stack):
                     branches = self.branches(node, keyword, path, stack)

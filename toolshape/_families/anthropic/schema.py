@@ -10,7 +10,7 @@ from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
-from toolshape._schema.lens import Place
+from toolshape._schema.lens import Place, each
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, Deferral, unsupported
@@ -28,12 +28,16 @@ STRICT = (
     structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
     inlined(rewrites.recursion_as_json_text),
     *structure.STRUCTURE,
-    everywhere(rewrites.every_object_has_properties),
-    everywhere(rewrites.close_objects),
-    everywhere(rewrites.say_formats_but(*FORMATS)),
-    everywhere(rewrites.say_instead("minItems", unless=lambda _, least: least in (0, 1))),
-    everywhere(rewrites.say_instead("pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern))),
-    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
+    everywhere(
+        each(
+            rewrites.every_object_has_properties,
+            rewrites.close_objects,
+            rewrites.say_formats_but(*FORMATS),
+            rewrites.say_instead("minItems", unless=lambda _, least: least in (0, 1)),
+            rewrites.say_instead("pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern)),
+            rewrites.only_keywords(*STRICT_KEYWORDS),
+        )
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
+from toolshape._schema.lens import each
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, NameRule
 
@@ -28,11 +29,15 @@ OBJECTS = (
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
     everywhere(rewrites.optional_as_nullable),
-    everywhere(rewrites.say_default),
-    everywhere(rewrites.say_formats_but(*FORMATS)),
-    everywhere(rewrites.say_instead("pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern))),
-    everywhere(rewrites.only_keywords(*STRICT_KEYWORDS)),
-    everywhere(rewrites.lone_references),
+    everywhere(
+        each(
+            rewrites.say_default,
+            rewrites.say_formats_but(*FORMATS),
+            rewrites.say_instead("pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern)),
+            rewrites.only_keywords(*STRICT_KEYWORDS),
+            rewrites.lone_references,
+        )
+    ),
 )
 
 
