@@ -15,6 +15,7 @@ from toolshape._calls import Call, JsonObject, Strictness
 from toolshape._dispatch import state
 from toolshape._dispatch.approval import Decision
 from toolshape._dispatch.collector import Collector
+from toolshape._dispatch.conversion import Conversion
 from toolshape._dispatch.ledger_store import LedgerStore
 from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off
 from toolshape._dispatch.outbound import histories_of, result_part_of
@@ -22,7 +23,6 @@ from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.run_options import ResumeOptions, RunOptions, refuse_unknown
 from toolshape._errors import HistoryError, Problem, UsageError
 from toolshape._families import family_of, get, recognised
-from toolshape._history.conversion import Conversion
 from toolshape._history.order import begins_turn
 from toolshape._history.repair import tools_missing
 from toolshape._identity import has_made_up_id

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from toolshape._calls import Call, Loss
+from toolshape._dispatch.carry import Carrier
+from toolshape._dispatch.conversion import Conversion
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.outbound import CallWriter, histories_of
 from toolshape._dispatch.shape import Shape
 from toolshape._errors import Problem, ResponseError, UsageError
-from toolshape._history.carry import Carrier
-from toolshape._history.conversion import Conversion
 from toolshape._history.log import Log, rules_of
 from toolshape._history.reading import messages_in
 from toolshape._history.repair import RepairState, invalidated, repaired

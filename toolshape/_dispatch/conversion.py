@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolshape._calls import WireMessage
+from toolshape._dispatch.carry import Carrier, carried, joined
 from toolshape._errors import Problem
-from toolshape._history.carry import Carrier, carried, joined
 from toolshape._history.contents import without_item_id
 from toolshape._history.log import Log, Rules
 from toolshape._history.order import begins_turn, wire_role
