@@ -43,7 +43,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     ),
     "mcp_servers.md": ("toolshape/mcp/_serving.py", "toolshape/_families/mcp.py"),
     "replay.md": ("toolshape/trace/_line.py", "toolshape/trace/_replay.py", "toolshape/trace/_stages.py"),
-    "fakes.md": ("toolshape/testing/_fake/exchange.py", "toolshape/testing/_fake/fake.py", "toolshape/testing/_fake/transports.py"),
+    "fakes.md": ("toolshape/testing/_fake/exchange.py", "toolshape/testing/_fake/fake.py"),
     # These count verdicts, and time little: they name their commit, and grow old by no path.
     "bfcl.md": (),
     "contracts.md": (),

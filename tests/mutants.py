@@ -98,7 +98,7 @@ ROOMS: Mapping[str, Room] = {
         ),
     ),
     "ledger": Room(
-        files=("toolshape/ledger.py", "toolshape/_ledger_tables.py", *LEDGER),
+        files=("toolshape/ledger.py", *LEDGER),
         tests=(
             "tests/unit/test_ledger.py", "tests/unit/test_pausing.py", "tests/unit/test_effects.py",
             "tests/unit/test_survivors_ledger.py",

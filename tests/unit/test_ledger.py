@@ -20,8 +20,7 @@ from rows import ROWS
 
 from toolshape import CallContext, Image, Registry, ToolError, UsageError, tool
 from toolshape._identity import Identity, has_made_up_id, identity_of
-from toolshape._ledger_tables import url_of
-from toolshape.ledger import Ledger
+from toolshape.ledger import Ledger, url_of
 
 RAN = []
 

@@ -5,10 +5,11 @@ is removed: reasoning, signatures, and calls that the provider ran itself.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from toolshape._dispatch.outbound import CallWriter
 from toolshape._history.log import Log
 from toolshape._history.neighbours import merged_neighbours
 from toolshape._parts import File, Image, Part, Text, by_media_type, is_taken, kind_of, named
@@ -38,10 +39,9 @@ _FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
 
 
 class Carrier(NamedTuple):
-    """The target of a conversion: a provider, a model, and its tools.
+    """The target that messages are converted for.
 
-    ``fingerprint`` identifies the tools. ``write`` converts a call to the target's names and arguments, and returns the
-    rule of its fault, if any. ``fits`` checks whether these tools read a call as it was meant.
+    ``fingerprint`` is that of the tools that the target is sent; ``calls`` writes calls for these tools.
     """
 
     provider: str
@@ -49,8 +49,7 @@ class Carrier(NamedTuple):
     fingerprint: str | None
     histories: Histories
     carries: frozenset[str]
-    write: Callable[[ToolCallPart], tuple[ToolCallPart, HistoryRuleName | None]]
-    fits: Callable[[ToolCallPart], bool]
+    calls: CallWriter
 
 
 def carried(message: Message, to: Carrier, log: Log) -> Message:
@@ -100,9 +99,9 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
     """Rewrite calls that were made with other tools, if the current tools would misread them."""
 
     def change(part: MessagePart) -> MessagePart:
-        if not isinstance(part, ToolCallPart) or part.arguments is None or to.fits(part):
+        if not isinstance(part, ToolCallPart) or part.arguments is None or to.calls.fits(part):
             return part
-        call, fault = to.write(part)
+        call, fault = to.calls.write(part)
         if fault == "unknown_tool":  # Its tool was removed: keep the call as a record.
             return part
         made = f"the call of {part.wire_name} was made with other tools"
@@ -132,7 +131,7 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             return [*about, _media(part, message, to, log, path)]
         case ToolCallPart():
             _name_the_rest(part.raw, path, log)
-            call, fault = to.write(part)
+            call, fault = to.calls.write(part)
             if fault is not None:
                 wrong, remedy = _FAULTS[fault]
                 log.repaired(fault, path, f"the call of {part.wire_name} ({part.id!r}) {wrong}", remedy)

@@ -227,6 +227,6 @@ def conversion_to(
         UsageError: The provider has no histories.
     """
     histories = histories_of(provider)
-    writer = CallWriter(provider, handlers)
-    carrier = Carrier(provider.name, model, fingerprint, histories, provider.codec.carries, writer, writer.fits)
+    calls = CallWriter(provider, handlers)
+    carrier = Carrier(provider.name, model, fingerprint, histories, provider.codec.carries, calls)
     return Conversion(rules_of(histories, provider.names, model, off), carrier)

@@ -42,7 +42,7 @@ class CallWriter:
         self._handlers = handlers
         self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
 
-    def __call__(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
+    def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
         """A call in the form that the provider is sent, and what is wrong with it, if anything."""
         shape = self._shapes.get(part.name or "")
         if shape is None:
@@ -86,14 +86,14 @@ def outbound_calls(
         UsageError: A pair names no tool.
     """
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
-    ids, write = Ids(), CallWriter(provider, handlers)
+    ids, writer = Ids(), CallWriter(provider, handlers)
     shapes = {one.name: one for one in handlers.shapes.values()}
     found: list[WireCall] = []
     for position, one in enumerate(calls):
         if isinstance(one, Call):
             arguments = None if one.name is None else one.arguments
             part = ToolCallPart(id=one.id, wire_name=one.wire_name, arguments_raw=one.arguments_raw, name=one.name)
-            written, _ = write(replace(part, arguments=arguments))
+            written, _ = writer.write(replace(part, arguments=arguments))
             found.append(WireCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
             continue
         pair: Any = one

@@ -1,9 +1,11 @@
 """Builds the fake's answer to a request: the completion of a scripted or generated turn, and the HTTP reply."""
 
+import binascii
 import contextlib
 import json
 import random
-from collections.abc import Callable, Iterable
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from toolshape._calls import Finish, JsonObject, WireCall
@@ -15,9 +17,58 @@ from toolshape._wire.server import Completion, Framing, Refusal, RequestRead, Se
 from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
-from toolshape.testing._fake.framing import CONTENT_TYPES, framed
 from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
 from toolshape.testing._fake.turn import ScriptedCall, Turn
+
+CONTENT_TYPES: Mapping[Framing, str] = {
+    "sse": "text/event-stream; charset=utf-8",
+    "named-sse": "text/event-stream; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+    "event-stream": "application/vnd.amazon.eventstream",
+    "json-array": "application/json; charset=utf-8",
+}
+
+
+def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type") -> Iterator[bytes]:
+    """Yield the bytes of each event, then those that end the stream.
+
+    Args:
+        framing: The framing.
+        events: The events.
+        is_done: Whether the stream ends with ``[DONE]``.
+        name_key: The key of an event that holds its name, for ``named-sse``.
+    """
+    separator = "["
+    for event in events:
+        text = json.dumps(event, ensure_ascii=False)
+        match framing:
+            case "sse":
+                yield f"data: {text}\n\n".encode()
+            case "named-sse":
+                yield f"event: {event[name_key]}\ndata: {text}\n\n".encode()
+            case "ndjson":
+                yield f"{text}\n".encode()
+            case "event-stream":
+                [(name, payload)] = event.items()
+                yield _message(name, json.dumps(payload).encode())
+            case "json-array":
+                yield f"{separator}{text}\n".encode()
+                separator = ","
+    if is_done:
+        yield b"data: [DONE]\n\n"
+    if framing == "json-array":
+        yield b"]"
+
+
+def _message(name: str, payload: bytes) -> bytes:
+    """Encode a message of AWS's event stream: a prelude of lengths, its checksum, headers, payload, and a checksum."""
+    headers = b""
+    for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):
+        headers += struct.pack("!B", len(key)) + key.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
+    prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack("!I", binascii.crc32(prelude)) + headers + payload
+    return message + struct.pack("!I", binascii.crc32(message))
+
 
 Forms: TypeAlias = Callable[[Tool[..., Any]], list[Form]]
 _TRIES = 100

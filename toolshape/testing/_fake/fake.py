@@ -16,17 +16,119 @@ from toolshape._wire.provider import AnyProvider
 from toolshape._wire.server import Refusal, RequestRead
 from toolshape.testing._fake import answers
 from toolshape.testing._fake.exchange import Exchange, Reply
-from toolshape.testing._fake.received import Received, received
 from toolshape.testing._fake.refusals import Refused, faults, refused
 from toolshape.testing._fake.server import Server
 from toolshape.testing._fake.shown import Form, forms_of
 from toolshape.testing._fake.speaker import environment, server_of
-from toolshape.testing._fake.transports import library, transport
 from toolshape.testing._fake.turn import Cut, Turn, with_tools
 from toolshape.testing._mistakes import SlipKind
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+import importlib
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from toolshape._wire.provider import Provider
+from toolshape._wire.server import Framing
+from toolshape.testing._fake.server import Handle
+
+_NOT_FOUND = 404
+
+
+class Received(NamedTuple):
+    """A request: its path, its body including the model, the model, and the framing if it asks for a stream.
+
+    If the HTTP request is invalid, ``refusal`` is the answer.
+    """
+
+    path: str
+    body: JsonObject
+    model: str | None = None
+    framing: Framing | None = None
+    refusal: Refusal | None = None
+
+
+def received(provider: Provider, method: str, target: str, raw: bytes) -> Received:
+    """Parse a request.
+
+    Args:
+        provider: The provider that the fake plays.
+        method: The HTTP method.
+        target: The path and the query.
+        raw: The body.
+    """
+    endpoint, histories = server_of(provider).endpoint, provider.histories
+    parts = urlsplit(target)
+    place = re.fullmatch(endpoint.path, parts.path)
+    if method != "POST" or place is None:
+        return Received(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
+    if not isinstance(body, dict):
+        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
+    named = place.groupdict()
+    key = "model" if histories is None else histories.model_key
+    if named.get("model"):
+        body.setdefault(key, unquote(named["model"]))
+    is_streamed = bool(body.get("stream", endpoint.streams))
+    if endpoint.streaming_verb:
+        is_streamed = named["verb"] == endpoint.streaming_verb
+    pairs = [f"{name}={value}" for name, value in parse_qsl(parts.query)]
+    framing: Framing = endpoint.framing
+    if endpoint.sse_query and endpoint.sse_query not in pairs:
+        framing = "json-array"
+    model = body.get(key)
+    return Received(parts.path, body, model if isinstance(model, str) else None, framing if is_streamed else None)
+
+
+def library(name: Literal["httpx", "httpx2"]) -> Any:
+    """Import an HTTP library.
+
+    Raises:
+        UsageError: The library is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{name} is not installed: install it, or send requests to the fake's url") from error
+
+
+def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
+    """Return a transport of an HTTP library that sends every request to a fake, whatever its address."""
+
+    def answered(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
+        reply = handle(request.method, request.url.raw_path.decode(), raw)
+        if reply.drop == "before":
+            raise http.RemoteProtocolError("Server disconnected without sending a response.", request=request)
+        return reply, reply.headers
+
+    def sync_handler(request: Any) -> Any:
+        reply, headers = answered(request, request.read())
+        return http.Response(reply.status, headers=headers, content=_chunks(http, reply))
+
+    async def async_handler(request: Any) -> Any:
+        reply, headers = answered(request, await request.aread())
+        return http.Response(reply.status, headers=headers, content=_async_chunks(http, reply))
+
+    return http.MockTransport(async_handler if is_async else sync_handler)
+
+
+def _chunks(http: Any, reply: Reply) -> Iterator[bytes]:
+    yield from reply.chunks
+    if reply.drop:
+        raise http.RemoteProtocolError("peer closed connection without sending complete message body")
+
+
+async def _async_chunks(http: Any, reply: Reply) -> AsyncIterator[bytes]:
+    for chunk in _chunks(http, reply):
+        yield chunk
 
 
 Answer: TypeAlias = Callable[[Exchange], "Turn | str"]
