@@ -13,7 +13,7 @@ from toolshape._tool import Tool, make_tool
 from toolshape._wire.provider import AnyProvider, Provider
 
 
-class Refused(NamedTuple):
+class RefusedTool(NamedTuple):
     """One reason why a provider would reject the tools.
 
     ``tool`` is empty if the reason is the set of tools. ``evidence`` is the source of the rule.
@@ -27,7 +27,7 @@ class Refused(NamedTuple):
     evidence: str
 
 
-def check(registry: Registry, provider: AnyProvider, strict: Strictness | None = None) -> tuple[Refused, ...]:
+def check(registry: Registry, provider: AnyProvider, strict: Strictness | None = None) -> tuple[RefusedTool, ...]:
     """Find everything that a provider would reject: in each tool alone, then in the set of the accepted tools.
 
     Args:
@@ -39,7 +39,7 @@ def check(registry: Registry, provider: AnyProvider, strict: Strictness | None =
         ExportError: The provider is unknown.
     """
     found = get(provider)
-    refused: list[Refused] = []
+    refused: list[RefusedTool] = []
     for tool in registry:
         refused += _refusals(registry.subset(names=[tool.name]), found, strict)
     faulty = {refusal.tool for refusal in refused}
@@ -47,16 +47,16 @@ def check(registry: Registry, provider: AnyProvider, strict: Strictness | None =
     return (*refused, *_refusals(sound, found, strict))
 
 
-def _refusals(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[Refused]:
+def _refusals(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[RefusedTool]:
     try:
         registry.bind(provider, strict).export()
     except ExportError as error:
         for problem in error.problems:
             message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
-            yield Refused(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
+            yield RefusedTool(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
 
 
-class Difference(NamedTuple):
+class FormDifference(NamedTuple):
     """The forms of one parameter: ``sent`` maps each target to the differences from the canonical schema."""
 
     path: str
@@ -65,7 +65,7 @@ class Difference(NamedTuple):
 
 def differences(
     tool: Tool[..., Any], targets: Sequence[AnyProvider], strict: Strictness | None = None
-) -> tuple[Difference, ...]:
+) -> tuple[FormDifference, ...]:
     """Compare the forms of a tool: one row for the whole tool, and one for each parameter that differs.
 
     Args:
@@ -85,9 +85,11 @@ def differences(
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]
         forms[provider.name] = "strict" if bound.is_strict(tool.name) else "lenient"
     paths = dict.fromkeys(entry.path for report in reports.values() for entry in report)
-    rows = [Difference("", {name: _said(forms[name], reports[name], "") for name in reports})]
+    rows = [FormDifference("", {name: _said(forms[name], reports[name], "") for name in reports})]
     rows += [
-        Difference(path, {name: _said("", report, path) for name, report in reports.items()}) for path in paths if path
+        FormDifference(path, {name: _said("", report, path) for name, report in reports.items()})
+        for path in paths
+        if path
     ]
     return tuple(rows)
 

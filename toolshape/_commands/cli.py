@@ -148,7 +148,7 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
         rows = [("refused", *refusal) for refusal in refused]
         rows += [("finding", "", *finding.values(), "") for finding in findings]
         if rows:
-            show_table(("what", *compatibility.Refused._fields), rows)
+            show_table(("what", *compatibility.RefusedTool._fields), rows)
         count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
         outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
         more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""

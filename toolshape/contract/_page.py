@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolshape._bound import Bound
-from toolshape._compatibility import Refused, check
+from toolshape._compatibility import RefusedTool, check
 from toolshape._errors import ExportError
 from toolshape._html import SEARCH, checkboxes, code, page, text
 from toolshape._registry import Registry
@@ -32,7 +32,7 @@ class _At(NamedTuple):
     """The tools at one provider: the bound tools, and by tool the refusals, the report and the costs."""
 
     bound: Bound
-    refused: Mapping[str, list[Refused]]
+    refused: Mapping[str, list[RefusedTool]]
     report: Mapping[str, list[Entry]]
     costs: Mapping[str, Cost]
 
@@ -63,7 +63,7 @@ def page_of(
 
 
 def _at(tools: Registry, provider: str) -> _At:
-    refused: dict[str, list[Refused]] = {}
+    refused: dict[str, list[RefusedTool]] = {}
     for refusal in check(tools, provider):
         refused.setdefault(refusal.tool, []).append(refusal)
     bound = tools.subset([tool.name for tool in tools if tool.name not in refused]).bind(provider)

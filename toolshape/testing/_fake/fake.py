@@ -17,7 +17,7 @@ from toolshape._wire.server import Refusal, RequestRead
 from toolshape.testing._fake import answers
 from toolshape.testing._fake.exchange import Exchange, Reply
 from toolshape.testing._fake.refusals import Refused, faults, refused
-from toolshape.testing._fake.server import Server
+from toolshape.testing._fake.server import HttpServer
 from toolshape.testing._fake.shown import Form, forms_of
 from toolshape.testing._fake.speaker import environment, server_of
 from toolshape.testing._fake.turn import Cut, Turn, with_tools
@@ -40,7 +40,7 @@ from toolshape.testing._fake.server import Handle
 _NOT_FOUND = 404
 
 
-class Received(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A request: its path, its body including the model, the model, and the framing if it asks for a stream.
 
     If the HTTP request is invalid, ``refusal`` is the answer.
@@ -53,7 +53,7 @@ class Received(NamedTuple):
     refusal: Refusal | None = None
 
 
-def received(provider: Provider, method: str, target: str, raw: bytes) -> Received:
+def received(provider: Provider, method: str, target: str, raw: bytes) -> ReceivedRequest:
     """Parse a request.
 
     Args:
@@ -66,13 +66,13 @@ def received(provider: Provider, method: str, target: str, raw: bytes) -> Receiv
     parts = urlsplit(target)
     place = re.fullmatch(endpoint.path, parts.path)
     if method != "POST" or place is None:
-        return Received(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
+        return ReceivedRequest(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
+        return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
     if not isinstance(body, dict):
-        return Received(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
+        return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
     named = place.groupdict()
     key = "model" if histories is None else histories.model_key
     if named.get("model"):
@@ -85,7 +85,9 @@ def received(provider: Provider, method: str, target: str, raw: bytes) -> Receiv
     if endpoint.sse_query and endpoint.sse_query not in pairs:
         framing = "json-array"
     model = body.get(key)
-    return Received(parts.path, body, model if isinstance(model, str) else None, framing if is_streamed else None)
+    return ReceivedRequest(
+        parts.path, body, model if isinstance(model, str) else None, framing if is_streamed else None
+    )
 
 
 def library(name: Literal["httpx", "httpx2"]) -> Any:
@@ -174,7 +176,7 @@ class Fake:
         self._answer: Answer | None = None
         self._chance: random.Random | None = None
         self._misses: list[str] = []
-        self._server: Server | None = None
+        self._server: HttpServer | None = None
         self._lock = threading.RLock()
 
     def __enter__(self) -> "Self":
@@ -202,7 +204,7 @@ class Fake:
         """The address of the server, without a path. The first access starts the server, also after ``close``."""
         with self._lock:
             if self._server is None:
-                self._server = Server(self._handle)
+                self._server = HttpServer(self._handle)
             return self._server.url
 
     @property
@@ -346,7 +348,7 @@ class Fake:
         except Exception as error:  # raised by the function of ``answers``, or by a replayed body
             return self._missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
 
-    def _answered(self, asked: Received) -> Reply:
+    def _answered(self, asked: ReceivedRequest) -> Reply:
         wire, provider = self._wire, self.provider
         request = wire.read_request(asked.body)
         refusals = [
@@ -378,7 +380,7 @@ class Fake:
         self.exchanges.append(exchange)
         return reply
 
-    def _reply(self, asked: Received, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
+    def _reply(self, asked: ReceivedRequest, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
         """Return the HTTP reply of a turn, and the exchange to record.
 
         Raises:
@@ -393,13 +395,15 @@ class Fake:
         reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
-    def _erred(self, asked: Received, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = "") -> Reply:
+    def _erred(
+        self, asked: ReceivedRequest, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = ""
+    ) -> Reply:
         reply, response = answers.error_reply(self._wire, refusal)
         made = self._exchange(asked, refusal.status, response)
         self.exchanges.append(replace(made, refused=refused, expected=expected))
         return reply
 
-    def _exchange(self, asked: Received, status: int, response: JsonObject | None) -> Exchange:
+    def _exchange(self, asked: ReceivedRequest, status: int, response: JsonObject | None) -> Exchange:
         return Exchange(
             provider=self.provider,
             path=asked.path,
@@ -415,7 +419,7 @@ class Fake:
             self._forms[tool] = forms_of(self.provider, tool)
         return self._forms[tool]
 
-    def _missed(self, asked: Received, what: str, status: int = _BAD_REQUEST) -> Reply:
+    def _missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
         """Record a request without an answer, and reply with an error that no SDK retries."""
         with self._lock:
             left = self._script[self._said :]

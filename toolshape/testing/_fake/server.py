@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.01
 _JOIN_SECONDS = 5.0
 
 
-class Server(http.server.ThreadingHTTPServer):
+class HttpServer(http.server.ThreadingHTTPServer):
     """Serves from its construction until ``stop``. Its threads are daemons, so a program can exit without ``stop``."""
 
     # ``stop`` must end every connection, also those that are kept alive and idle. The server therefore records each
@@ -80,7 +80,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Server  # pyright: ignore[reportIncompatibleVariableOverride] - only ``Server`` uses this handler
+    server: HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - only ``HttpServer`` uses this handler
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
