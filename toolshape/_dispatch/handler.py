@@ -28,14 +28,15 @@ class Handler:
     ``CallContext`` take part. ``is_guarded``: the outermost hook asks a ledger. ``is_indirect``: it is async or
     controlled; ``runs_last``: ``run`` calls it after those that are neither async nor under hooks. ``approve``: whether
     a call waits for approval, or what says so. ``runs_alone``: it writes or destroys, and runs after all earlier and
-    before all later calls. ``is_plain``: it has no needs, waits for nobody, and is called directly. ``check_output``
+    before all later calls. ``is_plain``: it has no needs, waits for nobody, and is called directly;
+    ``is_plain_async``: the same, and awaited. ``check_output``
     refuses a result that its schema does not admit. ``shape`` and ``record`` are what it was compiled from,
     ``bound_strict`` is the strictness that was asked for, ``group`` are all handlers of what is bound.
     """
 
     __slots__ = (
         "_canonical", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
-        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_untrusted",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_plain_async", "is_untrusted",
         "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_last", "says_text", "shape", "timeout",
         "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
@@ -75,6 +76,7 @@ class Handler:
         self.says_text = not self.is_looked_at and record.output.says_text
         self.has_needs = bool(definition.layout.injected) or tool.function is None
         self.is_plain = not (self.has_needs or self.is_indirect or self.approve)
+        self.is_plain_async = self.is_awaited and not (self.has_needs or self.approve)
 
     def _put_under(self, hooks: Sequence[Any]) -> None:
         self.hooks = hooks

@@ -138,8 +138,15 @@ async def arun_whole(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
     """Run all calls of a plan that only this task has, in the running loop."""
-    if results.is_plain and limit is None:
-        await arun_calls(results, None, state.claim_whole(results), inject, None, on_progress)
+    waiting = results.waiting
+    if limit is None and (results.is_plain or (len(waiting) == 1 and waiting[0][2].is_plain_async)):
+        ready = state.claim_whole(results)
+        if len(ready) != 1:
+            await _run_in_loop(results, None, ready, inject, None, on_progress)
+            return results
+        task = _started(results, None, ready[0], inject, on_progress)
+        if task is not None:
+            await _finish(task)
         return results
     ready = claimed(results, None, inject, limit, is_async=True)
     with state.run_of(results, ready):
@@ -163,11 +170,36 @@ async def arun_calls(
     if len(ready) != 1:
         await _run_in_loop(results, controls, ready, inject, limit, on_progress)
         return
-    task = _task_starter()(_answer(results, controls, ready[0], inject, None, on_progress))
-    if not task.done():
-        from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    task = _started(results, controls, ready[0], inject, on_progress)
+    if task is not None:
+        await _finish(task)
 
-        await aio.wait_until_done(task)
+
+def _started(
+    results: Results, controls: Controls | None, entry: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None
+) -> "asyncio.Task[None] | None":
+    """Start the task of a single call, which runs up to its first wait; return it unless it is done.
+
+    A task of its own keeps the context variables of the call apart from the caller's, and what the tool cancels is the
+    tool. A tool that never waits costs no turn of the loop.
+    """
+    task = _task_starter()(_answer(results, controls, entry, inject, None, on_progress))
+    if not task.done():
+        return task
+    if not task.cancelled():  # by itself, which reads as cancelled
+        task.result()
+    return None
+
+
+async def _finish(task: "asyncio.Task[None]") -> None:
+    """Wait until the task of a call is done; if the caller is cancelled, so is the call.
+
+    Raises:
+        CancelledError: The caller was cancelled.
+    """
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+
+    await aio.wait_until_done(task)
     if not task.cancelled():  # by itself, which reads as cancelled
         task.result()
 

@@ -76,12 +76,16 @@ def thread_limit() -> asyncio.Semaphore:
     return asyncio.Semaphore(_MOST_THREADS)
 
 
-def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Start a task for a coroutine; from Python 3.12 on, the task runs at once, up to its first wait."""
-    loop = asyncio.get_running_loop()
-    if sys.version_info >= (3, 12):  # a coroutine that never waits ends without a loop iteration
-        return asyncio.Task(work, loop=loop, eager_start=True)
-    return loop.create_task(work)
+if sys.version_info >= (3, 12):
+
+    def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a task for a coroutine; it runs at once, up to its first wait, so that one that never waits is done."""
+        return asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=True)
+
+else:
+    from toolshape._execution import eager
+
+    start_task = eager.start_task
 
 
 async def all_of(works: Sequence[Awaitable[Any]]) -> None:
