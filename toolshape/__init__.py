@@ -29,6 +29,7 @@ if typing.TYPE_CHECKING:
     from toolshape._conversation import Conversation
     from toolshape._dispatch.approval import Deny
     from toolshape._dispatch.collector import Collector
+    from toolshape._dispatch.partial_calls import PartialCall
     from toolshape._dispatch.plan import Plan
     from toolshape._failures.explain import Failure, explain
     from toolshape.messages import Message, Repair, Repaired
@@ -53,6 +54,7 @@ __all__ = [
     "Injected",
     "Message",
     "Namespace",
+    "PartialCall",
     "PendingCall",
     "Plan",
     "Problem",
@@ -87,6 +89,7 @@ _LATER = {
     "Deny": "toolshape._dispatch.approval",
     "Failure": "toolshape._failures.explain",
     "Message": "toolshape.messages",
+    "PartialCall": "toolshape._dispatch.partial_calls",
     "Plan": "toolshape._dispatch.plan",
     "Repair": "toolshape.messages",
     "Repaired": "toolshape.messages",

@@ -28,6 +28,7 @@ from toolshape._wire.provider import (
     RequestForm,
     ResponseForm,
     SchemaRules,
+    TextDelta,
     never_streamed,
     unsupported,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "Spec",
     "Strictness",
     "Text",
+    "TextDelta",
     "TextPart",
     "ToolCallPart",
     "ToolResultPart",

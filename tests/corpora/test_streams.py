@@ -11,6 +11,7 @@ from shared import corpus
 from test_exchanges import MADE_UP, SURFACES, anything_named, as_json, reader, real
 
 from toolshape import Registry, ResponseError, tool
+from toolshape.messages import ReasoningPart, TextPart
 
 # Websockets are no shape of ours: openai-realtime and gemini-live.
 # Rows that differ, and why.
@@ -61,6 +62,32 @@ def test_recorded_streams(surface):
         counts["rows"] += 1
     print(surface, dict(counts), "unlike", unlike)
     assert unlike.keys() <= OTHERWISE.keys()
+
+
+@pytest.mark.parametrize("surface", sorted({*SURFACES, "bedrock-invoke"}))
+def test_the_pieces_of_the_text_are_the_text(surface):
+    """What each piece of a recorded stream brings adds up to the text, and the reasoning, of the message that it makes."""
+    texts = 0
+    for row in corpus("provider_exchanges_stream.jsonl"):
+        if row["surface"] != surface or row["http_status"] not in (200, None) or row["id"] in OTHERWISE:
+            continue
+        bound = anything_named(set()).bind(reader(row))
+        for chunks in (row["response_body"].splitlines(keepends=True), split(row["response_body"], 64)):
+            collector, text, thinking = bound.collector(), "", ""
+            for chunk in chunks:
+                collector.feed(chunk)
+                text += collector.text
+                thinking += collector.thinking
+            collector.close()
+            parts = [
+                part for message in bound.read_messages(collector.plan().results.assistant) for part in message.parts
+            ]
+            whole = "".join(part.text for part in parts if isinstance(part, TextPart))
+            thoughts = "".join(part.text for part in parts if isinstance(part, ReasoningPart))
+            assert text == whole, row["id"]
+            assert "".join(thinking.split()) == "".join(thoughts.split()), row["id"]  # summaries are joined by lines
+            texts += bool(text or thinking)
+    print(surface, texts, "texts")
 
 
 @tool

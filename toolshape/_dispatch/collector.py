@@ -5,9 +5,10 @@ from typing import Any, TypeAlias
 
 from toolshape._calls import Call, JsonObject
 from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.partial_calls import PartialCall, partial_call
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import folded, reading_of
+from toolshape._dispatch.receive import folded, reading_of, text_delta
 from toolshape._dispatch.resolve import call_of
 from toolshape._errors import ResponseError
 from toolshape._families import families, recognised
@@ -24,7 +25,9 @@ class Collector:
     """The calls of one streamed response.
 
     ``plan`` is the plan of what has come so far, as of a response that did not stream; a call in it that was cut off is
-    answered as ``truncated_arguments``.
+    answered as ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning that the last
+    piece brought, so that one loop streams to a terminal for all providers. ``partial`` shows the calls that are still
+    arriving.
     """
 
     __module__ = "toolshape"
@@ -40,6 +43,8 @@ class Collector:
         "_observe",
         "_provider",
         "_response",
+        "text",
+        "thinking",
     )
 
     def __init__(self, provider: Provider, handlers: Handlers, observe: ObserveStream | None = None) -> None:
@@ -53,6 +58,8 @@ class Collector:
         self._response: JsonObject = {}
         self._last: Any = None
         self._model: str | None = None
+        self.text = ""
+        self.thinking = ""
 
     def feed(self, chunk: Any) -> list[Call]:
         """Take one more piece of the stream.
@@ -69,6 +76,7 @@ class Collector:
         """
         if self._observe is not None:
             self._fed.append(chunk)
+        self.text = self.thinking = ""
         return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
 
     def close(self) -> list[Call]:
@@ -81,6 +89,7 @@ class Collector:
             ResponseError: Nothing of what came was an event of this provider's.
         """
         self._is_closed = True
+        self.text = self.thinking = ""
         found = [call for event in self._decoder.rest() for call in self._folded(event)]
         if not self._is_of_this_provider():
             raise ResponseError(self._not_a_stream(), body=self._last)
@@ -105,6 +114,19 @@ class Collector:
         if self._observe is not None:
             self._observe(results, tuple(self._fed), self._is_closed)
         return Plan(results)
+
+    def partial(self) -> tuple[PartialCall, ...]:
+        """Return what has come of the calls that are not complete, in call order.
+
+        The arguments are in canonical form, as the tool takes them, and not validated. Each is a beginning of the final
+        arguments: texts and lists may grow, and fields may be added. A field that this provider is sent in another form,
+        such as a map as pairs, is there once it is complete.
+        """
+        if not self._response or not recognised(self._provider, self._response):
+            return ()
+        _, wires, *_ = reading_of(self._provider, self._response)
+        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
+        return tuple(partial_call(call_of(self._provider.name, self._handlers, at, wire)) for at, wire in left)
 
     @property
     def model(self) -> str | None:
@@ -156,6 +178,9 @@ class Collector:
             held = (event, member(event, "message"), member(event, "response"))
             self._model = next((name for one in held if (name := model_of(one))), None)
         done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
+        delta = text_delta(self._provider, event)
+        self.text += delta.text
+        self.thinking += delta.thinking
         self._complete.update(at for at, _ in done)
         return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]
 

@@ -7,7 +7,7 @@ from toolshape._calls import JsonObject
 from toolshape._errors import ResponseError
 from toolshape._families import family_of, recognised
 from toolshape._wire.bodies import parsed_body
-from toolshape._wire.provider import Completed, Provider, Read
+from toolshape._wire.provider import NO_TEXT, Completed, Provider, Read, TextDelta
 
 
 def reading_of(provider: Provider, response: Any) -> Read:
@@ -59,6 +59,14 @@ def _without_strays(node: Any) -> Any:
 def sendable_name(given: Any) -> str:
     """A name as a text that can be sent; whatever stands there is in ``raw``."""
     return given.encode(errors="replace").decode() if isinstance(given, str) else ""
+
+
+def text_delta(provider: Provider, event: Any) -> TextDelta:
+    """Return the text that an event of a stream adds; none if it cannot be read, which ``folded`` reports."""
+    try:
+        return provider.response.text_delta(event)
+    except Exception:  # a broken gateway: anything may be anywhere
+        return NO_TEXT
 
 
 def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:

@@ -203,6 +203,21 @@ class RequestForm:
     advertises_output: bool = False
 
 
+class TextDelta(NamedTuple):
+    """What one event of a stream adds to the text of the assistant, and to its visible reasoning (``thinking``)."""
+
+    text: str = ""
+    thinking: str = ""
+
+
+NO_TEXT = TextDelta()
+
+
+def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
+    """Return no text: the ``text_delta`` of a provider that sets none."""
+    return NO_TEXT
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResponseForm:
     """How a response or its stream is read.
@@ -213,12 +228,15 @@ class ResponseForm:
         fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
             that the event completes, each call once: no later event may add to them.
         finishes: Maps the provider's words for why a response ended.
+        text_delta: Returns the text and the reasoning that one stream event adds; an event that repeats what earlier
+            events added returns none.
     """
 
     recognises: Callable[[Any], bool]
     read: Callable[[Any], Read | None]
     fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
     finishes: Mapping[str, Finish]
+    text_delta: Callable[[JsonObject], TextDelta] = no_text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

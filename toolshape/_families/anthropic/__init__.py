@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.anthropic import messages, server
 from toolshape._families.anthropic.messages import encode, say
-from toolshape._families.anthropic.responses import FINISHES, fold, read, recognises
+from toolshape._families.anthropic.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.anthropic.schema import DEFERRAL, DIALECT, KEY, KEYS, MOVED, STRICT, envelope, request
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
@@ -47,7 +47,7 @@ ANTHROPIC = Provider(
     ),
     request=RequestForm(deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request),
     codec=Codec(carries=frozenset({"image", "file"}), write_calls=say, write_results=encode),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold),
+    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,
     facts=Facts(

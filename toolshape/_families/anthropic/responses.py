@@ -11,7 +11,7 @@ from toolshape._families.anthropic.messages import read_call, with_object_argume
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -96,6 +96,14 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
         elif key == "citation":
             block["citations"] = block.get("citations") or []
             block["citations"].append(value)
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of an event: of a delta, or of a block that begins with text."""
+    piece = event.get("delta") or event.get("content_block") or {}
+    if event.get("type") not in ("content_block_delta", "content_block_start"):
+        return NO_TEXT
+    return TextDelta(piece.get("text") or "", piece.get("thinking") or "")
 
 
 FINISHES: Mapping[str, Finish] = {

@@ -11,7 +11,7 @@ from toolshape._families.bedrock.messages import read_call, with_object_argument
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, make_room, member, release_held
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -117,6 +117,12 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
     """Return the place for a reasoning delta: text and signature go under ``reasoningText``, redacted content not."""
     thought: JsonObject = block.setdefault("reasoningContent", {})
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of a delta."""
+    delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
+    return TextDelta(delta.get("text") or "", (delta.get("reasoningContent") or {}).get("text") or "")
 
 
 FINISHES: Mapping[str, Finish] = {

@@ -2,7 +2,7 @@
 
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, encode, say
-from toolshape._families.cohere.responses import FINISHES, fold, read, recognises
+from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
 from toolshape._schema import checks as rules
@@ -34,7 +34,7 @@ COHERE = Provider(
     ),
     request=RequestForm(envelope=envelope, keywords=request),
     codec=Codec(write_calls=say, write_results=encode),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold),
+    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=HISTORIES,
     server=server.SERVER,
     facts=Facts(

@@ -11,7 +11,7 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._schema.values import append_text, copied
 from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
-from toolshape._wire.provider import Completed, Read
+from toolshape._wire.provider import NO_TEXT, Completed, Read, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -71,6 +71,15 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body["finish_reason"] = delta.get("finish_reason")
         return release_held(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of a content, or of the plan that precedes calls, which counts as reasoning."""
+    piece = (event.get("delta") or {}).get("message") or {}
+    if event.get("type") == "tool-plan-delta":
+        return TextDelta(thinking=piece.get("tool_plan") or "")
+    content = piece.get("content") if event.get("type") in ("content-start", "content-delta") else None
+    return TextDelta(content.get("text") or "", content.get("thinking") or "") if isinstance(content, dict) else NO_TEXT
 
 
 FINISHES: Mapping[str, Finish] = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.gemini import messages, server
 from toolshape._families.gemini.messages import encode, say
-from toolshape._families.gemini.responses import fold, read, recognises
+from toolshape._families.gemini.responses import fold, read, recognises, text_delta
 from toolshape._families.gemini.schema import (
     EVIDENCE,
     JSON_SCHEMA,
@@ -62,6 +62,7 @@ GEMINI = Provider(
             "ERROR": "error",
         },
         fold=fold,
+        text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

@@ -13,7 +13,7 @@ from toolshape._families.gemini.messages import function_call, read_call
 from toolshape._schema.values import append_text, read_json, write_json
 from toolshape._wire.bodies import make_room, member, plain
 from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -129,3 +129,13 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
         else:
             place[step] = before if before is not None else [] if isinstance(following, int) else {}
             place = place[step]
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the texts of an event's parts; a part that is a thought is reasoning."""
+    texts = {False: "", True: ""}
+    for received in event.get("candidates") or ():
+        if received.get("index", 0) == 0:
+            for part in (received.get("content") or {}).get("parts") or ():
+                texts[bool(part.get("thought"))] += part.get("text") or ""
+    return TextDelta(texts[False], texts[True])

@@ -11,7 +11,7 @@ from toolshape._families.gemini_interactions.messages import read_call, with_obj
 from toolshape._schema.values import append_text, as_json
 from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -84,6 +84,23 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
         append_text(step.setdefault("content", [{"type": "text", "text": ""}])[-1], "text", delta["text"])
     elif delta.get("type") == "thought_summary":
         step.setdefault("summary", []).append(delta.get("content"))
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of an event: of a delta, or of a step that begins with content."""
+    kind = event.get("event_type") or event.get("type")
+    if kind == "step.start":
+        step = event.get("step") or {}
+        blocks, thoughts = step.get("content") or (), step.get("summary") or ()
+        is_output = step.get("type") == "model_output"
+        return TextDelta("".join(map(_text, blocks)) if is_output else "", "".join(map(_text, thoughts)))
+    delta = (event.get("delta") or {}) if kind == "step.delta" else {}
+    thought = _text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
+    return TextDelta(delta.get("text") or "", thought)
+
+
+def _text(block: Any) -> str:
+    return str(block.get("text") or "") if isinstance(block, dict) else ""
 
 
 FINISHES: Mapping[str, Finish] = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import encode, say
-from toolshape._families.ollama.responses import fold, read, recognises
+from toolshape._families.ollama.responses import fold, read, recognises, text_delta
 from toolshape._families.ollama.schema import CLIENT, SERVER, SERVER_KEYWORDS, client_keywords, envelope, request
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
@@ -26,7 +26,11 @@ OLLAMA = Provider(
     request=RequestForm(envelope=envelope, keywords=request),
     codec=Codec(carries=frozenset({"image"}), write_calls=say, write_results=encode),
     response=ResponseForm(
-        recognises=recognises, read=read, finishes={"stop": "stop", "length": "length", "error": "error"}, fold=fold
+        recognises=recognises,
+        read=read,
+        finishes={"stop": "stop", "length": "length", "error": "error"},
+        fold=fold,
+        text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

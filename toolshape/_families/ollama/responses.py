@@ -12,7 +12,7 @@ from toolshape._families.openai import responses as openai_bodies
 from toolshape._schema.values import append_text
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -70,3 +70,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     body.setdefault("done", False)
     new = list(enumerate(map(read_call, piece.get("tool_calls") or ()), begun))
     return new if event.get("done_reason") != "length" else new[:-1]
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of a chunk's message."""
+    piece = event.get("message") or {}
+    return TextDelta(piece.get("content") or "", piece.get("thinking") or "")

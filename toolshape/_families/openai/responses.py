@@ -8,12 +8,14 @@ from typing import Any
 
 from toolshape._calls import EARLY, Finish, JsonObject, WireCall, WireMessage
 from toolshape._errors import ResponseError
+from toolshape._families.openai.messages import read as read_message
 from toolshape._families.openai.messages import read_call
 from toolshape._schema.values import append_text, is_whole
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.content import is_nothing
 from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Read, Reading
+from toolshape._wire.provider import Completed, Read, Reading, TextDelta
+from toolshape.messages import ReasoningPart, TextPart
 
 _NOTHING_CUT = frozenset[int]()
 
@@ -222,6 +224,26 @@ def _as_sent(message: Any) -> WireMessage:
     for call in sent.get("tool_calls") or ():
         call.get("function", {}).pop("parsed_arguments", None)
     return sent
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of an event, as the message that the events add up to is read: a refusal is text, too."""
+    text = thinking = ""
+    for received in event.get("choices") or ():
+        if received.get("index", 0) != 0:
+            continue
+        delta = received.get("delta") or received.get("message") or {}
+        given = {key: value for key, value in delta.items() if value and key not in _WITHOUT_TEXT}
+        if given.keys() == {"content"} and isinstance(given["content"], str):  # nearly every event
+            text += given["content"]
+            continue
+        parts = read_message({"role": "assistant", **given}, "").parts if given else ()
+        text += "".join(part.text for part in parts if isinstance(part, TextPart))
+        thinking += "".join(part.text for part in parts if isinstance(part, ReasoningPart))
+    return TextDelta(text, thinking)
+
+
+_WITHOUT_TEXT = ("role", "tool_calls", "function_call")
 
 
 FINISHES: Mapping[str, Finish] = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai_responses import messages, server
 from toolshape._families.openai_responses.messages import encode, say
-from toolshape._families.openai_responses.responses import fold, read, recognises
+from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta
 from toolshape._families.openai_responses.schema import (
     deferred,
     envelope,
@@ -51,6 +51,7 @@ OPENAI_RESPONSES = replace(
             "cancelled": "error",
         },
         fold=fold,
+        text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

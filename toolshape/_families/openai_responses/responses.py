@@ -11,7 +11,7 @@ from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._schema.values import append_text
 from toolshape._wire.bodies import hold_unless_whole, make_room, member, plain
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -82,3 +82,14 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 def _calls_in(output: Sequence[JsonObject]) -> int:
     return sum(map(_is_call, output))
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of a delta; the events that repeat a text when it is done add none."""
+    kind, delta = event.get("type"), event.get("delta")
+    if not isinstance(delta, str):
+        return NO_TEXT
+    if kind in ("response.output_text.delta", "response.refusal.delta"):
+        return TextDelta(delta)
+    is_thinking = kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+    return TextDelta(thinking=delta) if is_thinking else NO_TEXT

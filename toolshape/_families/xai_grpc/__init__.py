@@ -5,7 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._families.xai_grpc import messages
 from toolshape._families.xai_grpc.messages import encode, say
-from toolshape._families.xai_grpc.responses import fold, read, recognises
+from toolshape._families.xai_grpc.responses import fold, read, recognises, text_delta
 from toolshape._families.xai_grpc.schema import envelope, request
 
 XAI_GRPC = replace(
@@ -26,6 +26,7 @@ XAI_GRPC = replace(
             "REASON_MAX_CONTEXT": "length",
         },
         fold=fold,
+        text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
     server=None,  # gRPC: the fake speaks HTTP only

@@ -13,7 +13,7 @@ from toolshape._families.xai_grpc.messages import OWN
 from toolshape._schema.values import append_text
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading
+from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
@@ -80,3 +80,12 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if output.get("finish_reason"):
             outputs[0]["finish_reason"] = output["finish_reason"]
     return done
+
+
+def text_delta(event: JsonObject) -> TextDelta:
+    """Return the text of the first output's delta."""
+    deltas = [output.get("delta") or {} for output in event.get("outputs") or ()]
+    return TextDelta(
+        "".join(delta.get("content") or "" for delta in deltas),
+        "".join(delta.get("reasoning_content") or "" for delta in deltas),
+    )
