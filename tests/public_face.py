@@ -5,6 +5,7 @@
 
 import importlib
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -62,7 +63,7 @@ def signature(thing: Any) -> str:
     found = inspect.signature(thing)
     empty = inspect.Parameter.empty
     plain = [one.replace(annotation=empty) for one in found.parameters.values()]
-    return str(inspect.Signature(plain)).replace("mappingproxy", "")
+    return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.Signature(plain))).replace("mappingproxy", "")
 
 
 if __name__ == "__main__":

@@ -4,16 +4,18 @@ A registry loads this module when it is first bound. Before that a program needs
 a third of what importing the package would cost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound_tools import bind_tools, canonical_calls
 from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._errors import UsageError
 from toolshape._families import family_of, get
+from toolshape._results import Results
 from toolshape._store import Store
 from toolshape._wire.bodies import parsed_body
 from toolshape._wire.provider import AnyProvider, Provider
@@ -97,11 +99,11 @@ class Bindings:
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1], response if contents.observers else body
 
-    def handlers_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers]:
-        """Return a provider by its name, one that the registry was bound to first, and the handlers of its calls."""
+    def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
+        """Return what a paused plan is resumed with: its provider, by name, its handlers, and what observes its results."""
         own = next((known for known in self._store.contents.used.values() if known.name == provider), None)
         bound = self.bind(provider if own is None else own, strict)
-        return bound.provider, bound_tools_of(bound).handlers
+        return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)
 
 
 def _all_equal(values: Sequence[Any]) -> bool:

@@ -43,20 +43,25 @@ _MOST_NAMED = 10
 class Seen(NamedTuple):
     """A response whose calls are answered, or which could not be read.
 
-    ``response`` is as it was given, of a stream the pieces that were fed; ``stream`` is then whether it had ``ended``,
-    or was still ``open``. ``outcome`` are the results, or why it could not be read. ``notes`` are what else is known of
-    it.
+    ``response`` is the response as it was given, or the pieces of a stream that were fed; ``stream`` is then whether the
+    stream had ``ended`` or was still ``open``. ``outcome`` holds the results, or why the response could not be read.
+    ``continues``: the response was shown before, when a call of it waited; of a plan that was resumed, ``response`` is
+    the assistant's message. ``notes`` holds what else is known.
     """
 
     response: Any
     outcome: Results | ResponseError
     stream: Literal["ended", "open"] | None = None
     notes: Mapping[str, Any] = NOTHING_INJECTED
+    continues: bool = False
 
 
 @runtime_checkable
 class Observer(Protocol):
-    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record`` makes one."""
+    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record`` makes one.
+
+    A response whose calls wait for approval is shown when they begin to wait, and again when they are answered.
+    """
 
     def observe(self, bound: "Bound", seen: Seen) -> None:
         """Take a response; what this raises is logged, and changes no answer."""
@@ -272,14 +277,15 @@ class Bound:
         except ResponseError as error:
             show(self, Seen(response, error))
             raise
-        state.observe(results, lambda done: show(self, Seen(response, done)))
+        state.observe(results, lambda done, was_told: show(self, Seen(response, done, continues=was_told)))
         return Plan(results)
 
     def collector(self) -> Collector:
         """A collector: feed it a stream of this provider, and it returns each call once it is complete."""
 
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
-            state.observe(results, lambda done: show(self, Seen(pieces, done, "ended" if has_ended else "open")))
+            stream: Literal["ended", "open"] = "ended" if has_ended else "open"
+            state.observe(results, lambda done, was_told: show(self, Seen(pieces, done, stream, continues=was_told)))
 
         return Collector(
             self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else observe_stream
@@ -400,6 +406,19 @@ def show(bound: Bound, seen: Seen, *others: Observer) -> None:
             import logging  # noqa: PLC0415 - only what goes wrong needs it
 
             logging.getLogger("toolshape").exception("%r failed at a response of %s", observer, bound.provider.name)
+
+
+def observe_resumed(bound: Bound, results: Results) -> None:
+    """Have the observers of what is bound shown a plan that was paused or stored, once its calls are answered."""
+    if bound_tools_of(bound).observers is None:
+        return
+    assistant = results.assistant
+    given = assistant[0] if len(assistant) == 1 else list(assistant)
+
+    def observe(done: Results, was_told: bool) -> None:
+        show(bound, Seen(given, done, continues=was_told))
+
+    state.observe(results, observe, was_told=True)
 
 
 def plan_of_call(bound: Bound, call: WireCall) -> Plan:

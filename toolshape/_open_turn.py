@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound import Bound, bound_tools_of, observe_resumed
 from toolshape._calls import JsonObject
 from toolshape._dispatch import state
 from toolshape._dispatch.outbound import histories_of, result_part_of
@@ -125,6 +125,7 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
         raise UsageError("the calls that wait are not those of the messages: the stored conversation was changed")
     results.assistant = given
     _restore(results, calls, parts)
+    observe_resumed(bound, results)
     begun = frozenset(position for position, call in enumerate(calls) if call["state"] == "begun")
     return OpenTurn(results=results, number=number, is_restored=True, begun=begun)
 

@@ -9,8 +9,9 @@ from toolshape._calls import Effect, JsonObject, Namespace, Strictness
 from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import chosen_rules
 
-Approve: TypeAlias = Callable[[JsonObject], bool]
-"""Takes the function's arguments as JSON; returns whether the call needs approval."""
+Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
+"""Takes the function's arguments as JSON, and the injected values if it has a second parameter; returns whether the call
+needs approval."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -130,7 +131,10 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
     "tags": (_are_texts, "must be a list of strings"),
     "effects": (_are_texts, "must be a list of strings"),
-    "approve": (_is_decision, "must be True, False, or a function of the arguments that is not async"),
+    "approve": (
+        _is_decision,
+        "must be True, False, or a function of the arguments (and of the injected values) that is not async",
+    ),
     "deferred": (
         lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
         "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a description",

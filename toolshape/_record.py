@@ -88,13 +88,29 @@ class Record:
 
         return validate_approved
 
-    def must_wait(self, validated: Any) -> bool:
-        """Whether a call must wait for approval; also true if the user's function fails to decide."""
-        wanted = self.options.approve
+    @functools.cached_property
+    def approves_by_inject(self) -> bool:
+        """Whether ``approve=`` is a function that takes the injected values as a second argument."""
+        wanted: Any = self.options.approve
+        return not isinstance(wanted, bool) and _takes_two(wanted)
+
+    def must_wait(self, validated: Any, inject: Mapping[str, Any] | None = None) -> bool:
+        """Whether a call must wait for approval; also true if the user's function fails to decide.
+
+        Args:
+            validated: The validated arguments.
+            inject: The injected values; before they are known, a function that takes them cannot decide.
+        """
+        wanted: Any = self.options.approve
         if isinstance(wanted, bool):
             return wanted
+        if self.approves_by_inject and inject is None:
+            return True
         try:
-            return bool(wanted(self.source.written(validated)))
+            arguments = self.source.written(validated)
+            if self.approves_by_inject:
+                return bool(wanted(arguments, MappingProxyType(dict(inject or {}))))
+            return bool(wanted(arguments))
         except Exception:  # a user's function may raise anything
             import logging  # noqa: PLC0415 - only failures need it
 
@@ -167,6 +183,17 @@ class Record:
     def _function_source(self) -> FunctionSource:
         assert isinstance(self.source, FunctionSource)  # noqa: S101 - only a function is ever bound
         return self.source
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a function requires two positional arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # it shows no signature
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [one for one in parameters if one.kind in kinds and one.default is inspect.Parameter.empty]
+    return len(needed) == 2  # noqa: PLR2004 - the arguments and the injected values
 
 
 def _own_settings(record: Record) -> ValidationSettings:

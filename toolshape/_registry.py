@@ -459,7 +459,7 @@ class Registry:
         """
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
 
-        given = token, key, decisions, audience, ledger, self._bindings.handlers_at, inject, limit, on_progress
+        given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
         return steps.done_here(resuming.resume(resuming.Resumption(*given), steps.HERE))
 
     async def aresume(
@@ -477,7 +477,7 @@ class Registry:
         """The same from a running loop: the calls run as by ``adispatch``, the ledger is asked in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
-        given = token, key, decisions, audience, ledger, self._bindings.handlers_at, inject, limit, on_progress
+        given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
         return await resuming.resume(resuming.Resumption(*given), steps.IN_LOOP)
 
 

@@ -135,9 +135,10 @@ class Controls:
     """The calls of a plan that needs control, and their states; only ``_dispatch/state.py`` changes a state.
 
     ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` maps a state to its
-    positions. ``approvals`` are the positions of approved calls; ``as_written`` are the edited calls, as the model
-    wrote them. ``runs`` counts the current runs; ``observer`` is called when the plan is over. ``scope`` is the scope
-    of the ledger that the plan was run under, if any, and ``unnamed`` the scope of calls whose ids were made up.
+    positions. ``approvals`` are the positions of approved calls; ``unasked`` are pending calls whose rule
+    is asked when they are run, as it takes the injected values; ``as_written`` are the edited calls, as the model
+    wrote them. ``runs`` counts the current runs; ``observer`` is called when the plan is over, and once when only
+    calls that wait are left, which ``was_told`` records. ``scope`` is the scope of the ledger that the plan was run under, if any, and ``unnamed`` the scope of calls whose ids were made up.
     ``places`` maps identities and ids to the positions of calls; it is filled when a caller first names a call.
     """
 
@@ -152,7 +153,9 @@ class Controls:
         "runs",
         "scope",
         "states",
+        "unasked",
         "unnamed",
+        "was_told",
     )
 
     def __init__(self) -> None:
@@ -162,7 +165,9 @@ class Controls:
         self.in_state: dict[Any, set[int]] = {}
         self.approvals: set[int] = set()
         self.as_written: dict[int, Call] = {}
-        self.observer: Callable[[Results], None] | None = None
+        self.unasked: set[int] = set()
+        self.observer: Callable[[Results, bool], None] | None = None
+        self.was_told = False
         self.runs = 0
         self.scope: str | None = None
         self.unnamed: str | None = None

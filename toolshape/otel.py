@@ -177,7 +177,7 @@ class _Counts:
         self._refusals = meter.create_counter(NAMES["refusals"], unit="{call}", description="Calls that were refused.")
 
     def observe(self, bound: Bound, seen: Seen) -> None:
-        if isinstance(seen.outcome, ResponseError):
+        if isinstance(seen.outcome, ResponseError) or seen.continues:
             return
         for result in seen.outcome:
             # Only known tool names are labels: a model can make up any number of names, each with a series of its own.

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 from responses import outcomes, response
 
-from toolshape import CallError, Conversation, DefinitionError, PendingCall, Registry, Tool, UsageError, tool
+from toolshape import CallError, Conversation, DefinitionError, Injected, PendingCall, Registry, Tool, UsageError, tool
 
 RAN = []
 
@@ -351,21 +351,37 @@ def test_results_without_anything_pending_have_no_plan():
         TOOLS.plan(TOOLS.dispatch(response(("look", {"n": 1}))))
 
 
-def test_an_observer_is_shown_a_response_once_all_of_it_is_decided():
+def test_an_observer_is_shown_a_response_when_it_waits_and_when_it_is_over():
+    """Once each: a second run that changes nothing shows nothing."""
     seen = []
 
     class Watcher:
         def observe(self, bound, one):
-            seen.append(outcomes(one.outcome))
+            seen.append((one.continues, outcomes(one.outcome)))
 
     tools = Registry([pay, drop, look])
     tools.around(Watcher())
     results = tools.dispatch(BODY)
-    assert not seen
     plan = tools.plan(results)
+    plan.run()
+    assert seen == [(False, ["pending", 1, "pending", "paid 5 to bob", "invalid_arguments"])]
     plan.deny(plan.pending)
     plan.run()
-    assert seen == [["denied", 1, "denied", "paid 5 to bob", "invalid_arguments"]]
+    assert seen[1:] == [(True, ["denied", 1, "denied", "paid 5 to bob", "invalid_arguments"])]
+
+
+def test_an_observer_is_not_shown_a_plan_that_was_not_run():
+    """Nothing has come of it yet."""
+    seen = []
+
+    class Watcher:
+        def observe(self, bound, one):
+            seen.append(one)
+
+    tools = Registry([pay, drop, look])
+    tools.around(Watcher())
+    tools.plan(BODY).run(only=["call_1"])
+    assert seen == []  # a call is left that may run
 
 
 @pytest.mark.parametrize("order", [["call_2", "call_0", "call_1"], ["call_1", "call_2", "call_0"]])
@@ -419,3 +435,80 @@ def test_what_is_shown_of_a_call_is_read_as_it_is_written():
     [pending] = plan.pending
     assert (pending.name, pending.arguments) == (made.name, {"to": ODD})  # what a program reads is what came
     assert json.dumps(ODD)[1:-1] in repr(pending)
+
+
+ASKED = []
+
+
+def is_over_budget(arguments, inject):
+    """A rule that sees who asks."""
+    ASKED.append((dict(arguments), dict(inject)))
+    return arguments["amount"] > inject["budget"]
+
+
+@tool(approve=is_over_budget)
+def spend(amount: int, *, budget: Injected[int]) -> str:
+    """Spend."""
+    RAN.append(("spend", amount, budget))
+    return f"spent {amount}"
+
+
+@pytest.mark.parametrize("how", ["run", "arun"])
+def test_a_rule_with_a_second_argument_sees_who_asks(how):
+    """It is asked when the plan is run, once for each call; the same call runs for one user and waits for another."""
+    body = response(("spend", {"amount": 50}), ("spend", {"amount": 500}))
+    for budget, waiting in ((1000, []), (100, [500]), (10, [50, 500])):
+        ASKED.clear()
+        plan = Registry([spend]).bind("openai").plan(body)
+        assert [call.arguments["amount"] for call in plan.pending] == [50, 500]  # who asks is not known yet
+        options = {"inject": {"budget": budget}}
+        results = plan.run(**options) if how == "run" else asyncio.run(plan.arun(**options))
+        assert [call.arguments["amount"] for call in results.pending] == waiting
+        assert [entry["amount"] for entry, _ in ASKED] == [50, 500]
+        plan.run(**options)
+        assert len(ASKED) == 2  # a second run asks nothing again
+        assert results.pending == plan.pending
+
+
+def test_a_rule_with_a_second_argument_cannot_change_what_it_sees_and_fails_closed():
+    """A rule that raises holds the call; what it is given is read only."""
+
+    @tool(approve=lambda arguments, inject: inject.update(budget=9))
+    def waste(amount: int, *, budget: Injected[int]) -> int:
+        """Waste."""
+        return amount * budget
+
+    results = Registry([waste]).dispatch(response(("waste", {"amount": 1})), inject={"budget": 5})
+    assert [call.name for call in results.pending] == ["waste"]
+
+
+def test_what_was_decided_before_the_run_stands():
+    """Approved or denied before the rule is asked: it is not asked any more; an edited call is asked again."""
+    plan = Registry([spend]).bind("openai").plan(response(*[("spend", {"amount": amount}) for amount in (1, 2, 3)]))
+    first, second, third = plan.pending
+    plan.approve(first)
+    plan.deny(second, "no")
+    plan.edit(third, {"amount": 700})
+    ASKED.clear()
+    results = plan.run(inject={"budget": 0})
+    assert [result.error and result.error.code for result in results] == [None, "denied", "pending"]
+    assert [entry["amount"] for entry, _ in ASKED] == [700]
+
+
+def test_a_second_parameter_with_a_default_is_no_second_argument():
+    """A threshold that an author keeps there is not overwritten."""
+
+    @tool(approve=lambda arguments, most=100: arguments["amount"] > most)
+    def give(amount: int) -> int:
+        """Give."""
+        return amount
+
+    [result] = Registry([give]).dispatch(response(("give", {"amount": 5})))
+    assert result.value == 5
+
+
+def test_a_rule_with_a_second_argument_waits_where_nobody_asks():
+    """``Tool.call`` has nobody to ask, and a paused call stays pending until somebody decides."""
+    with pytest.raises(CallError) as caught:
+        spend.call({"amount": 1}, inject={"budget": 10})
+    assert caught.value.code == "pending"

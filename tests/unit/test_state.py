@@ -21,6 +21,7 @@ FINAL = {"refused", "denied", "answered", "unknown", "cancelled"}
 # Written by hand from the rule, not from the table: from which states each event is possible, and where it leads.
 RULES = {
     "hold": {"ready": "pending"},
+    "release": {"pending": "ready"},
     "approve": dict.fromkeys(("ready", "pending", "approved"), "approved"),
     "deny": dict.fromkeys(("ready", "pending", "approved"), "denied"),
     "edit": dict.fromkeys(("ready", "pending", "approved"), "ready"),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Union
 
@@ -846,3 +846,94 @@ def test_a_long_line_is_read_by_the_span_in_which_it_begins(tmp_path):
     file.write_bytes(b"a\n" + b"x" * 100_000 + b"\nb\n")
     spans = spans_of(str(file), file.stat().st_size, 100)
     assert [len(list(lines_in(span))) for span in spans] == [2, *[0] * (len(spans) - 2), 1]
+
+
+SENT = []
+
+
+@tool(approve=lambda arguments: arguments["amount"] > 100)
+def refund(amount: int) -> str:
+    """Refund."""
+    SENT.append(amount)
+    return f"refunded {amount}"
+
+
+def refunds(provider, *amounts):
+    """A response that asks for refunds."""
+    arguments = [{"amount": amount} for amount in amounts]
+    if provider == "openai":
+        calls = [
+            {"id": f"c{at}", "type": "function", "function": {"name": "refund", "arguments": json.dumps(one)}}
+            for at, one in enumerate(arguments)
+        ]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        return {"id": "r1", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}
+    if provider == "anthropic":
+        blocks = [
+            {"type": "tool_use", "id": f"c{at}", "name": "refund", "input": one} for at, one in enumerate(arguments)
+        ]
+        return {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": blocks}
+    if provider == "openai-responses":
+        items = [
+            {"type": "function_call", "call_id": f"c{at}", "name": "refund", "arguments": json.dumps(one)}
+            for at, one in enumerate(arguments)
+        ]
+        return {"object": "response", "status": "completed", "output": items}
+    parts = [{"functionCall": {"name": "refund", "args": one, "id": f"c{at}"}} for at, one in enumerate(arguments)]
+    return {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
+
+
+def codes_in(line):
+    return [outcome.get("error", {}).get("code") for outcome in line.outcome]
+
+
+@pytest.mark.parametrize("way", ["decided here", "paused", "paused before it ran"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses", "gemini"])
+def test_a_plan_that_waits_is_recorded_when_it_waits_and_when_it_is_over(path, provider, way):
+    """Decided here, or by a token elsewhere; a replay reads both lines, and an edited call is compared by nothing."""
+    desk, key = Registry([refund]), b"sixteen bytes at least"
+    desk.around(record(path, keep="all"))
+    plan = desk.bind(provider).plan(refunds(provider, 50, 500, 700))
+    if way != "paused before it ran":
+        plan.run()
+    if way == "decided here":
+        plan.approve("c1")
+        plan.edit("c2", {"amount": 70})
+        plan.run()
+    else:
+        token = plan.pause(key, audience="desk", expires=timedelta(hours=1))
+        elsewhere = Registry([refund])
+        elsewhere.around(record(path, keep="all"))
+        elsewhere.bind(provider)
+        elsewhere.resume(token, key, {"c1": True, "c2": {"amount": 70}}, audience="desk")
+    first, last = recorded(path.read_bytes().splitlines(keepends=True))
+    assert codes_in(first) == ["pending" if way == "paused before it ran" else None, "pending", "pending"]
+    assert codes_in(last) == [None, None, None]
+    assert (first.continues, last.continues) == (False, True)
+    assert [outcome["arguments"] for outcome in last.outcome] == [{"amount": 50}, {"amount": 500}, {"amount": 70}]
+    again = replay(path, Registry([refund]))
+    assert (again.responses, again.calls, again.not_compared, again.changes) == (2, 6, 1, ())
+
+
+def test_a_change_is_found_in_a_plan_that_was_resumed(path):
+    """What was recorded of it is not only there: it is compared."""
+    desk, key = Registry([refund]), b"sixteen bytes at least"
+    token = desk.bind("openai").plan(refunds("openai", 500)).pause(key, audience="d", expires=timedelta(hours=1))
+    desk.around(record(path, keep="all"))
+    desk.resume(token, key, {"c0": True}, audience="d")
+
+    @tool(name="refund")
+    def less(amount: Annotated[int, Field(le=400)]) -> str:
+        """Refund."""
+        return str(amount)
+
+    [change] = replay(path, Registry([less])).regressions
+    assert (change.kind, change.before) == ("now_refused", {"amount": 500})
+
+
+def test_what_waits_is_no_failure(path):
+    """By default only what failed is kept."""
+    desk = Registry([refund])
+    desk.around(record(path))
+    desk.dispatch(refunds("openai", 500))
+    assert not path.exists()

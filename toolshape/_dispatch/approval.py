@@ -66,7 +66,7 @@ def deny(results: Results, given: Any, why: str) -> None:
         UsageError: One of them is no call of these results, or is running or answered.
     """
     state.deny(results, denials(results, given, why))
-    state.tell_if_over(results)  # there may be nothing left to run
+    state.tell(results)  # there may be nothing left to run
 
 
 def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:

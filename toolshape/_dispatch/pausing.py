@@ -60,10 +60,12 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
             content["in_ledger"] = digest(secret, kept)
         else:
             raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - the plan is put back for this as for what else goes wrong
-        return signed(content, secret)
+        token = signed(content, secret)
     except BaseException:
         state.take_back(results, before)
         raise
+    state.tell(results)
+    return token
 
 
 def _about(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
@@ -245,7 +247,8 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
         ready = _ready(position, call, about, reader, key)
         parts.answers.append(None)
         found: State = "ready" if about["state"] == "free" else about["state"]
-        if found == "ready" and ready[2].record.must_wait(ready[3]):
+        record = ready[2].record
+        if found == "ready" and not record.approves_by_inject and record.must_wait(ready[3]):
             found = "pending"
         parts.entries[found].append(ready)
         if "as_written" in given and handler is not None:

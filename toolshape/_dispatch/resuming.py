@@ -25,7 +25,8 @@ from toolshape._wire.provider import Provider
 class Resumption(NamedTuple):
     """What is given to resume a plan by; see ``Registry.resume``.
 
-    ``bind`` gives the provider and the handlers of a plan by the name of its provider and its strictness.
+    ``bind`` returns the provider and the handlers of a plan, and what observes its results, by the name of the provider
+    and the strictness.
     """
 
     token: Any
@@ -33,7 +34,7 @@ class Resumption(NamedTuple):
     decisions: Mapping[str, Decision]
     audience: str
     ledger: LedgerStore | None
-    bind: Callable[[str, Strictness], tuple[Provider, Handlers]]
+    bind: Callable[[str, Strictness], tuple[Provider, Handlers, Callable[[Results], None]]]
     inject: Mapping[str, Any]
     limit: int | None
     on_progress: OnProgress | None
@@ -54,8 +55,9 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     if content["version"] != VERSION:
         raise TokenError("malformed", f"the token is of version {content['version']}, and this is {VERSION}")
     kept = await _kept(content, secret, ledger, steps)
-    provider, handlers = given.bind(content["provider"], content["strict"])
+    provider, handlers, observe = given.bind(content["provider"], content["strict"])
     results = _results_of(provider, resumed(content, kept, handlers, secret), content)
+    observe(results)
     under_ledger = None if ledger is None else ledger_run(results, ledger, None)
     if under_ledger is not None:
         await look_up(under_ledger, steps)  # what was decided of a call that is done is of no matter any more

@@ -49,7 +49,7 @@ State: TypeAlias = Literal[
     "cancelled",
 ]
 Event: TypeAlias = Literal[
-    "approve", "deny", "edit", "edit and hold", "hold", "give away", "take back", "take back pending", "take back approved",
+    "approve", "deny", "edit", "edit and hold", "hold", "release", "give away", "take back", "take back pending", "take back approved",
     "claim", "ask", "begin", "return", "return approved", "answer", "lose", "break off",
 ]  # fmt: skip
 
@@ -65,7 +65,7 @@ _DECIDED: Mapping[Event, State] = {
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
     "refused": {},
     "ready": {**_DECIDED, "hold": "pending", "claim": "claimed"},
-    "pending": _DECIDED,
+    "pending": {**_DECIDED, "release": "ready"},
     "approved": {**_DECIDED, "claim": "claimed"},
     "given away": {"take back": "ready", "take back pending": "pending", "take back approved": "approved"},
     "claimed": {"ask": "asking", "begin": "running", "return": "ready", "return approved": "approved"},
@@ -85,7 +85,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
 UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
 """The states of calls that somebody may still decide on."""
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
-_OPEN: tuple[State, ...] = ("ready", "pending", "approved", "claimed", "asking", "running")
+_UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
 _BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without them is claimed
 
 
@@ -224,24 +224,39 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
                     move(controls, position, "return approved" if position in controls.approvals else "return")
                 elif state == "running":
                     move(controls, position, "break off")
-        tell_if_over(results)
+        tell(results)
 
 
-def tell_if_over(results: Results) -> None:
-    """Tell whoever observes the plan, once, when no call of it waits or runs any more."""
+def tell(results: Results) -> None:
+    """Tell whoever observes the plan that it is over, or, the first time, that all calls that are left wait.
+
+    The observer is given the results, and whether it was told of them before.
+    """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or controls.observer is None:
         return
     with controls.lock:
-        is_over = not controls.runs and not _positions(controls, *_OPEN)
-        observer, controls.observer = (controls.observer, None) if is_over else (None, controls.observer)
-    if observer is not None:
-        observer(results)
+        if controls.runs or _positions(controls, *_UNDER_WAY):
+            return
+        observer, was_told = controls.observer, controls.was_told
+        if not _positions(controls, "pending", "given away"):
+            controls.observer = None
+        elif was_told:
+            return
+        controls.was_told = True
+    observer(results, was_told)
 
 
-def observe(results: Results, observer: Callable[[Results], None]) -> None:
-    """Have an observer told once no call of the plan waits or runs any more."""
-    controlled(results).observer = observer
+def observe(results: Results, observer: Callable[[Results, bool], None], *, was_told: bool = False) -> None:
+    """Have an observer told when the plan is over, and before that when calls wait; see ``tell``.
+
+    Args:
+        results: The results of the plan.
+        observer: Called with the results, and with whether the plan was told of before.
+        was_told: Whether it was, as that of a plan that is resumed.
+    """
+    controls = controlled(results)
+    controls.observer, controls.was_told = observer, was_told
 
 
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
@@ -277,11 +292,32 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Make calls pending that were ready: somebody has to approve of them."""
+    """Make calls pending that were ready: somebody has to approve of them, or their rule is asked when they are run."""
     controls = controlled(results)
     with controls.lock:
         for entry in entries:
             move(controls, entry[0], "hold")
+            if entry[2].record.approves_by_inject:
+                controls.unasked.add(entry[0])
+
+
+def unasked(results: Results) -> list[Entry]:
+    """Return the pending calls whose rule has not been asked yet."""
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is None or not controls.unasked:
+        return []
+    with controls.lock:
+        return [entry for entry in entries_in(controls, "pending") if entry[0] in controls.unasked]
+
+
+def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
+    """Record what the rule of a pending call has said, unless somebody has decided on the call meanwhile."""
+    controls = controlled(results)
+    with controls.lock:
+        if controls.entries[entry[0]] is entry and controls.states[entry[0]] == "pending":
+            controls.unasked.discard(entry[0])
+            if not must_wait:
+                move(controls, entry[0], "release")
 
 
 def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
@@ -328,6 +364,8 @@ def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> boo
             return False
         move(controls, position, "edit and hold" if must_wait else "edit")
         controls.approvals.discard(position)
+        if must_wait and new[2].record.approves_by_inject:
+            controls.unasked.add(position)
         controls.as_written.setdefault(position, old[1])
         controls.entries[position] = new
         controls.places[id(new[1])] = [position]
@@ -343,6 +381,11 @@ def as_written(results: Results, position: int) -> Call:
     """Return a call as the model wrote it, whatever it was edited to."""
     controls: Controls | None = getattr(results, "controls", None)
     return results.calls[position] if controls is None else controls.as_written.get(position, results.calls[position])
+
+
+def is_edited(results: Results, position: int) -> bool:
+    """Whether a call was given other arguments than the model wrote."""
+    return as_written(results, position) is not results.calls[position]
 
 
 def give_away(results: Results) -> tuple[dict[int, State], str]:

@@ -110,7 +110,7 @@ def _change(recorded: Recorded, kind: ChangeKind, call: int, tool: str, before: 
 
 def _of_call(recorded: Recorded, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
     """Return the change of a call, or ``None`` if the trace holds too little of the call to compare."""
-    if _is_unknown(now, own):
+    if now.result.get("edited") or _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]
     change = _difference(now.result, now, own)

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolshape._bound import Bound, Seen
 from toolshape._calls import JsonObject
+from toolshape._dispatch import state
 from toolshape._errors import ResponseError
 from toolshape._results import Result
 from toolshape._wire.bodies import member, model_of, parsed_body, plain
@@ -20,7 +21,10 @@ def has_failed(seen: Seen) -> bool:
     """Whether a response was unreadable, one of its calls was rejected or failed, or its evaluation was not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
-    return any(result.error is not None and result.error.code != "not_run" for result in seen.outcome)
+    return any(result.error is not None and result.error.code not in _UNDECIDED for result in seen.outcome)
+
+
+_UNDECIDED = ("not_run", "pending")
 
 
 def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
@@ -57,9 +61,13 @@ def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
         # The text around a call is not recorded, because a model may repeat a secret there.
         line |= {"calls": [_call(result, hidden) for result in results]} if some_are_hidden else _whole(seen, body)
         line["finish"] = results.finish
-        line["outcome"] = [_outcome(result, hidden, some_are_hidden=some_are_hidden) for result in results]
+        line["outcome"] = [
+            _outcome(result, hidden, some_are_hidden=some_are_hidden, is_edited=state.is_edited(results, position))
+            for position, result in enumerate(results)
+        ]
     line |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
     line |= {"notes": dict(seen.notes)} if seen.notes else {}
+    line |= {"continues": True} if seen.continues else {}
     return _as_line(line)
 
 
@@ -156,7 +164,7 @@ def _has_each_key_once(text: str | bytes) -> bool:
         return False
 
 
-def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool) -> JsonObject:
+def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool, is_edited: bool) -> JsonObject:
     call, error = result.call, result.error
     own = None if call.name is None else hidden[call.name]
     arguments = result.arguments
@@ -172,6 +180,8 @@ def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool
         ],
         "elapsed": round(result.elapsed, 6),
     }
+    if is_edited:  # the response holds other arguments than those that the function got
+        outcome["edited"] = True
     if error is not None:
         problems = [
             [problem.path if own is None else known_path(problem.path, own), problem.rule] for problem in error.problems

@@ -28,7 +28,8 @@ class Recorded(NamedTuple):
     ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. It is ``None`` if
     it was not recorded. Then ``calls`` are its calls (in canonical form, if their tool has hidden places). ``stream``
     is whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome of each call. ``error`` is
-    the reason why the response could not be read.
+    the reason why the response could not be read. ``continues``: an earlier line, perhaps of another process, recorded
+    the same response when calls of it waited.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Recorded(NamedTuple):
     stream: Literal["ended", "open"] | None
     redact: tuple[str, ...]
     notes: JsonObject
+    continues: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +108,7 @@ def parse_line(line: bytes, number: int) -> Recorded:
             stream=None if "stream" not in given else "ended" if given["stream_ended"] else "open",
             redact=tuple(given.get("redact", ())),
             notes=given.get("notes", {}),
+            continues=given.get("continues", False),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"line {number} is not a line of a trace ({error!r})") from error
