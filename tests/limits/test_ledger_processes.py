@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ledger_workers import POINTS, Fate, started
+from ledger_workers import POINTS, STAGES, Fate, started, talk
 
 from toolshape.ledger import Ledger
 
@@ -124,6 +124,34 @@ def test_killed_at_any_moment(url, tmp_path, part):
         assert max(begins) <= 1
         for n in range(4):
             assert found[n] == "unknown_outcome" or (found[n], begins[n]) == (VALUES[n], 1)
+
+
+@pytest.mark.parametrize("part", range(TIMES * 2))
+@pytest.mark.parametrize("how", ["here run", "here arun", "token run"])
+def test_a_conversation_that_is_killed_at_any_step_answers_every_call_truthfully(url, tmp_path, how, part):
+    """Killed once or twice at a step that is drawn; what is restored under the ledger repeats nothing and forgets nothing."""
+    chance = random.Random(f"{how} {part}")
+    drawn = [
+        *((point, number) for point in POINTS for number in range(3)),
+        *((stage, at) for stage in STAGES for at in range(3)),
+    ]
+    for turn in range(len(drawn) // 2 if os.environ.get("TOOLSHAPE_EVERY") else 8):
+        folder = tmp_path / f"turn-{turn}"
+        folder.mkdir()
+        path, answers = folder / "effects", folder / "answers"
+        fates = [Fate(*chance.choice(drawn)) for _ in range(chance.choice([1, 1, 2]))]
+        for fate in [*fates, Fate()]:
+            process = started(url, str(path), str(folder), how, fate, str(answers), target=talk)
+            process.join(60)
+            assert process.exitcode in (0, -signal.SIGKILL), fate.point
+        said = {call: (text, code) for call, text, code in json.loads(answers.read_text())}
+        begins, ends = effects(path)
+        case = (turn, [(fate.point, fate.number) for fate in fates], said, begins, ends)
+        assert sorted(said) == ["call_0", "call_1", "call_2"], case
+        assert max(begins) <= 1, case
+        for number, value in enumerate(("paid 0", "refunded 1", "mailed 2")):
+            text, code = said[f"call_{number}"]
+            assert (text, code, begins[number]) == (value, None, 1) or code == "unknown_outcome", case
 
 
 @pytest.mark.parametrize("ways", [("run", "run"), ("run", "arun"), ("arun", "arun")])

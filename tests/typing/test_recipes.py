@@ -1,0 +1,34 @@
+"""The recipes of docs/hooks.md are clean under mypy and pyright, each by itself, as a reader would paste it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "hooks.md"
+
+
+def recipes() -> dict[str, str]:
+    """The code of each recipe, by its heading."""
+    part = PAGE.read_text(encoding="utf-8").partition("## Recipes\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^### (.+?)\n.*?^```python\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
+    return {re.sub(r"\W+", "_", title.lower()): code for title, code in found}
+
+
+def test_the_recipes_are_typed(tmp_path: Path) -> None:
+    """Strictly; and a mistake in one is found."""
+    names = recipes()
+    assert len(names) == 4
+    for name, code in names.items():
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+    assert run("mypy", "--strict", "--no-incremental", str(tmp_path)) == ""
+    assert run("pyright", "--pythonpath", sys.executable, str(tmp_path)) == ""
+    (tmp_path / "wrong.py").write_text(
+        names["retry_failed_calls_with_stamina"].replace("return await", "return"), encoding="utf-8"
+    )
+    assert "wrong.py" in run("mypy", "--strict", "--no-incremental", str(tmp_path))
+
+
+def run(*command: str) -> str:
+    ran = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+    return "" if ran.returncode == 0 else ran.stdout + ran.stderr
