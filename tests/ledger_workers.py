@@ -116,7 +116,7 @@ ASKED = response(("pay", {"n": 0}), ("refund", {"n": 1}), ("mail", {"n": 2}))
 KEY = b"a key of thirty-two bytes, secret"
 
 
-def talk(url, path, folder, how, fate, answers):
+def talk(url, path, folder, how, fate, answers):  # noqa: C901 - its steps are what is killed between
     """A conversation that is stored at each step, goes on from what is stored, and ends with an answer to each call.
 
     ``how`` says where the decision is made: ``here``, in the process that asked, or with a ``token``; and by which

@@ -17,6 +17,7 @@ from toolshape._errors import UsageError
 from toolshape._families import family_of, get
 from toolshape._results import Results
 from toolshape._store import Store
+from toolshape._tool import record_of
 from toolshape._wire.bodies import parsed_body
 from toolshape._wire.provider import AnyProvider, Provider
 
@@ -56,6 +57,8 @@ class Bindings:
                 observers=contents.observers,
                 undeclared=contents.undeclared,
             )
+            for tool in contents.tools.values():
+                record_of(tool).is_told_of  # noqa: B018 - logs the findings the first time
             store = self._store
             with store.lock:
                 bound = contents.bounds[key] = Bound(bound_tools)

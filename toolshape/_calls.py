@@ -105,6 +105,9 @@ class Finding(NamedTuple):
         "dialect",
         "unchecked",
         "provider_needs",
+        "not_strict",
+        "bytes_as_text",
+        "timeout_not_kept",
     ]
     message: str
 

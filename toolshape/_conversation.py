@@ -89,6 +89,7 @@ class Conversation:
         "_added",
         "_asked",
         "_conversions",
+        "_denied",
         "_lock",
         "_messages",
         "_open",
@@ -125,6 +126,7 @@ class Conversation:
         self.id = uuid.uuid4().hex
         self._turns = 0
         self._open: OpenTurn | None = None
+        self._denied: Results | None = None  # of a turn that ended with a denial, until something else is said
         self._runs = 0  # of the open turn, that are under way
         self._stored_turn: JsonObject | None = None  # of a conversation that was restored, until somebody asks for it
         self._append(messages)
@@ -253,6 +255,7 @@ class Conversation:
         """
         if waiting := self._waiting_calls():
             raise UsageError(f"{what}: {refusal(waiting)}")
+        self._denied = None
 
     def _turn(self) -> OpenTurn:
         """The open turn, made of what was stored if there is such.
@@ -299,8 +302,10 @@ class Conversation:
         Raises:
             UsageError: The turn is not open, or as for ``Plan.deny``.
         """
-        Plan(self._turn().results).deny(call, why)
+        turn = self._turn()
+        Plan(turn.results).deny(call, why)
         self._close_if_done()
+        self._denied = turn.results if self._open is None else None
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
         """Give a call of the open turn other arguments, as ``Plan.edit``.
@@ -317,11 +322,16 @@ class Conversation:
         Args:
             **options: How the calls are run; as for ``Registry.dispatch``.
 
+        Returns:
+            The results of the turn. If the last call that waited was denied, they are those of the turn that this closed.
+
         Raises:
             UsageError: The turn is not open; a call of a restored turn may have run since, and there is no ledger; or as
                 for ``Plan.run``. Nothing was run.
         """
         refuse_unknown(options)
+        if self._denied is not None:
+            return self._denied  # the last call that waited was denied: there is nothing left to run
         turn = self._turn()
         with self._running():
             Plan(turn.results).run(**self._scoped(turn, options))
@@ -330,6 +340,8 @@ class Conversation:
     async def arun(self, **options: "Unpack[RunOptions]") -> Results:
         """The same from a running loop."""
         refuse_unknown(options)
+        if self._denied is not None:
+            return self._denied
         turn = self._turn()
         with self._running():
             await Plan(turn.results).arun(**self._scoped(turn, options))

@@ -156,6 +156,16 @@ class Record:
         return output_checker.compile_output_check(self.name, self.output.schema)
 
     @functools.cached_property
+    def is_told_of(self) -> bool:
+        """Log once what works but deserves a look, such as a tool that no model can know the purpose of."""
+        if found := [*self.definition.findings, *self.output.findings]:
+            import logging  # noqa: PLC0415 - only findings need it
+
+            said = "; ".join(f"{one.path}: {one.message}".removeprefix(": ") for one in found)
+            logging.getLogger("toolshape").warning("%s (%s): %s", self.name, self.definition.location, said)
+        return True
+
+    @functools.cached_property
     def _compiled(self) -> "weakref.WeakKeyDictionary[Any, dict[Any, Any]]":
         return weakref.WeakKeyDictionary()
 

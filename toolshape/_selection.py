@@ -30,13 +30,17 @@ def selected(
         exclude: Names or patterns of tools to leave out.
 
     Raises:
-        KeyError: A name or pattern matches no tool.
+        KeyError: A name or pattern matches no tool, or no tool has a tag.
         UsageError: A name or pattern is not a string.
     """
     there = {tool.name: tool for tool in tools}
     wanted = set(there) if names is None else _meant(there, labels(names))
     left_out = _meant(there, labels(exclude))
     marks = None if tags is None else labels(tags)
+    known = {tag for tool in there.values() for tag in tool.tags}
+    for tag in sorted((marks or frozenset()) - known, key=str):
+        hint = did_you_mean(str(tag), known)
+        raise KeyError(f"no tool has the tag {tag!r}" + (f" ({hint})" if hint else f"; there are {sorted(known)}"))
     return [
         tool
         for name, tool in there.items()

@@ -96,9 +96,19 @@ def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
     tools = dict(there)
     for one in added:
         require_object(record_of(one))
-        _refuse_taken(tools, one)
+        if not _is_redefined(tools.get(one.name), one):
+            _refuse_taken(tools, one)
         tools[one.name] = one
     return tools
+
+
+def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
+    """Whether a function of a module was defined again, as by a notebook cell that is run twice: the new one counts."""
+    functions = [None if one is None else record_of(one).function for one in (taken, added)]
+    names = [(getattr(one, "__module__", None), getattr(one, "__qualname__", "<locals>")) for one in functions]
+    return (
+        names[0] == names[1] and functions[0] is not functions[1] and "." not in names[0][1] and "<" not in names[0][1]
+    )
 
 
 def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:

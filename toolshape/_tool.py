@@ -25,6 +25,7 @@ from toolshape._context import Cancellation
 from toolshape._definitions.record import Choose
 from toolshape._errors import DefinitionError, UsageError
 from toolshape._execution.failures import as_call_error, validation_error
+from toolshape._execution.returned import is_async
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._function import signature as signatures
 from toolshape._function.annotations import calling_frame, signature
@@ -239,6 +240,8 @@ class Tool(Generic[P, R]):
         found = self._record.definition.findings + self._record.output.findings
         if self._record.options.description:
             found = tuple(finding for finding in found if finding.rule != "undescribed")
+        if self._record.options.timeout is not None and not is_async(self._record.definition.kind):
+            found += (Finding(path="timeout", rule="timeout_not_kept", message=_TIMEOUT_NOT_KEPT),)
         return found
 
     @property
@@ -379,6 +382,9 @@ class Tool(Generic[P, R]):
         return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
 
 
+_TIMEOUT_NOT_KEPT = (
+    "a plain function cannot be stopped: the timeout holds under adispatch and arun, and not under dispatch"
+)
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
 """Returns what a ``Tool`` stands on, for the modules that export and run it."""
 _origin_of: Callable[[Tool[..., Any]], Any] = attrgetter("_origin")

@@ -153,8 +153,8 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text parts of the message, concatenated."""
-        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+        """The text parts of the message, concatenated; the texts of its results, in a message of results."""
+        return "".join(part.text for part in self.parts if isinstance(part, (TextPart, ToolResultPart)))
 
 
 def part_path(message: Message, part: MessagePart) -> str:

@@ -402,7 +402,6 @@ def test_what_is_no_ledger_is_refused(given, said, tmp_path, monkeypatch):
 def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
     for wrong, said in (
         ({"ledger": "calls.db"}, "takes a toolshape.ledger.Ledger, not str"),
-        ({"scope": "c"}, "pass ledger= too"),
         ({"ledger": ledger, "scope": 5}, "scope= is a text"),
         ({"ledger": ledger, "scope": "\ud800"}, "a character that no database keeps"),
         ({"ledger": ledger, "scope": "c\0"}, "a character that no database keeps"),

@@ -150,7 +150,7 @@ def test_nothing_is_appended_where_nothing_could_be_run():
     """A mistake of the developer's is put right, and the response dispatched once more."""
     chat = Conversation(desk()[0])
     chat.user("hi")
-    for wrong in ({"limit": 0}, {"scope": "a scope and no ledger"}):
+    for wrong in ({"limit": 0}, {"ledger": "no ledger"}):
         with pytest.raises(UsageError):
             chat.dispatch(ASKED, provider="openai", **wrong)
         assert [message.role for message in chat] == ["user"]
@@ -413,3 +413,23 @@ def test_two_threads_do_not_open_two_turns():
     assert not ended.pending
     assert "open" not in json.loads(ended.to_json())
     assert len(done) == 2
+
+
+def test_a_turn_that_ends_with_a_denial_can_be_run():
+    """An application that decides and then runs need not know whether anything is left to run."""
+    tools, done = desk()
+    chat = asked(tools)
+    chat.deny(chat.pending, "no")
+    for _ in range(2):
+        assert outcomes(chat.run()) == ["sent", "denied"]
+    chat.user("Thanks.")
+    with pytest.raises(UsageError, match="the turn is not open"):
+        chat.run()
+    assert done == [("mail", "ann")]
+
+
+def test_a_scope_without_a_ledger_is_of_no_matter():
+    """The same code runs where there is no ledger, as in development."""
+    tools, done = desk()
+    tools.dispatch(ASKED, provider="openai", scope="chat 7, turn 1")
+    assert done == [("mail", "ann")]

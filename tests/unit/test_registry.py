@@ -426,3 +426,45 @@ def test_a_keyword_that_there_is_none_of_is_refused_before_anything_runs():
         with pytest.raises(TypeError, match="no keyword 'ledgers'"):
             asyncio.run(verb(response, ledgers=None))
     assert (ran, len(talk)) == ([], 0)
+
+
+def test_a_cell_that_is_run_twice_replaces_its_tool():
+    """A function of a module that is defined again is the new one; another function of the same name is refused."""
+    space = {"__name__": "__main__"}
+    code = "def greet(name: str) -> str:\n    '''Greet.'''\n    return 'WORD ' + name\n"
+    exec(code.replace("WORD", "hello"), space)
+    registry = Registry([space["greet"]])
+    exec(code.replace("WORD", "good day"), space)
+    registry.add(space["greet"])
+    assert registry["greet"].call({"name": "Ann"}) == "good day Ann"
+    other = {"__name__": "elsewhere"}
+    exec(code, other)
+    with pytest.raises(DefinitionError, match="is already at"):
+        registry.add(other["greet"])
+
+
+def test_a_tag_of_no_tool_is_refused():
+    """As a name of none is, with what may be meant."""
+    registry = Registry([tool(tags=["orders"])(lambda_free)])
+    with pytest.raises(KeyError, match="did you mean"):
+        registry.subset(tags=["order"])
+    assert len(registry.subset(tags=["orders"])) == 1
+
+
+def lambda_free(order_id: str) -> str:
+    """Find an order."""
+    return order_id
+
+
+def test_findings_are_logged_once_at_the_first_bind(caplog):
+    """What no model can know is not left to whoever asks for ``findings``."""
+
+    def bare(x):
+        return x
+
+    made = tool(bare)
+    for _ in range(2):
+        Registry([made]).bind("openai")
+    [line] = [one.getMessage() for one in caplog.records if "bare" in one.getMessage()]
+    assert "no annotation" in line
+    assert "no description" in line

@@ -51,8 +51,8 @@ def claimed(
     most: Any = limit
     if most is not None and not (type(most) is int and most > 0):
         raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
-    for entry in state.unasked(results):
-        state.settle(results, entry, must_wait=entry[2].record.must_wait(entry[3], inject))
+    for unasked in state.unasked(results):
+        state.settle(results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject))
     if only is None:
         found: list[Ready] = state.claimable(results)
     else:

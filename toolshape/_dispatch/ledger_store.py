@@ -59,13 +59,11 @@ class LedgerStore(Protocol):
 
 
 def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
-    """The ledger.
+    """Return the ledger.
 
     Raises:
-        UsageError: It is none, or the scope is no text.
+        UsageError: It is not a ledger, or the scope is not a text.
     """
-    if ledger is None:
-        raise UsageError("scope= says where calls were made for a ledger: pass ledger= too")
     if not isinstance(ledger, LedgerStore):
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")
     if scope is not None and not isinstance(scope, str):

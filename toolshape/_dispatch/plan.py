@@ -165,7 +165,7 @@ class Plan:
         """
         results = self.results
         guard = None
-        if ledger is not None or scope is not None:
+        if ledger is not None:
             from toolshape._dispatch import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
 
             guard = once.ledger_run(results, ledger, scope)
@@ -206,7 +206,7 @@ class Plan:
         """
         results = self.results
         guard = None
-        if ledger is not None or scope is not None:
+        if ledger is not None:
             from toolshape._dispatch import once, steps  # noqa: PLC0415 - the same
 
             guard = once.ledger_run(results, ledger, scope)

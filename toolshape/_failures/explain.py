@@ -6,13 +6,16 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._bound import Bound
 from toolshape._definitions.formats import names_in
 from toolshape._errors import CallError, ExportError, HistoryError
 from toolshape._failures.facts import ErrorFacts, facts_of
 from toolshape._failures.places import Pointer, place_in, without_names
+
+if TYPE_CHECKING:
+    from toolshape._registry import Registry
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:ns|us|µs|ms|s|m|h|d)){1,8}")
@@ -272,7 +275,7 @@ _OF_CALL: dict[str, FailureKind] = {
 }
 
 
-def explain(error: Any, bound: Bound | None = None) -> Failure:
+def explain(error: Any, bound: "Bound | Registry | None" = None) -> Failure:
     """Classify a failure: what failed, where, and whether to retry.
 
     Unambiguous error codes decide first, then the words of the message, then the HTTP status.
@@ -280,8 +283,8 @@ def explain(error: Any, bound: Bound | None = None) -> Failure:
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        bound: The tools that were sent, which turn ``tools[3]`` into a name. Without it, the request inside the error
-            is used, if there is one.
+        bound: The tools that were sent, which turn ``tools[3]`` into a name: a ``Bound``, or a registry, if these are
+            all of its tools. Without it, the request inside the error is used, if there is one.
 
     Returns:
         The failure. If the error is not recognised, its kind is ``unknown``, and the other fields hold what was found.
@@ -294,7 +297,7 @@ def explain(error: Any, bound: Bound | None = None) -> Failure:
         )
 
 
-def _explained(error: Any, bound: Bound | None) -> Failure:
+def _explained(error: Any, bound: "Bound | Registry | None") -> Failure:
     if isinstance(error, CallError):
         return _of_call(error)
     if isinstance(error, (ExportError, HistoryError)) and error.problems:
@@ -405,9 +408,11 @@ def _of_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Pointer, facts: ErrorFacts, bound: Bound | None) -> str | None:
+def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | Registry | None") -> str | None:
     """Return the tool's own name, looked up by its wire name or by its position in the request."""
-    sent = {} if bound is None else bound.names_by_wire_name()
+    sent: Mapping[str, str] = {}
+    if bound is not None:
+        sent = bound.names_by_wire_name() if isinstance(bound, Bound) else {tool.name: tool.name for tool in bound}
     if place.tool_name is not None:
         return sent.get(place.tool_name, place.tool_name)
     if place.tool_number is None:

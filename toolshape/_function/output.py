@@ -80,10 +80,16 @@ def describe(signature: Signature) -> Output:
         return Output(schema=None, write=_typed_text(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
-    return Output(schema=schema, write=_untyped_text if annotation is str else _typed_text(serializer))
+    findings = (Finding(path="", rule="bytes_as_text", message=_BYTES),) if annotation is bytes else ()
+    write = _untyped_text if annotation is str else _typed_text(serializer)
+    return Output(schema=schema, write=write, findings=findings)
 
 
-_UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
+_UNSENDABLE = (
+    "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows "
+    "(frame.to_dict('records'), array.tolist())"
+)
+_BYTES = "bytes are sent as base64 text: return Image or File, so that the model sees what they show"
 
 
 def _name_of(annotation: Any) -> str:

@@ -1,7 +1,7 @@
 """Exports a tool to one provider: builds its entry and the lens for its arguments, or reports why it cannot."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strictness, Verbatim
@@ -54,9 +54,10 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     if longest is not None and len(description) > longest.most:
         parameters, description, loss = _overflowing(provider, spec, longest.most)
         notes.append(loss)
-    lens, is_strict, problems = _lens(provider, parameters, strict)
+    lens, is_strict, problems, hindrances = _lens(provider, parameters, strict)
     if problems:
         raise _cannot(provider, spec, problems)
+    notes += hindrances
     name = wire_name_of(provider, spec.name)
     if name != spec.name:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
@@ -106,18 +107,39 @@ def wire_name_of(provider: Provider, name: str) -> str:
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
 
 
-def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> tuple[Lens, bool, list[Problem]]:
-    """Rewrite a schema for a provider: return the lens, whether it is strict, and the problems that remain."""
+class _Rewritten(NamedTuple):
+    """A schema rewritten for a provider: whether it is strict, the problems that remain, and why it is not strict."""
+
+    lens: Lens
+    is_strict: bool
+    problems: list[Problem]
+    hindrances: list[Finding]
+
+
+def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> _Rewritten:
+    """Rewrite a schema for a provider, strictly if that is asked for, or if it changes nothing that matters."""
     wish = provider.schema.is_strict_by_auto if strict == "auto" else strict
+    hindrances: list[Finding] = []
     if wish and provider.schema.strict is not None:
         lens, problems = _tried(provider, provider.schema.strict, schema, is_strict=True)
         is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
         # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
-            return lens, True, problems
+            return _Rewritten(lens, True, problems, [])
+        hindrances = _hindrances(lens, problems)
     lens, problems = _tried(provider, provider.schema.lenient, schema, is_strict=False)
-    return lens, False, problems
+    return _Rewritten(lens, False, problems, hindrances)
+
+
+def _hindrances(lens: Lens, problems: Sequence[Problem]) -> list[Finding]:
+    """Say what keeps a tool from being strict: what the strict form cannot take, or could not enforce or send."""
+    found = [Finding(path=one.path, rule="not_strict", message=f"not strict: {one.message}") for one in problems]
+    for loss in lens.losses:
+        if loss.kind != "renamed" and loss.keyword not in _HARMLESS:
+            message = f"not strict, which would change {loss.keyword}: {loss.note}"
+            found.append(Finding(path=loss.path, rule="not_strict", message=message))
+    return found[:1] or [Finding(path="", rule="not_strict", message="not strict: its schema would grow too long")]
 
 
 def _tried(
