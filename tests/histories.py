@@ -33,7 +33,7 @@ _ARGUMENTS = {one.name: values(one.input_schema) for one in TOOLS}
 def histories(draw: Any, provider: str = "openai", most: int = 4) -> list[Message]:
     """A healthy history in records, its calls in the form that the provider is sent; it ends with the user."""
     bound = TOOLS.bind(provider)
-    write = CallWriter(bound.provider, bound_tools_of(bound).handlers)
+    write = CallWriter(bound.provider, bound_tools_of(bound).handlers).write
     numbers = itertools.count()
     found = [Message(role="system", parts=(TextPart(text=draw(_TEXTS)),))] if draw(st.booleans()) else []
     for _ in range(draw(st.integers(1, most))):

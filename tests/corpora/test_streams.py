@@ -410,7 +410,7 @@ def test_an_event_that_is_broken_is_told():
     """Something of the stream is lost: nobody knows what."""
     collector = Registry([wipe]).bind("openai").collector()
     collector.feed(begun(0, '{"n":'))
-    with pytest.raises(ResponseError, match="no JSON"):
+    with pytest.raises(ResponseError, match="not valid JSON"):
         collector.feed('data: {"choices": [\n\n')
     assert collector.close() != []
 
