@@ -1,4 +1,4 @@
-"""``Conversation``: what was said so far, by whomever, and the request that goes on with it at any provider."""
+"""Defines ``Conversation``, which keeps a history for all providers, builds requests, and runs calls."""
 
 import json
 import threading
@@ -65,22 +65,22 @@ _VERSION = 1
 
 
 class _Said(NamedTuple):
-    """What a response says: its messages as they can be sent, and as records."""
+    """The messages of a response: in the provider's form, as they can be sent back, and as records."""
 
     given: list[Any]
     messages: list[Message]
 
 
 class Conversation:
-    """A conversation with one model after another, which only grows.
+    """A conversation with models of any provider; messages are only ever appended.
 
-    ``messages`` are its records, ``repairs`` what the last ``request`` changed of them for its provider. A message goes
-    back to the provider and model that wrote it as it came; for any other it is written anew, once.
+    ``messages`` are its records. ``repairs`` lists the changes that the last ``request`` made for its provider. A
+    message is sent back verbatim to the provider and model that wrote it; for any other, it is converted once.
 
-    The message of the assistant is in it before a call of it runs, and each result as soon as it is there. While a call
-    waits for approval, the turn is open: ``pending`` lists such calls, ``approve``, ``deny`` and ``edit`` decide on them,
-    ``run`` goes on, and ``pause`` and ``resume`` move the turn to another process. Until it is closed nothing else can be
-    said. ``id`` tells the conversation from all others, wherever it is restored.
+    ``dispatch`` appends the assistant's message before a call runs, and each result as soon as it exists. While a call
+    waits for approval, the turn is open, and nothing else can be appended. ``pending`` lists the waiting calls;
+    ``approve``, ``deny`` and ``edit`` decide on them; ``run`` continues; ``pause`` and ``resume`` move the turn to
+    another process. ``id`` identifies the conversation, also after it is stored and restored.
     """
 
     __module__ = "toolshape"
@@ -103,14 +103,14 @@ class Conversation:
     )
 
     def __init__(self, tools: Registry | None = None, messages: Iterable[Message] = ()) -> None:
-        """Begin with nothing, or with messages that were read before.
+        """Start an empty conversation, or continue one from its records.
 
         Args:
-            tools: The tools of the calls in it; a tool that is added later can be called from then on.
-            messages: Records, as ``Bound.read_messages`` gives them.
+            tools: The tools that models can call. A tool that is added to the registry later can be called, too.
+            messages: Records, for example from ``Bound.read_messages``.
 
         Raises:
-            UsageError: The tools are no registry, or a message is no record.
+            UsageError: ``tools`` is not a ``Registry``, or a message is not a ``Message``.
         """
         given: Any = tools
         if given is not None and not isinstance(given, Registry):
@@ -118,17 +118,17 @@ class Conversation:
         self.tools = Registry() if tools is None else tools
         self.repairs: tuple[Repair, ...] = ()
         self._messages: list[Message] = []
-        self._lock = threading.RLock()  # requests and answers may come from several threads
+        self._lock = threading.RLock()  # several threads may make requests and append results
         self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
         self._asked: tuple[Bound, str | None] | None = None
         self._sent: dict[str, Bound] = {}
-        self._added: dict[int, Results] = {}  # kept, so that no other has the id() of one that was added
+        self._added: dict[int, Results] = {}  # keeps results alive: a new object could reuse an id()
         self.id = uuid.uuid4().hex
         self._turns = 0
         self._open: OpenTurn | None = None
         self._denied: Results | None = None  # of a turn that ended with a denial, until something else is said
-        self._runs = 0  # of the open turn, that are under way
-        self._stored_turn: JsonObject | None = None  # of a conversation that was restored, until somebody asks for it
+        self._runs = 0  # the current runs of the open turn
+        self._stored_turn: JsonObject | None = None  # of a restored conversation, until it is needed
         self._append(messages)
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages so far, with the results that are there of an open turn."""
+        """The messages so far, including the existing results of an open turn."""
         with self._lock:
             answered = None if self._open is None else answered_part(self._open)
             return (*self._messages, *(() if answered is None else (_placed(answered, len(self._messages)),)))
@@ -154,11 +154,11 @@ class Conversation:
         for message in messages:
             given: Any = message
             if not isinstance(given, Message):
-                raise UsageError("a message is a record: read stored ones with read(messages, provider)")
+                raise UsageError("messages must be Message records: use read(messages, provider) for stored messages")
             self._messages.append(_placed(given, len(self._messages)))
 
     def system(self, text: str) -> None:
-        """Append a system prompt; each provider is sent it where it wants it.
+        """Append a system prompt. Each request puts it where its provider expects it.
 
         Raises:
             UsageError: The turn is open.
@@ -167,70 +167,77 @@ class Conversation:
         self._append([Message(role="system", parts=(TextPart(text=text),))])
 
     def user(self, *content: str | Text | Image | File) -> None:
-        """Append a message of the user: texts, images and files.
+        """Append a user message of texts, images and files.
 
         Raises:
-            UsageError: There is no content, or it is of another type; or the turn is open.
+            UsageError: There is no content, the content has another type, or the turn is open.
         """
         if not content:
-            raise UsageError("a message of the user needs content: a text, an image or a file")
+            raise UsageError("a user message needs content: a text, an image or a file")
         self._refuse_open("user")
-        self._append([Message(role="user", parts=tuple(_part_of(one) for one in content))])
+        self._append([Message(role="user", parts=tuple(_part_of(item) for item in content))])
 
     def read(self, messages: Any, provider: AnyProvider, *, model: str | None = None) -> None:
         """Append stored messages of a provider.
 
         Args:
-            messages: Its messages, or a request that holds them with its system prompt: dicts, SDK objects, JSON text.
-            provider: Whose they are.
-            model: The model that wrote them, for which alone signatures and reasoning are kept.
+            messages: The messages, or a whole request with its system prompt: dicts, SDK objects or JSON text.
+            provider: The provider of the messages.
+            model: The model that wrote the messages. Signatures and reasoning are sent only to this model.
 
         Raises:
-            ResponseError: They are no messages of this provider; nothing was appended.
-            UsageError: The provider has no histories, or the turn is open.
+            ResponseError: The messages are not in the provider's format. Nothing was appended.
+            UsageError: The provider has no message histories, or the turn is open.
         """
         self._refuse_open("read")
         bound = self.tools.bind(provider)
         handlers = bound_tools_of(bound).handlers
-        found = read_messages(bound.provider, handlers, messages, model, None, bound.fingerprint, self._messages)
-        self._append(found)
+        records = read_messages(bound.provider, handlers, messages, model, None, bound.fingerprint, self._messages)
+        self._append(records)
 
     def __iadd__(self, results: Results) -> "Self":
-        """Append the response that these results answer, and the results; the turn is open while a call of it waits.
+        """Append the response of these results, and the results. The turn stays open while a call waits.
 
         Raises:
-            UsageError: They are no results, are here already, or another turn is open.
+            UsageError: The value is not ``Results``, the results were appended before, or another turn is open.
         """
         given: Any = results
         if not isinstance(given, Results):
-            raise UsageError(f"results are appended, as plan.results, not {type(given).__name__}")
+            raise UsageError(f"+= takes Results, such as plan.results, not {type(given).__name__}")
         if self._open is None or self._open.results is not results:
             if id(results) in self._added:
-                raise UsageError("these results are in the conversation already: dispatch appends them")
+                raise UsageError("these results are already in the conversation: dispatch appends them")
             self._begin("+=", results, self._said(results, None))
         self._close_if_done()
         return self
 
     def _begin(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
-        """Append the messages of a response and open its turn; returns how many messages and turns there were before.
+        """Append the messages of a response and open its turn; return the previous numbers of messages and turns.
 
         Raises:
-            UsageError: A turn is open: another thread may have begun it while this response was read.
+            UsageError: A turn is open: another thread may have opened it while this response was read.
         """
+        # The same response may be delivered twice. The ledger finds a call by the number of its turn, so a response
+        # equal to the last one keeps that number, and its calls do not run again. This needs ids from the provider:
+        # with generated ids, two equal responses may be two different ones. The messages are not appended if they are
+        # the last ones already: after ``read``, the calls at the end are waiting for their results.
         with self._lock:
             self._refuse_open(what)
             given, before = said.given, (len(self._messages), self._turns)
             is_redelivered = given == _last_given(self._messages) and not any(map(has_made_up_id, results.calls))
             if not (is_redelivered and len(results)):
                 self._turns += 1
-            is_here = bool(given) and [one.raw for one in self._messages[-len(given) :]] == given
-            if not is_here:  # else its calls have waited for their results
+            is_here = bool(given) and [message.raw for message in self._messages[-len(given) :]] == given
+            if not is_here:
                 self._append(said.messages)
             self._open = OpenTurn(results=results, number=self._turns)
             return before
 
     def _close_if_done(self) -> None:
-        """Append the results of the open turn once none of its calls waits. Whatever has run is kept: nothing here raises."""
+        """Close the open turn if none of its calls runs or waits: append its results.
+
+        This never raises, so that no result of a call that ran is lost.
+        """
         with self._lock:
             turn = self._open
             if turn is None or self._runs or is_open(turn):
@@ -241,8 +248,8 @@ class Conversation:
             self._open = None
 
     def _waiting_calls(self) -> list[str]:
-        """The names and ids of the calls that the conversation waits for."""
-        self._close_if_done()  # its plan may have been run by whoever has the results
+        """Return the names and ids of the calls that have no result yet."""
+        self._close_if_done()  # the plan may have run through the results, outside of this class
         if self._stored_turn is not None:
             return stored_waiting(self._stored_turn)
         return [] if self._open is None else waiting_calls(self._open)
@@ -251,17 +258,17 @@ class Conversation:
         """Check that no turn is open.
 
         Raises:
-            UsageError: One is.
+            UsageError: A turn is open; the message starts with ``what``, the rejected operation.
         """
         if waiting := self._waiting_calls():
             raise UsageError(f"{what}: {refusal(waiting)}")
         self._denied = None
 
     def _turn(self) -> OpenTurn:
-        """The open turn, made of what was stored if there is such.
+        """Return the open turn. In a restored conversation, the first access makes it from the stored turn.
 
         Raises:
-            UsageError: There is none, or it cannot be made again.
+            UsageError: No turn is open, or the messages do not hold the waiting calls as they came.
         """
         with self._lock:
             stored = self._stored_turn
@@ -270,37 +277,37 @@ class Conversation:
                 self._open = restored_turn(stored, self._turns, bound, self._messages)
                 self._forget_stored()
             if self._open is None:
-                raise UsageError("no call of this conversation waits: the turn is not open")
+                raise UsageError("no call of this conversation is waiting: the turn is not open")
             return self._open
 
     def _forget_stored(self) -> None:
-        """Leave the results that were stored of the open turn to the turn, which makes their message from now on."""
+        """Drop the stored turn and the message of its results: from now on the open turn holds these results."""
         self._stored_turn = None
         if self._messages[-1].role == "tool":
             self._messages.pop()
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls of the open turn that wait until somebody approves of them, in call order; none where none is open.
+        """The calls of the open turn that wait for approval, in call order; empty if no turn is open.
 
         Raises:
-            UsageError: The conversation was restored, and the calls do not stand in its messages as they came.
+            UsageError: The conversation was restored, and its messages do not hold the calls as they came.
         """
         return self._turn().results.pending if self._waiting_calls() else ()
 
     def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
-        """Approve of calls of the open turn, as ``Plan.approve``; ``run`` runs them.
+        """Approve calls of the open turn, as ``Plan.approve`` does; ``run`` runs them.
 
         Raises:
-            UsageError: The turn is not open, or as for ``Plan.approve``.
+            UsageError: No turn is open, or as for ``Plan.approve``.
         """
         Plan(self._turn().results).approve(call)
 
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
-        """Deny calls of the open turn, as ``Plan.deny``; where nothing else waits, the turn is closed.
+        """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
 
         Raises:
-            UsageError: The turn is not open, or as for ``Plan.deny``.
+            UsageError: No turn is open, or as for ``Plan.deny``.
         """
         turn = self._turn()
         Plan(turn.results).deny(call, why)
@@ -308,26 +315,26 @@ class Conversation:
         self._denied = turn.results if self._open is None else None
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
-        """Give a call of the open turn other arguments, as ``Plan.edit``.
+        """Replace the arguments of a call of the open turn, as ``Plan.edit`` does.
 
         Raises:
-            CallError: The tool does not take them; the call is what it was.
-            UsageError: The turn is not open, or as for ``Plan.edit``.
+            CallError: The new arguments are invalid. The call keeps its arguments.
+            UsageError: No turn is open, or as for ``Plan.edit``.
         """
         return Plan(self._turn().results).edit(call, arguments)
 
     def run(self, **options: "Unpack[RunOptions]") -> Results:
-        """Run the calls of the open turn that may run, and close it where none is left that waits.
+        """Run the calls of the open turn that may run. If no call waits after that, the turn is closed.
 
         Args:
-            **options: How the calls are run; as for ``Registry.dispatch``.
+            **options: How to run the calls; as for ``Registry.dispatch``.
 
         Returns:
             The results of the turn. If the last call that waited was denied, they are those of the turn that this closed.
 
         Raises:
-            UsageError: The turn is not open; a call of a restored turn may have run since, and there is no ledger; or as
-                for ``Plan.run``. Nothing was run.
+            UsageError: No turn is open. Or the turn was restored, one of its calls may have run meanwhile, and there is
+                no ledger. Or as for ``Plan.run``. No call ran.
         """
         refuse_unknown(options)
         if self._denied is not None:
@@ -338,7 +345,7 @@ class Conversation:
         return turn.results
 
     async def arun(self, **options: "Unpack[RunOptions]") -> Results:
-        """The same from a running loop."""
+        """Like ``run``, for a running event loop."""
         refuse_unknown(options)
         if self._denied is not None:
             return self._denied
@@ -349,7 +356,10 @@ class Conversation:
 
     @contextmanager
     def _running(self) -> Generator[None]:
-        """Hold the turn open while calls of it run, whoever asks meanwhile, and close it then if none waits."""
+        """Keep the turn open while its calls run, and close it afterwards if no call waits.
+
+        Another thread may check in the meantime whether the turn can be closed, so runs are counted.
+        """
         with self._lock:
             self._runs += 1
         try:
@@ -360,10 +370,10 @@ class Conversation:
                 self._close_if_done()
 
     def _scoped(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
-        """The options of a run; a ledger knows the calls by the conversation and the turn, unless a scope is given.
+        """Return the options of a run. With a ledger and without ``scope=``, the conversation and turn are the scope.
 
         Raises:
-            UsageError: The turn was restored, a call of it may have run since, and there is no ledger.
+            UsageError: The turn was restored, one of its calls may have run meanwhile, and there is no ledger.
         """
         if options.get("ledger") is None:
             refuse_unguarded(turn)
@@ -376,13 +386,13 @@ class Conversation:
         return f"conversation {self.id}, turn {turn.number}"
 
     def pause(self, key: bytes | str, *, audience: str, expires: timedelta, ledger: LedgerStore | None = None) -> str:
-        """Give the open turn away as a token, by which ``resume`` runs it, in this or in another process; see ``Plan.pause``.
+        """Return the open turn as a token, for ``resume`` in this or another process; see ``Plan.pause``.
 
-        Store the conversation too, by ``to_json``: the token has the calls and the decisions on them, and nothing that was
-        said before.
+        Also store the conversation with ``to_json``: the token has the calls and their decisions, but not the earlier
+        messages.
 
         Raises:
-            UsageError: The turn is not open, or as for ``Plan.pause``.
+            UsageError: No turn is open, or as for ``Plan.pause``.
         """
         turn = self._turn()
         self._name_scope(turn)
@@ -391,7 +401,7 @@ class Conversation:
     async def apause(
         self, key: bytes | str, *, audience: str, expires: timedelta, ledger: LedgerStore | None = None
     ) -> str:
-        """The same from a running loop; the ledger is asked in a thread."""
+        """Like ``pause``, for a running event loop; the ledger is accessed in a thread."""
         turn = self._turn()
         self._name_scope(turn)
         return await Plan(turn.results).apause(key, audience=audience, expires=expires, ledger=ledger)
@@ -410,10 +420,10 @@ class Conversation:
         ledger: LedgerStore | None = None,
         **options: "Unpack[ResumeOptions]",
     ) -> Results:
-        """Run what was decided of the open turn that was paused, and close it where none is left that waits.
+        """Resume the paused turn: apply the decisions, and run the calls. If no call waits after that, close the turn.
 
         Args:
-            token: What ``pause`` gave.
+            token: The token from ``pause``.
             key: As for ``Registry.resume``.
             decisions: As for ``Registry.resume``.
             audience: As for ``Registry.resume``.
@@ -421,7 +431,7 @@ class Conversation:
             **options: ``inject``, ``limit`` and ``on_progress``, as for ``Registry.resume``.
 
         Raises:
-            UsageError: The token is of other calls than those that wait here; or as for ``Registry.resume``.
+            UsageError: The token holds other calls than the open turn, or as for ``Registry.resume``.
             TokenError: As for ``Registry.resume``.
             CallError: As for ``Registry.resume``.
         """
@@ -440,17 +450,17 @@ class Conversation:
         ledger: LedgerStore | None = None,
         **options: "Unpack[ResumeOptions]",
     ) -> Results:
-        """The same from a running loop."""
+        """Like ``resume``, for a running event loop."""
         self._refuse_other_token(token)
         results = await self.tools.aresume(token, key, decisions, audience=audience, ledger=ledger, **options)
         self._adopt(results)
         return results
 
     def _refuse_other_token(self, token: Any) -> None:
-        """Check that a token holds the calls of the open turn; whether it is genuine is seen when it is opened.
+        """Check that a token holds the calls of the open turn. Its signature is verified later, by ``resume``.
 
         Raises:
-            UsageError: It holds others, or no turn is open.
+            UsageError: The token holds other calls, or no turn is open.
         """
         stored = self._stored_turn
         if stored is not None:
@@ -458,14 +468,14 @@ class Conversation:
         else:
             ids = [call.id for call in self._turn().results.calls]
         try:
-            found = [call["id"] for call in json.loads(token)["calls"]]
+            token_ids = [call["id"] for call in json.loads(token)["calls"]]
         except (TypeError, ValueError, KeyError, RecursionError):
-            return  # it is no token: ``resume`` says what is wrong with it
-        if found != ids:
-            raise UsageError("this token is of other calls than those that wait in this conversation")
+            return  # not a token: ``resume`` raises an error that explains why
+        if token_ids != ids:
+            raise UsageError("the calls in this token are not the calls that wait in this conversation")
 
     def _adopt(self, results: Results) -> None:
-        """Take the results of a turn that was resumed."""
+        """Replace the open turn by the results of its resumed plan."""
         with self._lock:
             if self._stored_turn is not None:
                 self._forget_stored()
@@ -473,11 +483,11 @@ class Conversation:
             self._close_if_done()
 
     def _said(self, results: Results, model: str | None) -> "_Said":
-        """Read the message of a response, its calls as they are dispatched."""
+        """Read the messages of a response, with the calls as ``dispatch`` runs them."""
         provider = get(results.provider) if isinstance(results.provider, Provider) else get(results.provider.name)
         bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
-            model = self._asked[1]  # the name that was asked for, whatever it stands for today
+            model = self._asked[1]  # the requested name, which may be an alias of the version in the response
         given, origin = (
             list(sendable(results.assistant)),
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
@@ -485,7 +495,7 @@ class Conversation:
         return _Said(given, response_messages(provider, given, results.calls, results.finish, origin, self._messages))
 
     def _bound_of(self, provider: Provider) -> Bound:
-        """The shapes that were sent to a provider last."""
+        """Return the bound tools that the last request to a provider sent; without a request, bind the tools."""
         if self._asked is not None and self._asked[0].provider is provider:
             return self._asked[0]
         return self.tools.bind(provider)
@@ -495,7 +505,7 @@ class Conversation:
             return self._bound_of(get(provider))
         if response is None and self._asked is not None:
             return self._asked[0]
-        for bound in reversed(self._sent.values()):  # whoever of those that were asked it is a response of
+        for bound in reversed(self._sent.values()):  # the last requested provider that recognises the response
             if recognised(bound.provider, response):
                 return bound
         return self._bound_of(family_of(response))
@@ -512,29 +522,31 @@ class Conversation:
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
-        """All keywords of the SDK's call that goes on with this conversation.
+        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model, and your own.
 
-        The lists in it are yours, what is in them is shared with later requests.
+        You can change the lists in the request, but not the messages in them: later requests share these.
 
         Args:
-            provider: Whom it goes to.
-            model: The model that is asked; it stands in the request, and decides which rules hold.
+            provider: The provider that the request is for.
+            model: The model. It is part of the request, and decides which repair rules apply.
             choice: As for ``Bound.request``.
             parallel: As for ``Bound.request``.
             strict: As for ``Registry.bind``.
-            native: The provider's own tools, sent beside these and counted with them.
-            repairs: Rules of histories to be left alone, as ``{"blank_text": False}``.
-            **keywords: More keywords of the call, as ``max_tokens=1024``; a dict, or Gemini's ``config``, is merged
-                with what stands there.
+            native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
+                toward the same limits.
+            repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
+            **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
+                ``config``, is merged with the value that the conversation makes.
 
         Raises:
-            HistoryError: The conversation cannot be sent as it is: calls wait for approval or for their results, say.
+            HistoryError: The conversation cannot be sent, for example because a call waits for approval or its result.
             ExportError: As for ``Bound.request``.
-            UsageError: The provider has no histories, there is no such repair, or a keyword is one that is made here.
+            UsageError: The provider has no message histories, a repair rule is unknown, or the conversation makes a
+                value that you passed, too.
         """
         if waiting := self._waiting_calls():
-            found = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
-            raise HistoryError(provider=get(provider).name, problems=found)
+            problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
+            raise HistoryError(provider=get(provider).name, problems=problems)
         request = self.tools.request(
             provider, choice=choice, parallel=parallel, model=model, strict=strict, native=native
         )
@@ -548,7 +560,7 @@ class Conversation:
         if missing is not None and any(map(calls_in, self._messages)):
             problems.append(missing)
         if not converted.messages and not problems:
-            hint = "append a message of the user"
+            hint = "append a user message"
             problems.append(
                 Problem(path=histories.key, rule="no_messages", message="there is nothing to send", hint=hint)
             )
@@ -556,49 +568,49 @@ class Conversation:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked = bound, model
         self._sent = {
-            **{name: one for name, one in self._sent.items() if name != bound.provider.name},
+            **{name: sent for name, sent in self._sent.items() if name != bound.provider.name},
             bound.provider.name: bound,
         }
-        made: JsonObject = {} if model is None else {histories.model_key: model}
+        body: JsonObject = {} if model is None else {histories.model_key: model}
         if converted.system and histories.system is not None:
-            made.update(histories.system(converted.system))
-        made[histories.key] = list(converted.messages)
-        return _merged(_merged(made, request), {key: plain(value) for key, value in keywords.items()})
+            body.update(histories.system(converted.system))
+        body[histories.key] = list(converted.messages)
+        return _merged(_merged(body, request), {key: plain(value) for key, value in keywords.items()})
 
     def _conversion(self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None) -> Conversion:
         off = switched_off(repairs)
         key = (bound.provider.name, bound.fingerprint, model, off)
-        known = self._conversions.get(key)
-        if known is not None and known[0] is bound:
-            return known[1]
+        cached = self._conversions.get(key)
+        if cached is not None and cached[0] is bound:
+            return cached[1]
         handlers = bound_tools_of(bound).handlers
-        made = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
-        self._conversions[key] = bound, made
-        return made
+        conversion = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
+        self._conversions[key] = bound, conversion
+        return conversion
 
     def collector(self, provider: AnyProvider | None = None) -> Collector:
-        """A collector for a stream, as of ``Bound.collector``; pass it to ``dispatch`` when the stream is over.
+        """Return a collector for a streamed response. When the stream is over, pass the collector to ``dispatch``.
 
         Args:
-            provider: Whose stream it is; that of the last request by default.
+            provider: The provider of the stream. The default is the provider of the last request.
 
         Raises:
-            UsageError: There was no request, and no provider is named.
+            UsageError: No request was made, and ``provider`` is missing.
         """
         if provider is None and self._asked is None:
-            raise UsageError("whose stream is it? pass provider=, or make a request first")
+            raise UsageError("the provider of the stream is unknown: pass provider=, or make a request first")
         return self._bound_for(None, provider).collector()
 
     def plan(self, response: Any = None, *, provider: AnyProvider | None = None) -> Plan:
-        """Read a response, or what a collector has collected, and run nothing; append its ``results`` by ``+=``.
+        """Read and validate the calls of a response without running them. ``+= plan.results`` appends the response.
 
         Args:
-            response: As for ``dispatch``; nothing for the calls of the open turn.
+            response: As for ``dispatch``. Without a response, the plan has the calls of the open turn.
             provider: As for ``dispatch``.
 
         Raises:
-            ResponseError: It is not a response of the provider's family.
-            UsageError: A response is given, and the turn is open.
+            ResponseError: The response is not in the provider's format.
+            UsageError: A response is given, but the turn is open.
         """
         if response is None and self._waiting_calls():
             return Plan(self._turn().results)
@@ -606,7 +618,7 @@ class Conversation:
         return self._read(response, provider)[0]
 
     def _read(self, response: Any, provider: AnyProvider | None) -> tuple[Plan, str | None]:
-        """The plan of a response, and the model that it names."""
+        """Return the plan of a response, and the model that the response names."""
         if isinstance(response, Collector):
             return response.plan(), response.model
         if response is None:
@@ -615,14 +627,22 @@ class Conversation:
         return self._bound_for(body, provider).plan(body), model_of(body)
 
     def _waiting(self) -> tuple[Plan, str | None]:
-        """The plan of the calls at the end that wait for their results."""
-        last = [*takewhile(lambda one: one.role == "assistant" and one.raw is not None, reversed(self._messages))][::-1]
+        """Return the plan of the last messages, whose calls have no results yet, and the model that wrote them.
+
+        Raises:
+            UsageError: The conversation does not end with calls of a provider's own message.
+        """
+        last = [
+            *takewhile(
+                lambda message: message.role == "assistant" and message.raw is not None, reversed(self._messages)
+            )
+        ][::-1]
         origin = last[-1].origin if last else None
         if origin is None or not any(map(calls_in, last)):
-            raise UsageError("no call waits for its result: pass the response")
+            raise UsageError("no call is waiting for its result: pass the response")
         bound = self._bound_of(get(origin.provider))
         is_items = histories_of(bound.provider).is_items
-        return bound.plan([one.raw for one in last] if is_items else last[-1].raw), origin.model
+        return bound.plan([message.raw for message in last] if is_items else last[-1].raw), origin.model
 
     def dispatch(
         self,
@@ -631,19 +651,20 @@ class Conversation:
         provider: AnyProvider | None = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call of a response, and append the response and the results, whatever became of the calls.
+        """Run every call of a response, and append the response and the results, also if calls fail.
+
+        If a call waits for approval, the turn stays open: see ``pending``.
 
         Args:
-            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``; nothing for
-                the calls at the end of a conversation that was read, which wait for their results.
-            provider: Whose it is, where that is not one that was asked.
-            **options: How the calls are run; as for ``Registry.dispatch``.
-
-        Where a call waits for approval, the turn stays open: see ``pending``.
+            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``. Without a
+                response, run the calls at the end of the conversation that have no results yet.
+            provider: The provider of the response, if it did not get a request from this conversation.
+            **options: How to run the calls; as for ``Registry.dispatch``.
 
         Raises:
-            ResponseError: It is not a response of the provider's family; nothing was appended.
-            UsageError: As for ``Plan.run``, or a response is given, and the turn is open; nothing was run or appended.
+            ResponseError: The response is not in the provider's format. Nothing was appended.
+            UsageError: As for ``Plan.run``, or a response is given but the turn is open. No call ran, and nothing was
+                appended.
         """
         refuse_unknown(options)
         if response is None and self._waiting_calls():
@@ -662,7 +683,7 @@ class Conversation:
         provider: AnyProvider | None = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """The same from a running loop; where it is cancelled, what there is of results is appended all the same."""
+        """Like ``dispatch``, for a running event loop. If it is cancelled, the existing results are still appended."""
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(**options)
@@ -674,66 +695,71 @@ class Conversation:
             raise
 
     def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
-        """Read a response, and append it before anything runs: what has run must not be lost to what cannot be read."""
+        """Read a response and append it before a call runs.
+
+        Reading can fail. If it failed after the run, the results of calls that ran would be lost.
+        """
         self._refuse_open("dispatch")
         plan, model = self._read(response, provider)
         return plan.results, self._begin("dispatch", plan.results, self._said(plan.results, model))
 
     def _take_back(self, results: Results, messages: int, turns: int) -> None:
-        """Undo ``_opened``: nothing of these calls could be run, and the response is dispatched once more."""
+        """Undo ``_opened`` because no call could run: the caller can dispatch the same response again."""
         with self._lock:
             self._open, self._turns = None, turns
             self._added.pop(id(results), None)
             del self._messages[messages:]
 
     def trimmed(self, keep: int) -> "Conversation":
-        """A conversation of the last turns of this one, with its system prompts.
+        """Return a new conversation with the last turns of this one, and all of its system prompts.
 
         Args:
-            keep: How many turns; each begins with a message of the user and ends before the next.
+            keep: The number of turns. A turn starts with a user message and ends before the next turn.
 
         Raises:
-            UsageError: ``keep`` is not a number from 1 on, or the turn is open.
+            UsageError: ``keep`` is not an int of 1 or more, or the turn is open.
         """
         self._refuse_open("trimmed")
         if not (type(keep) is int and keep > 0):
-            raise UsageError(f"keep= is how many turns are kept, 1 or more, not {keep!r}")
-        begins = [at for at, message in enumerate(self._messages) if begins_turn(message)]
-        start = begins[-keep] if len(begins) >= keep else 0
-        kept = [one for at, one in enumerate(self._messages) if at >= start or one.role == "system"]
-        made = Conversation(self.tools, kept)
-        made._asked = self._asked
-        return made
+            raise UsageError(f"keep= must be a number of turns, 1 or more, not {keep!r}")
+        starts = [position for position, message in enumerate(self._messages) if begins_turn(message)]
+        start = starts[-keep] if len(starts) >= keep else 0
+        kept = [
+            message for position, message in enumerate(self._messages) if position >= start or message.role == "system"
+        ]
+        conversation = Conversation(self.tools, kept)
+        conversation._asked = self._asked
+        return conversation
 
     def to_json(self, *, secrets: bool = False) -> str:
-        """The conversation as JSON text: what was read as it came, results with their values, images and files.
+        """Return the conversation as JSON text, with raw messages, values of results, images and files.
 
-        Of an open turn it has the calls that wait and the results that are there, and no decision: whoever has the text
-        can change it. A call that was approved of and has not run is pending where it is restored.
+        For an open turn, the text has the waiting calls and the existing results, but no decisions: anyone with the
+        text could change them. A call that was approved but did not run is pending again after ``from_json``.
 
-        Arguments in the places of secrets (``SecretStr``, ``writeOnly``) are ``[hidden]``, and the message around such a
-        call is not kept as it came; nor is one with a call of an unknown tool, where any tool takes secrets. A call that
-        waits and takes secrets is resumed by a token with a ledger.
+        Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
+        message with such a call is left out. If any tool takes secrets, this also applies to calls of unknown tools.
+        A waiting call with secrets must be resumed by a token with a ledger.
+
+        Half of a surrogate pair is written as an escape, because files and databases reject it.
 
         Args:
-            secrets: Whether such arguments are written as they are.
-
-        Half of a surrogate pair, which no file or database takes, is written as its escape.
+            secrets: Whether to write secret arguments as they are.
 
         Raises:
-            UsageError: A message that was read holds what JSON has no form for, as a date, or is nested too deep.
+            UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deep.
         """
         try:
             shown = self.messages if secrets else [_without_secrets(message, self.tools) for message in self.messages]
             messages = [message_to_json(message) for message in shown]
-            whole = {"version": _VERSION, "messages": messages, **self._about()}
-            text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+            body = {"version": _VERSION, "messages": messages, **self._about()}
+            text = json.dumps(body, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"a message that was read holds what JSON has no form for: {error}") from error
+            raise UsageError(f"a message cannot be written as JSON: {error}") from error
 
     def _about(self) -> JsonObject:
-        """What is stored of the conversation beside its messages."""
+        """Return the stored state of the conversation besides its messages: id, number of turns, and open turn."""
         with self._lock:
             self._close_if_done()
             stored = self._stored_turn
@@ -743,41 +769,45 @@ class Conversation:
 
     @classmethod
     def _restored(cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject) -> "Self":
-        """A conversation from its messages, and from what is stored beside them."""
-        made = cls(tools, messages)
-        made.id, made._turns = str(about.get("id", made.id)), int(about.get("turns", 0))
+        """Return the conversation of stored messages and of the state from ``_about``."""
+        conversation = cls(tools, messages)
+        conversation.id, conversation._turns = str(about.get("id", conversation.id)), int(about.get("turns", 0))
         stored = about.get("open")
-        if stored is not None and stored_waiting(stored):  # else the last call ended while it was stored
-            made._stored_turn = stored
-        return made
+        if stored is not None and stored_waiting(stored):  # otherwise the last call ended during ``to_json``
+            conversation._stored_turn = stored
+        return conversation
 
     @classmethod
     def from_json(cls, given: str | bytes | JsonObject, tools: Registry | None = None) -> "Conversation":
-        """A conversation that ``to_json`` wrote.
+        """Return the conversation that ``to_json`` wrote.
+
+        Args:
+            given: The JSON text, or its parsed object.
+            tools: The tools that models can call.
 
         Raises:
-            UsageError: It is none, or one of a later version.
+            UsageError: The value is not a conversation, or has another version.
         """
         try:
             body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"no conversation, and no JSON: {error}") from error
+            raise UsageError(f"not a conversation: the text is not JSON ({error})") from error
         if not isinstance(body, dict) or body.get("version") != _VERSION or not isinstance(body.get("messages"), list):
-            raise UsageError(f"no conversation of version {_VERSION}: pass what to_json gave")
+            raise UsageError(f"not a conversation of version {_VERSION}: pass the output of to_json")
         try:
-            return cls._restored(tools, [message_from_json(one) for one in body["messages"]], body)
+            return cls._restored(tools, [message_from_json(message) for message in body["messages"]], body)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"a conversation with a message that cannot be read: {error!r}") from error
+            raise UsageError(f"the conversation has a message that cannot be read: {error!r}") from error
 
 
 def _without_secrets(message: Message, tools: Registry) -> Message:
-    """A message whose calls show no secret: where one may, it is written anew from its parts, and not kept as it came."""
+    """Return a message without secrets. If a call may hold a secret, the raw form of the message is dropped."""
     parts = tuple(_hidden_call(part, tools) if isinstance(part, ToolCallPart) else part for part in message.parts)
     return with_parts(message, parts)
 
 
 def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
-    if part.name is None or part.name not in tools:  # it may have been meant for any tool that is here
+    if part.name is None or part.name not in tools:  # the model may have meant any of the tools
         if not any(record_of(tool).secrets.are_there for tool in tools):
             return part
         return replace(part, arguments=None, arguments_raw={}, raw=None)
@@ -793,7 +823,7 @@ def _placed(message: Message, position: int) -> Message:
 
 
 def _last_given(messages: Sequence[Message]) -> list[Any]:
-    """The messages of the last turn of the assistant, as they came, whether its results follow or not."""
+    """Return the raw messages of the assistant's last response; tool results may follow them."""
     end = len(messages)
     while end and messages[end - 1].role == "tool":
         end -= 1
@@ -812,24 +842,24 @@ def _part_of(content: Any) -> MessagePart:
         case Image() | File():
             return MediaPart(media=content)
         case _:
-            raise UsageError(f"a message of the user holds texts, images and files, not {type(content).__name__}")
+            raise UsageError(f"a user message takes texts, images and files, not {type(content).__name__}")
 
 
-def _merged(one: JsonObject, other: JsonObject, path: str = "") -> JsonObject:
-    """The keywords of both, objects in them merged.
+def _merged(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
+    """Merge two objects of keyword arguments, including the objects in them.
 
     Raises:
-        UsageError: Both say the same thing.
+        UsageError: Both have a value for the same key.
     """
-    found = dict(one)
-    spelt = {key.replace("_", "").lower(): key for key in found}  # Gemini's SDK takes both spellings of a key
-    for name, value in other.items():
-        key = spelt.get(name.replace("_", "").lower(), name)
-        if key not in found:
-            found[key] = value
-        elif isinstance(found[key], dict) and isinstance(value, dict):
-            found[key] = _merged(found[key], value, f"{path}{key}.")
+    merged = dict(first)
+    spellings = {key.replace("_", "").lower(): key for key in merged}  # Gemini's SDK takes both spellings of a key
+    for name, value in second.items():
+        key = spellings.get(name.replace("_", "").lower(), name)
+        if key not in merged:
+            merged[key] = value
+        elif isinstance(merged[key], dict) and isinstance(value, dict):
+            merged[key] = _merged(merged[key], value, f"{path}{key}.")
         elif value is not None:
             way_out = "pass native= for the provider's own tools" if key == "tools" else "leave it out"
             raise UsageError(f"{path}{name} is made from the conversation: {way_out}")
-    return found
+    return merged

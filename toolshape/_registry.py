@@ -1,4 +1,4 @@
-"""``Registry``: the tools of an application, and the verbs that bind, export, request and dispatch them."""
+"""Defines ``Registry``, which holds an application's tools, exports them, and runs the calls of responses."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -37,20 +37,23 @@ H = TypeVar("H", bound="Hook | Observer")
 
 
 class Registry:
-    """The tools of an application, offered to any provider.
+    """The tools of an application, for any provider.
+
+    ``add``, ``add_definitions``, ``tool`` and ``around`` change the registry. ``subset``, ``prefixed``, ``renamed``,
+    ``deferred`` and ``|`` return a new one.
 
     Args:
         tools: Tools, or plain functions, which become tools.
-        strict: Whether providers are to constrain arguments to the schema, where ``bind`` and the tool do not say.
-        coerce: Coercion rules to switch on or off by name for all of them, ``False`` for none.
-        feedback: How the answer says that arguments are invalid: in ``"lines"``, one a problem, or as its own
-            ``"json"`` with comments at the faults.
-        undeclared: What tools are taken for that declare no effect of ``"read"``, ``"write"`` and ``"destructive"``:
+        strict: Whether providers must constrain arguments to the schema, if neither ``bind`` nor the tool decides.
+        coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
+        feedback: How models are told about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
+            sends the model's own JSON with comments at the problems.
+        undeclared: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and ``"destructive"``:
             ``"write"`` runs their calls alone, in call order.
 
     Raises:
-        DefinitionError: A function cannot be a tool, or two tools have one name.
-        ValueError: There is no such rule, no such feedback, or no such effect.
+        DefinitionError: A function cannot be a tool, or two tools have the same name.
+        ValueError: A coercion rule does not exist, or another argument has an invalid value.
     """
 
     def __init__(
@@ -72,22 +75,25 @@ class Registry:
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
-        added = by_name({}, [as_tool(one, frame) for one in tools])
+        added = by_name({}, [as_tool(entry, frame) for entry in tools])
         contents = Contents(strict=strict, coerce=coerce, feedback=feedback, undeclared=undeclared, tools=added)
         self._store = Store(contents)
 
     @cached_property
     def _bindings(self) -> "Bindings":
-        from toolshape._bindings import Bindings  # noqa: PLC0415 - what is bound and run is a third of the import
+        from toolshape._bindings import Bindings  # noqa: PLC0415 - binding and dispatch are a third of the import
 
         return Bindings(self._store)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
-        """Add a tool, or a plain function as one; what was bound before does not change.
+        """Add a tool, or make a plain function a tool and add it. Existing ``Bound`` objects do not change.
+
+        Returns:
+            The tool.
 
         Raises:
-            DefinitionError: It cannot be a tool, or its name is taken.
-            UsageError: It is a method that no object has been given.
+            DefinitionError: The function cannot be a tool, or the name is taken.
+            UsageError: The tool is a method that is not bound to an object.
         """
         return self._add(as_tool(tool, calling_frame()))
 
@@ -96,7 +102,7 @@ class Registry:
         return added
 
     def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
-        """Add all of these tools, or none; other threads may be adding, too."""
+        """Add all of these tools, or none. Several threads may add tools at the same time."""
         self._store.change(lambda held: replace(held, tools=by_name(held.tools, added), bounds={}))
 
     def add_definitions(
@@ -107,35 +113,38 @@ class Registry:
         verbatim: bool = False,
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
-        """Add tools from definitions in the form of any provider, or of none; see ``Tool.from_definition``.
+        """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
 
         Args:
-            given: A list of definitions, whatever holds one (a request, MCP's list of tools, Gemini's declarations),
-                or its JSON text.
-            functions: The functions that answer their calls, by the names in the definitions; a tool without one is
-                sent, but not run.
-            verbatim: Whether they are sent unchanged to a provider whose form they have.
-            **options: As for ``tool``, for all of them.
+            given: A list of definitions, or an object that contains one: a request, MCP's list of tools, Gemini's
+                declarations. Also as JSON text.
+            functions: The functions that run the calls, by the names in the definitions. A tool without a function is
+                sent, but its calls cannot run.
+            verbatim: Whether to send the definitions unchanged to providers that use their format.
+            **options: As for ``tool``, for all of these tools.
+
+        Returns:
+            The tools.
 
         Raises:
-            DefinitionError: One of them cannot be a tool, or is not there for a function; none is added then.
+            DefinitionError: A definition cannot be a tool, or a function has no definition. No tool is added.
         """
         frame = calling_frame()
-        asked: list[str] = []
+        requested: list[str] = []
 
         def choose(name: str) -> Callable[..., Any] | None:
-            asked.append(name)
+            requested.append(name)
             return functions.get(name)
 
-        from toolshape._definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+        from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-        each = build.each_of(given)
-        made = [make_from_definition(entry, choose, verbatim, options, frame) for entry in each]
-        if lost := sorted(functions.keys() - set(asked)):
+        definitions = build.each_of(given)
+        added = [make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions]
+        if lost := sorted(functions.keys() - set(requested)):
             problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")
             raise DefinitionError(tool=lost[0], location="add_definitions", problems=[problem])
-        self._add_all(made)
-        return made
+        self._add_all(added)
+        return added
 
     @overload
     def tool(self, function: Callable[P, R], /) -> Tool[P, R]: ...
@@ -144,42 +153,43 @@ class Registry:
         self, function: None = None, /, **options: "Unpack[ToolOptions]"
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
     def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
-        """Make a function a tool and add it; as ``toolshape.tool`` otherwise."""
-        made = options_of(options)
+        """Make a function a tool and add it, as ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
+        chosen = options_of(options)
         if function is None:
-            return lambda decorated: self._add(make_tool(decorated, made, calling_frame()))
-        return self._add(make_tool(function, made, calling_frame()))
+            return lambda decorated: self._add(make_tool(decorated, chosen, calling_frame()))
+        return self._add(make_tool(function, chosen, calling_frame()))
 
     def around(self, hook: H) -> H:
-        """Put a hook around every call of these tools that may run: for logging, permissions, caches and retries.
+        """Add a hook around every call that runs, for example for logging, permissions, caches or retries.
 
-        The first hook is the outermost. What was bound before does not change. Calls that were refused (unknown,
-        invalid, cut off) reach no hook. Each call gets one answer, whatever its hooks do:
+        Use it as ``@registry.around``. The first hook is the outermost. Existing ``Bound`` objects do not change.
+        Hooks do not see rejected calls (unknown tool, invalid or truncated arguments). Each call has exactly one
+        answer:
 
-        - What a hook returns is the answer: what ``proceed()`` gave, or another ``Result``, as
-          ``context.result(value)``.
-        - One that returns nothing leaves the last that ``proceed()`` gave; if it never called on, or returned something
-          else, the call is answered as ``tool_crashed``, and the log says which hook it was.
-        - What it raises is the answer, too: the text of a ``ToolError`` is for the model, a ``CallError`` (as from
-          ``Result.unwrap``) stands as it is, anything else is logged and hidden as ``tool_crashed``.
-        - Each ``proceed()`` runs the rest anew, as the next ``attempt``.
+        - If the hook returns a ``Result``, the answer is that result: the one from ``proceed()``, or another one, for
+          example ``context.result(value)``.
+        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If it never called ``proceed``,
+          or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
+        - If the hook raises ``ToolError``, the model reads its text. If it raises ``CallError`` (as ``Result.unwrap``
+          does), the answer is that error. Any other exception is logged, and the model reads ``tool_crashed``.
+        - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
-        An ``Observer``, as ``toolshape.trace.record(path)``, is around whole responses instead: it is shown each once
-        its calls are answered, refused ones too, and changes nothing.
+        An ``Observer``, such as ``toolshape.trace.record(path)``, observes whole responses instead. It receives each
+        response after all calls are answered, including rejected calls, and cannot change an answer.
 
         Args:
-            hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``; or ``async def``, which awaits
-                ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a hook that is ``def`` makes
-                calls run one after another; where all hooks are async, plain tools run in threads of one loop. Or an
-                ``Observer``.
+            hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``. Or ``async def``, which awaits
+                ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook makes all
+                calls run one after another; if all hooks are async, plain tools run in threads of one event loop. Or
+                an ``Observer``.
 
         Returns:
-            The hook, so that this decorates.
+            The hook itself, so that ``around`` works as a decorator.
 
         Raises:
-            UsageError: It cannot be called with a context and ``proceed``.
+            UsageError: The hook cannot be called with a context and ``proceed``.
         """
-        from toolshape._bound import Observer  # noqa: PLC0415 - with what is bound
+        from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
         from toolshape._dispatch.hook_kinds import refuse_no_hook  # noqa: PLC0415 - the same
 
         given: Any = hook
@@ -196,7 +206,7 @@ class Registry:
         return self._tools[name]
 
     def __contains__(self, one: object) -> bool:
-        """Whether a tool, or one of this name, is here."""
+        """Whether the registry has this tool, or a tool of this name."""
         return one in self._tools if isinstance(one, str) else any(one == tool for tool in self)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
@@ -215,7 +225,7 @@ class Registry:
 
     def __setstate__(self, state: "tuple[dict[Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
         used, hooks, observers = state
-        # Which providers it was bound to decides whose a response is.
+        # The providers that the tools were bound to decide which provider reads a response.
         self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
 
     def __repr__(self) -> str:
@@ -232,38 +242,38 @@ class Registry:
         *,
         exclude: Collection[str] = (),
     ) -> "Registry":
-        """A registry of some of these tools, as they are now: with one of these names, and with one of these tags.
+        """Return a new registry with the current tools that have one of the names and one of the tags.
 
         Args:
-            names: Names, or patterns as ``"gh_*"``.
-            tags: Tags.
-            exclude: Names, or patterns, of those to leave out.
+            names: Names, or patterns such as ``"gh_*"``. ``None`` matches every name.
+            tags: Tags. ``None`` matches every tool.
+            exclude: Names or patterns of tools to leave out.
 
         Raises:
-            KeyError: A name, or a pattern, is of no tool.
+            KeyError: A name or pattern matches no tool.
         """
         return self._like(selected(self, names, tags, exclude))
 
     def prefixed(self, prefix: str) -> "Registry":
-        """A registry of these tools, as they are now, each named ``{prefix}_{name}``.
+        """Return a new registry with the current tools, each named ``{prefix}_{name}``.
 
         Raises:
-            UsageError: The prefix is no text, or empty.
+            UsageError: The prefix is not a string, or is empty.
         """
         given: Any = prefix
         if not isinstance(given, str) or not given:
-            raise UsageError(f"a prefix is a text, not {prefix!r}")
+            raise UsageError(f"a prefix must be a non-empty string, not {prefix!r}")
         return self.renamed({name: f"{prefix}_{name}" for name in self._tools})
 
     def renamed(self, names: Mapping[str, str]) -> "Registry":
-        """A registry of these tools, as they are now, some by other names.
+        """Return a new registry with the current tools, some of them renamed.
 
         Args:
-            names: The new names, by the names that they have here.
+            names: A mapping from current names to new names.
 
         Raises:
-            KeyError: A name is not here.
-            DefinitionError: Two tools would have one name.
+            KeyError: A current name is not in this registry.
+            DefinitionError: Two tools would have the same name.
         """
         for name in names:
             _ = self[name]
@@ -273,48 +283,48 @@ class Registry:
         )
 
     def deferred(self, names: Collection[str] | None = None, *, namespace: Namespace | None = None) -> "Registry":
-        """A registry of these tools, as they are now, some to be loaded only when a model's search finds them.
+        """Return a new registry with the current tools, some of them deferred: loaded when a model's search finds them.
 
         Args:
-            names: Which, as names or patterns; ``None`` for all.
-            namespace: What they are grouped under, where a provider has groups; as ``tool(deferred=...)`` otherwise.
+            names: Names or patterns of the tools to defer. ``None`` defers all.
+            namespace: The group of these tools, for providers that have groups; see ``deferred`` in ``tool``.
 
         Raises:
-            KeyError: A name, or a pattern, is of no tool.
+            KeyError: A name or pattern matches no tool.
         """
         chosen = {tool.name for tool in selected(self, names)}
         options = options_of({"deferred": namespace or True})
         return self._like(make_tool(tool, options, None) if tool.name in chosen else tool for tool in self)
 
     def __or__(self, other: "Registry") -> "Registry":
-        """A registry of the tools of two, as they are now.
+        """Return a new registry with the current tools of both registries.
 
-        The hooks and observers of both are around every call, those of the first outermost. A setting that one of them
-        says holds for all tools.
+        The hooks and observers of both apply to every call; the hooks of the first registry are outermost. A setting
+        that one registry changes applies to all tools.
 
         Raises:
-            DefinitionError: Two tools have one name: give one of the registries a prefix.
-            UsageError: Both say a setting, and not the same.
+            DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
+            UsageError: Both registries change the same setting, to different values.
         """
         given: Any = other
         if not isinstance(given, Registry):
             return NotImplemented
         ours, theirs = self._store.contents, store_of(given).contents
-        made = Registry([*self, *given], **joined_settings(ours.settings(), theirs.settings()))
-        hooks = *ours.hooks, *(one for one in theirs.hooks if one not in ours.hooks)
-        observers = *ours.observers, *(one for one in theirs.observers if one not in ours.observers)
+        joined = Registry([*self, *given], **joined_settings(ours.settings(), theirs.settings()))
+        hooks = *ours.hooks, *(hook for hook in theirs.hooks if hook not in ours.hooks)
+        observers = *ours.observers, *(observer for observer in theirs.observers if observer not in ours.observers)
         used = {**theirs.used, **ours.used}
-        store_of(made).change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
-        return made
+        store_of(joined).change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
+        return joined
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Have a function called, in the thread that makes the change, when the tools or hooks of this registry change.
+        """Call a function after each change of the tools or hooks of this registry, in the thread of the change.
 
         Args:
-            listener: Called without arguments.
+            listener: A function without parameters.
 
         Returns:
-            What ends that.
+            A function that removes the listener.
         """
         store = self._store
         with store.lock:
@@ -322,30 +332,33 @@ class Registry:
 
         def end() -> None:
             with store.lock:
-                store.listeners = tuple(one for one in store.listeners if one is not listener)
+                store.listeners = tuple(known for known in store.listeners if known is not listener)
 
         return end
 
     def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
-        """A registry of other tools, with the settings and hooks of this one."""
+        """Return a new registry with other tools, and the settings and hooks of this registry."""
         return _made_like(self._store.contents, tools)
 
     def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "Bound":
-        """The shapes of these tools, as they are now, at a provider.
+        """Bind the current tools to a provider: convert them to its format and check that it supports them.
 
         Args:
-            provider: Whom they are shown to.
-            strict: Whether arguments are to be constrained: ``True``, ``False``, or ``"auto"``; by default as the
-                registry says. A tool's own wish goes before it.
+            provider: The provider.
+            strict: Whether the provider must constrain arguments to the schema: ``True``, ``False``, or ``"auto"``.
+                The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
+
+        Returns:
+            The bound tools, which are immutable. The same object is returned until the registry changes.
 
         Raises:
-            ExportError: There is no such provider, it cannot be sent one of the tools, or it has no strict form.
-            UsageError: ``strict`` is something else.
+            ExportError: The provider is unknown, does not support one of the tools, or has no strict form.
+            UsageError: ``strict`` has another value.
         """
         return self._bindings.bind(provider, strict)
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
-        """What the provider's SDK takes as ``tools=``; see ``bind`` and ``Bound.export``."""
+        """Return the value for ``tools=`` of the provider's SDK; see ``bind`` and ``Bound.export``."""
         return self.bind(provider, strict).export()
 
     def request(
@@ -358,26 +371,30 @@ class Registry:
         strict: Strictness | None = None,
         native: Sequence[Any] = (),
     ) -> JsonObject:
-        """The keywords of a request; see ``bind`` and ``Bound.request``. A response of the family is read by these shapes."""
+        """Return the keyword arguments of a request that concern tools; see ``bind`` and ``Bound.request``.
+
+        ``plan`` and ``dispatch`` read the next response in this provider's format by the tools of this request.
+        """
         bound = self.bind(provider, strict)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
         self._bindings.put_last(bound, strict)
         return request
 
     def plan(self, response: Any, *, provider: "AnyProvider | None" = None) -> "Plan":
-        """The calls of a response, validated and not run: to approve of them, deny or edit them, run or pause them.
+        """Validate the calls of a response without running them: the plan can approve, deny, edit, run and pause calls.
 
         Args:
-            response: The provider's response: SDK object, dict, JSON text or bytes; or results with calls that wait for
-                approval, whose plan is given again.
-            provider: Whose it is, where this registry was bound to several of one family.
+            response: The provider's response: SDK object, dict, JSON text or bytes. Or results with calls that wait for
+                approval: the plan of these results is returned.
+            provider: The provider of the response. Needed if the registry was bound to several providers that read the
+                response differently.
 
         Raises:
-            ResponseError: It is not a response of any known family.
+            ResponseError: The response is not in any known format.
             UsageError: ``provider`` is needed.
         """
         if isinstance(response, Results):
-            from toolshape._dispatch.plan import plan_of  # noqa: PLC0415 - with what is bound
+            from toolshape._dispatch.plan import plan_of  # noqa: PLC0415 - binding loads it
 
             return plan_of(response)
         bound, given = self._bindings.reader_of(response, provider)
@@ -390,22 +407,26 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call of a response and answer each. It never raises for what a model or a tool did.
+        """Run every call of a response, and return one result for each call.
+
+        Mistakes of the model and exceptions of tools become results: they never raise here.
 
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes.
-            provider: Whose it is, where this registry was bound to several of one family.
-            **options: How the calls are run, all by keyword:
+            provider: The provider of the response. Needed if the registry was bound to several providers that read the
+                response differently.
+            **options: How to run the calls, all by keyword:
 
                 - ``inject``: The values of injected parameters, by name.
-                - ``limit``: How many calls run at once, where they do not run one after another.
-                - ``on_progress``: Takes each ``Progress`` that a tool reports through its ``CallContext``.
+                - ``limit``: How many calls run at the same time, if they do not run one after another.
+                - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
                 - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
-                - ``scope``: Where these calls were made, for the ledger; see ``Plan.run``.
+                - ``scope``: Where the calls were made (for the ledger); see ``Plan.run``.
 
         Raises:
-            ResponseError: It is not a response of any known family.
-            UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and a loop runs.
+            ResponseError: The response is not in any known format.
+            UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and an event loop is
+                running.
         """
         bound, given = self._bindings.reader_of(response, provider)
         return bound.dispatch(given, **options)
@@ -417,7 +438,7 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """The same from a running loop: all calls at once, async tools in the loop, others in threads."""
+        """Like ``dispatch``, for a running event loop. Async tools run in the loop and others in threads, all at once."""
         bound, given = self._bindings.reader_of(response, provider)
         return await bound.adispatch(given, **options)
 
@@ -433,29 +454,29 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
     ) -> Results:
-        """Run what was decided of a plan that was paused, here or elsewhere, by these tools.
+        """Resume a paused plan with these tools: apply the decisions, and run the calls that may run.
 
-        Calls that nothing was decided of, and calls that were edited and have to be approved of anew, are ``pending``
-        in the results: take their plan by ``plan(results)``, and run it or pause it again. What ran before the pause is
-        answered by what came of it then, and marked as ``replayed``.
+        A call without a decision, or whose edited arguments need approval, is ``pending`` in the results. Pass the
+        results to ``plan``, then run or pause that plan. Calls that ran before the pause return their recorded results,
+        marked as ``replayed``.
 
         Args:
-            token: What ``Plan.pause`` gave.
-            key: The key that it was signed with.
-            decisions: By the ids of calls: ``True`` approves; ``Deny(text)`` denies, and the model reads the text; a dict
-                of other arguments edits.
-            audience: Whom the token was given out for.
-            ledger: Where it is written down which calls have run, and that the token was used. Without one, a token can
-                be used again until it expires, and its calls run each time.
+            token: The token from ``Plan.pause``, of this or another process.
+            key: The key that signed the token.
+            decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies it, and
+                the model reads the text. A dict of other arguments edits it.
+            audience: The audience that the token was made for.
+            ledger: Records the calls that have run, and that the token was used. Without a ledger, a token can be used
+                until it expires, and its calls run each time.
             inject: The values of injected parameters, by name.
-            limit: How many async calls run at once.
-            on_progress: Takes each ``Progress`` that a tool reports.
+            limit: How many async calls run at the same time.
+            on_progress: Called with each ``Progress`` that a tool reports.
 
         Raises:
-            TokenError: It is not what was given out, for this audience, in time, for these tools, or it was used;
-                nothing was run.
-            CallError: A tool does not take the arguments that a call was edited to; nothing was run.
-            UsageError: A decision is none, or of no call that waits, or the plan cannot be run; nothing was run.
+            TokenError: The token is invalid, expired or used, or was made for another audience or other tools. No call
+                ran.
+            CallError: The edited arguments of a call are invalid. No call ran.
+            UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No call ran.
         """
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
 
@@ -474,7 +495,7 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
     ) -> Results:
-        """The same from a running loop: the calls run as by ``adispatch``, the ledger is asked in threads."""
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
         given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
@@ -482,26 +503,26 @@ class Registry:
 
 
 def lenient(registry: Registry, name: str | None = None) -> Registry:
-    """A registry of its tools, or of one of them, never strict, with the same settings and hooks."""
-    tools = [make_tool(one, options_of({"strict": False}), None) for one in registry if name in (None, one.name)]
+    """Return a copy of a registry, with all of its tools or only the named one, whose tools are never strict."""
+    tools = [make_tool(tool, options_of({"strict": False}), None) for tool in registry if name in (None, tool.name)]
     return _made_like(store_of(registry).contents, tools)
 
 
 def _made_like(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
-    made = Registry()
-    store_of(made).change(lambda _: contents.holding(tools))
-    return made
+    registry = Registry()
+    store_of(registry).change(lambda _: contents.holding(tools))
+    return registry
 
 
 def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
-    """Give a registry other tools, in place of all that it has."""
+    """Replace all tools of a registry."""
     store_of(registry).change(lambda held: held.holding(tools))
 
 
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
-    """A registry as it was before it was pickled."""
+    """Return the pickled registry; ``__setstate__`` adds its hooks, observers and providers."""
     return Registry(tools, **options)
 
 
 store_of: Callable[[Registry], Store] = attrgetter("_store")
-"""Returns what a ``Registry`` stands on."""
+"""Returns the ``Store`` of a ``Registry``."""

@@ -1,4 +1,4 @@
-"""``@tool``: makes a function a tool for models, and leaves it callable from Python."""
+"""Defines ``Tool`` and ``@tool``, which makes a function a tool for models and keeps it callable from Python."""
 
 import functools
 import inspect
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Rest = ParamSpec("Rest")
-R = TypeVar("R", covariant=True)  # noqa: PLC0105 - users read it where they hover
+R = TypeVar("R", covariant=True)  # noqa: PLC0105 - users see this name in their editor
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 Arguments: TypeAlias = str | bytes | Mapping[str, Any] | None
-"""A model's arguments: JSON text, or an object."""
+"""A model's arguments: JSON text, or a mapping."""
 
 
 class _SignatureOfFunction:
-    """``__signature__`` for ``inspect.signature``; only on instances, so that the class keeps its own signature."""
+    """Provides ``__signature__`` for ``inspect.signature``, on instances only: the class keeps its own signature."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> inspect.Signature:
         if instance is None:
@@ -65,9 +65,9 @@ class _SignatureOfFunction:
 
 
 class Tool(Generic[P, R]):
-    """A function offered to models: call it as before, export it, or let a model's arguments call it.
+    """A function that models can call: use it as before, export it, or call it with a model's arguments.
 
-    Made by ``tool``. Accessed through an object, a method's tool is bound to it, as the method would be.
+    ``tool`` makes it. If it is a method, access through an object binds it to the object, as for any method.
     """
 
     __signature__ = _SignatureOfFunction()
@@ -75,24 +75,24 @@ class Tool(Generic[P, R]):
     def __init__(self, record: Record, origin: "Tool[..., Any] | None" = None) -> None:
         self._record = record
         self.function: Callable[P, R] | None = record.function
-        self._origin = origin  # the tool that this one was bound from
+        self._origin = origin  # the unbound tool, if this tool is bound
         if origin is not None:
             self.__doc__ = origin.__doc__
         elif record.function is not None:
             self._look_like(record.function)
 
     def _look_like(self, function: Any) -> None:
-        """Make ``inspect`` treat this tool as it treats the function."""
+        """Make ``inspect`` treat this tool like the function."""
         functools.update_wrapper(cast("Callable[..., Any]", self), function, updated=())
         inner = signatures.innermost(function)
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner):
-            # With these, inspect and asyncio see a coroutine function.
+            # With these attributes, inspect and asyncio recognise a coroutine function.
             self.__dict__.setdefault("__name__", getattr(inner, "__name__", type(function).__name__))
             for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
                 setattr(self, attribute, getattr(inner, attribute, None))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function as if it were not decorated."""
+        """Call the function, as without the decorator."""
         if self.function is None:
             raise UsageError(f"{self.name} was made from a definition, without a function: there is nothing to call")
         return self.function(*args, **kwargs)
@@ -110,17 +110,17 @@ class Tool(Generic[P, R]):
     @overload
     def __get__(self, instance: object, owner: type[Any] | None = None) -> "Tool[P, R]": ...
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[..., Any]":
-        """Bind to an object, as the function would be."""
+        """Return this tool bound to an object, as a function would be."""
         record = self._record
         subject = owner if record.binding == "to_class" else instance
         if subject is None or record.binding == "never":
             return self
         return Tool(record.bound_to(subject), self)
 
-    if not TYPE_CHECKING:  # a type checker is to see a misspelt name
+    if not TYPE_CHECKING:  # type checkers can then report misspelt names
 
         def __getattr__(self, name: str) -> Any:
-            # What a bound tool does not have itself, the tool that it was bound from has.
+            # A bound tool takes missing attributes from the unbound tool.
             origin = self.__dict__.get("_origin")
             if origin is None:
                 raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -135,7 +135,7 @@ class Tool(Generic[P, R]):
         return object.__hash__(self) if self._origin is None else hash(self.function)
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        # Only now is it certain that a function in a class body is a method, whatever its first parameter is called.
+        # Only here is it certain that the function is a method: its first parameter can have any name.
         record = self._record
         qualified = getattr(self.function, "__qualname__", None)
         is_method = record.binding == "to_object" and qualified == f"{owner.__qualname__}.{name}"
@@ -150,7 +150,8 @@ class Tool(Generic[P, R]):
         return self
 
     def __reduce__(self) -> "str | tuple[Any, ...]":
-        # Pickled as functions and methods are: by name. What has no name is pickled with what it wraps.
+        # Tools are pickled by name, like functions and methods. If there is no name, or if the name leads to the
+        # wrapped function instead of the tool, the function is pickled with the options.
         record = self._record
         if self._origin is not None:
             method = cast("types.MethodType", self.function)
@@ -160,95 +161,95 @@ class Tool(Generic[P, R]):
         function = self.function
         if not isinstance(function, types.FunctionType):
             return _unpickle_tool, (function, record.options)
-        found: Any = sys.modules.get(function.__module__)
+        target: Any = sys.modules.get(function.__module__)
         for step in function.__qualname__.split("."):
-            found = getattr(found, step, None)
-        if found is self:
+            target = getattr(target, step, None)
+        if target is self:
             return function.__qualname__
-        if found is function:
+        if target is function:
             return _unpickle_tool, (function, record.options)
         where = f"{function.__module__}.{function.__qualname__}"
-        raise TypeError(f"the tool {self.name!r} cannot be pickled: what is found at {where} is not its function")
+        raise TypeError(f"the tool {self.name!r} cannot be pickled: {where} is not its function")
 
     def __repr__(self) -> str:
         return f"<tool {visible(self.name)}>"
 
     @property
     def name(self) -> str:
-        """The name a model calls it by."""
+        """The name that models call the tool by."""
         return self._record.name
 
     @property
     def title(self) -> str | None:
-        """The name for people, if there is one."""
+        """The name for people, or ``None``."""
         return self._record.options.title
 
     @property
     def description(self) -> str:
-        """What a model reads of it: the docstring's summary and body, or what ``tool`` was given."""
+        """The text that models read: ``description=`` of ``tool``, or the docstring's summary and body."""
         given = self._record.options.description
         return self._record.definition.description if given is None else given
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """What a call does to the world, as far as the author says."""
+        """What a call does (``"read"``, ``"write"``, ...), as declared by the author."""
         return self._record.options.effects
 
     @property
     def tags(self) -> frozenset[str]:
-        """Labels by which ``Registry.subset`` chooses."""
+        """Labels for ``Registry.subset``."""
         return self._record.options.tags
 
     @property
     def timeout(self) -> float | None:
-        """Seconds after which a call is answered without its result; kept where a loop runs the tool."""
+        """Seconds until a call is answered without its result; enforced if an event loop runs the tool."""
         return self._record.options.timeout
 
     @property
     def strict(self) -> Strictness | None:
-        """Whether the author wants the arguments constrained; ``None``: as the registry is bound."""
+        """Whether providers must constrain the arguments to the schema; if ``None``, the registry decides."""
         return self._record.options.strict
 
     @property
     def coerce(self) -> Mapping[str, bool] | bool | None:
-        """The coercion rules that the author switched on or off."""
+        """The coercion rules that this tool switches on or off."""
         return self._record.options.coerce
 
     @property
     def model(self) -> type[BaseModel]:
-        """The pydantic model that makes the schema and validates every call.
+        """The pydantic model that provides the schema and validates the arguments of every call.
 
         Raises:
-            UsageError: The tool was made from a definition: its own JSON Schema validates.
+            UsageError: The tool was made from a definition, whose JSON Schema validates the arguments.
         """
         return self._record.source.model()
 
     @property
     def input_schema(self) -> JsonSchema:
-        """A copy of the canonical JSON Schema (2020-12) of the arguments."""
+        """The canonical JSON Schema (2020-12) of the arguments, as a copy."""
         return cast("JsonSchema", copied(self._record.definition.schema))
 
     @property
     def output_schema(self) -> JsonSchema | None:
-        """A copy of the JSON Schema of the result; ``None`` if the return annotation says nothing."""
+        """The JSON Schema of the result, as a copy; ``None`` if the return annotation does not describe the result."""
         schema = self._record.output.schema
         return None if schema is None else copied(schema)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What works but deserves a look."""
-        found = self._record.definition.findings + self._record.output.findings
+        """Properties of the tool that work but should be reviewed, such as an undescribed parameter."""
+        findings = self._record.definition.findings + self._record.output.findings
         if self._record.options.description:
-            found = tuple(finding for finding in found if finding.rule != "undescribed")
+            findings = tuple(finding for finding in findings if finding.rule != "undescribed")
         if self._record.options.timeout is not None and not is_async(self._record.definition.kind):
-            found += (Finding(path="timeout", rule="timeout_not_kept", message=_TIMEOUT_NOT_KEPT),)
-        return found
+            findings += (Finding(path="timeout", rule="timeout_not_kept", message=_TIMEOUT_NOT_KEPT),)
+        return findings
 
     @property
     def spec(self) -> Spec:
-        """The canonical record that every provider's entry is made from.
+        """The canonical record of the tool, from which the entry for each provider is made.
 
-        It has no output schema where results are cut or marked.
+        It has no output schema if results are cut (``longest_result``) or marked (``untrusted``).
         """
         options = self._record.options
         return Spec(
@@ -274,24 +275,24 @@ class Tool(Generic[P, R]):
         verbatim: bool = False,
         **options: "Unpack[ToolOptions]",
     ) -> "Tool[..., Any]":
-        """Make a tool from a definition that was written for some provider, or is a JSON Schema.
+        """Make a tool from a definition in the format of any provider, or from a JSON Schema.
 
-        It is a tool like any other: sent to every provider, its arguments validated (by its own schema), coerced and
-        answered for in the same words. Needs the extra ``schema``.
+        The tool can be sent to every provider. Its own schema validates the arguments; coercion and error messages are
+        the same as for other tools. Needs the extra ``schema``.
 
         Args:
-            definition: A definition as OpenAI, Anthropic, Gemini, Bedrock, MCP, Mistral, Cohere or Ollama takes it, a
-                bare JSON Schema (with ``name=``), or one of the formats of test sets and registries, detected by its
-                form. A dict, an SDK object, or JSON text.
-            function: The function that answers its calls, called by keyword, injected values included. Without one,
-                the tool is sent and its calls are planned, but not run.
-            verbatim: Whether providers whose entries have the form of this definition are sent it unchanged, whatever
-                the options say; what they would refuse still raises an ``ExportError``.
+            definition: A dict, an SDK object or JSON text: a definition for OpenAI, Anthropic, Gemini, Bedrock, MCP,
+                Mistral, Cohere or Ollama, a bare JSON Schema (with ``name=``), or one of the formats of test sets and
+                registries. Its structure tells the format.
+            function: The function that runs the calls. It receives all arguments and injected values by keyword.
+                Without a function, the tool is sent and its calls are planned, but they cannot run.
+            verbatim: Whether to send the definition unchanged to providers that use its format, whatever the options
+                say. A definition that such a provider would reject still raises ``ExportError``.
             **options: As for ``tool``; they take precedence over the definition.
 
         Raises:
-            DefinitionError: Its form is unknown, its schema is invalid, or the function does not match it.
-            ImportError: The extra is not installed.
+            DefinitionError: The format is unknown, the schema is invalid, or the function does not match the schema.
+            ImportError: The extra ``schema`` is not installed.
         """
         return make_from_definition(definition, lambda _: function, verbatim, options, calling_frame())
 
@@ -313,16 +314,17 @@ class Tool(Generic[P, R]):
         """Validate a model's arguments, call the function, and return its value.
 
         Args:
-            arguments: A JSON text, or an object; coerced by the tool's coercion rules.
+            arguments: JSON text, or a mapping. The tool's coercion rules apply.
             inject: The values of injected parameters, by name.
 
         Raises:
-            CallError: The arguments are refused, or the call would wait for approval (nothing was run); or the tool
-                failed (``__cause__`` says how).
-            UsageError: An injected value is missing, or the tool is async and a loop runs; nothing was run.
+            CallError: The arguments are invalid, or the call needs approval; the function did not run. Or the function
+                failed; ``__cause__`` is the original exception.
+            UsageError: An injected value is missing, or the tool is async and an event loop is running. The function
+                did not run.
         """
         call = self._record.call
-        if type(self) is Tool and self._origin is None:  # the next call finds it here, and saves this frame
+        if type(self) is Tool and self._origin is None:  # the next call finds it here, without this frame
             self.__dict__["call"] = types.MethodType(functools.update_wrapper(call, Tool.call), self)
         return call(self, arguments, inject=inject)
 
@@ -341,7 +343,7 @@ class Tool(Generic[P, R]):
     @overload
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> R: ...
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
-        """The same as ``call``, from a running loop: other than async tools run in a thread."""
+        """Like ``call``, for a running event loop: an async tool runs in the loop, any other tool in a thread."""
         from toolshape._execution import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
         record = self._record
@@ -366,27 +368,28 @@ class Tool(Generic[P, R]):
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> JsonObject:
-        """Show this tool alone, as one entry of what the provider takes as tools.
+        """Return this tool as one entry of the provider's list of tools.
 
         Args:
-            provider: Whom it is shown to.
-            strict: Whether its arguments are to be constrained; by default as the tool says, else ``"auto"``.
+            provider: The provider that the entry is for.
+            strict: Whether the provider must constrain the arguments to the schema. The default is the tool's own
+                ``strict``, or ``"auto"``.
 
         Raises:
-            ExportError: The provider cannot be sent this tool, or has no strict form.
+            ExportError: The provider does not support this tool, or has no strict form.
         """
-        from toolshape import _families as providers  # noqa: PLC0415 - with what is bound
+        from toolshape import _families as providers  # noqa: PLC0415 - only exports need it
         from toolshape._wire import export  # noqa: PLC0415 - the same
 
-        wish = self.strict if strict is None else strict
-        return export.to_wire(providers.get(provider), self.spec, "auto" if wish is None else wish).payload
+        strictness = self.strict if strict is None else strict
+        return export.to_wire(providers.get(provider), self.spec, "auto" if strictness is None else strictness).payload
 
 
 _TIMEOUT_NOT_KEPT = (
     "a plain function cannot be stopped: the timeout holds under adispatch and arun, and not under dispatch"
 )
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
-"""Returns what a ``Tool`` stands on, for the modules that export and run it."""
+"""Returns the ``Record`` behind a ``Tool``, for the modules that export and run it."""
 _origin_of: Callable[[Tool[..., Any]], Any] = attrgetter("_origin")
 
 
@@ -395,59 +398,64 @@ def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(function: None = None, /, **options: "Unpack[ToolOptions]") -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
-    """Make a function a tool. Use it bare or with options; the function stays callable as it was.
+    """Make a function a tool, as ``@tool`` or ``@tool(...)``; the function can still be called from Python.
 
     Args:
-        function: A function, method, static- or classmethod, ``functools.partial`` or callable object, sync or
-            async, or a generator (the list of what it yields is the result).
+        function: A function, method, staticmethod, classmethod, ``functools.partial`` or callable object, sync or
+            async. The result of a generator is the list of the values that it yields.
         **options: All by keyword:
 
-            - ``name``: The name a model calls it by; by default the function's.
+            - ``name``: The name that models call the tool by. The default is the function's name.
             - ``title``: A name for people.
-            - ``description``: What a model reads instead of the docstring's summary and body.
-            - ``strict``: Whether a provider is to constrain the arguments to the schema: ``True``, ``False``, or
-              ``"auto"`` (if that takes only changes without a trace). By default as the registry is bound.
-            - ``coerce``: Coercion rules to switch on or off by name, ``False`` for none of them.
-            - ``timeout``: Seconds after which a call is answered without its result. Kept by ``adispatch`` and
-              ``acall``; a synchronous function cannot be stopped from outside and goes on in its thread, where it
-              can look at ``CallContext.cancelled``. The wait for a turn under ``limit`` does not count.
-            - ``limit``: How many of its calls run at once in this process, in whatever loops and threads; the others
-              wait. A method has one limit for all objects.
-            - ``validate_result``: Whether a result is held against the schema of the return annotation before it is
-              sent; one that does not fit is answered as ``unserialisable_result``. By default, where a provider is
-              sent that schema (``mcp``). Needs the extra ``schema``.
-            - ``longest_result``: How many characters of a result a model is sent; a note says where it was cut.
-            - ``untrusted``: Whether results contain third-party text: they are sent inside a marker that the text
+            - ``description``: The text that models read, instead of the docstring's summary and body.
+            - ``strict``: Whether providers must constrain the arguments to the schema: ``True``, ``False``, or
+              ``"auto"`` (only if every schema change that this needs is harmless). By default the registry decides.
+            - ``coerce``: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
+            - ``timeout``: Seconds until a call is answered without its result. ``adispatch`` and ``acall`` enforce it.
+              A synchronous function cannot be stopped: it continues in its thread, and can check
+              ``CallContext.cancelled``. Waiting for a slot under ``limit`` does not count.
+            - ``limit``: How many calls of the tool run at the same time in this process, over all event loops and
+              threads; further calls wait. A method has one limit for all objects.
+            - ``validate_result``: Whether to validate each result against the schema of the return annotation before
+              it is sent. An invalid result is answered as ``unserialisable_result``. By default, results are validated
+              for providers that are sent this schema (``mcp``). Needs the extra ``schema``.
+            - ``longest_result``: The maximum length of a result, in characters. A longer result is cut, with a note.
+            - ``untrusted``: Whether results contain third-party text. They are then sent inside a marker that the text
               itself cannot close.
-            - ``tags``: Labels by which ``Registry.subset`` chooses.
+            - ``tags``: Labels for ``Registry.subset``.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
-              ``"open_world"``, ``"closed_world"``. MCP clients are sent them as hints; where a provider limits strict
-              tools, destructive ones go first. A call of a ``"write"`` or ``"destructive"`` tool is run alone: after
-              all calls before it in the response, and before all after it.
-            - ``approve``: Whether a call waits until somebody approves of it: ``True``, or a function that takes the
-              arguments as JSON (a dict, validated, coerced, with defaults) and says so for this call. Where that
-              raises, the call waits. See ``Plan.approve``; ``Tool.call`` refuses what would wait.
-            - ``deferred``: Whether a model is shown the tool only once it searched for it, at providers that have such
-              a search; or the ``Namespace`` that it is grouped under. Elsewhere it is sent whole, and the report says
+              ``"open_world"``, ``"closed_world"``. MCP clients receive them as hints. If a provider limits the number
+              of strict tools, destructive tools become strict first. A call of a ``"write"`` or ``"destructive"`` tool
+              runs alone: after all earlier calls of the response, and before all later calls.
+            - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
+              function takes the arguments as JSON (a dict: validated, coerced, with defaults) and returns whether the
+              call waits. If it raises, the call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would
+              wait.
+            - ``deferred``: Whether models see the tool only after they search for it, at providers that have a tool
+              search; or the ``Namespace`` that groups it. Other providers are sent the whole tool, and the report says
               so.
-            - ``examples``: Valid arguments, as JSON; sent in the same wire form as the tool.
-            - ``providers``: Extra keys for the entry of a provider, by the provider's name, as in
+            - ``examples``: Valid arguments, as JSON. They are sent in the same wire form as the tool.
+            - ``providers``: Extra keys for the entry of a provider, by the provider's name, for example
               ``{"anthropic": {"eager_input_streaming": True}}``.
 
     Raises:
-        DefinitionError: The function cannot be a tool; every problem at once, with file and line. A name that is not
-            defined yet is left to the first use.
+        DefinitionError: The function cannot be a tool. The error lists every problem, with file and line. An
+            annotation with a name that is not defined yet is resolved at the first use of the tool.
     """
-    made = options_of(options)
+    chosen = options_of(options)
     if function is None:
-        return lambda decorated: make_tool(decorated, made, calling_frame())
-    return make_tool(function, made, calling_frame())
+        return lambda decorated: make_tool(decorated, chosen, calling_frame())
+    return make_tool(function, chosen, calling_frame())
 
 
 def make_tool(function: Any, options: Options, frame: types.FrameType | None) -> Tool[..., Any]:
-    """Make the tool, and refuse at once what cannot be one."""
-    called = options.name or getattr(function, "__name__", type(function).__name__)
-    refuse_wrong(options, str(called), getattr(function, "__module__", ""))
+    """Make a tool from a function, or from a tool with other options.
+
+    Raises:
+        DefinitionError: The function cannot be a tool, or an option is invalid.
+    """
+    name = options.name or getattr(function, "__name__", type(function).__name__)
+    refuse_wrong(options, str(name), getattr(function, "__module__", ""))
     if isinstance(function, Tool):
         record = record_of(function)
         record = record.with_options(record.options._replace(**given_in(options)))
@@ -461,21 +469,24 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     elif isinstance(function, classmethod):
         binding, function = "to_class", function.__func__
     elif hasattr(type(function), "__get__") and not inspect.ismethod(function) and not inspect.isbuiltin(function):
-        binding = "to_object"  # functions, and what functools.cache makes of them
+        binding = "to_object"  # functions, and wrappers such as those of functools.cache
     if signatures.dispatches_on(function) == "method":
-        binding = "never"  # it has its object
+        binding = "never"  # a singledispatchmethod is bound to its object already
     skip_first = binding == "to_class" or (binding == "to_object" and _looks_like_method(function))
     source = FunctionSource(
         function=function, name=options.name, skip_first=skip_first, frame=[] if frame is None else [frame]
     )
-    made = Record(function=function, source=source, options=options, binding=binding, needs_object=skip_first)
-    if _define_now(made):
-        check_validation_of_results(made)
-    return Tool(made)
+    record = Record(function=function, source=source, options=options, binding=binding, needs_object=skip_first)
+    if _define_now(record):
+        check_validation_of_results(record)
+    return Tool(record)
 
 
 def _define_now(record: Record) -> bool:
-    """Define at decoration, so that mistakes show there; a name not defined yet waits for the first use."""
+    """Build the definition at decoration, so that mistakes are reported there; return whether it could be built.
+
+    If an annotation has a name that is not defined yet, the first use of the tool builds the definition.
+    """
     try:
         _ = record.definition
     except DefinitionError as error:
@@ -486,7 +497,7 @@ def _define_now(record: Record) -> bool:
 
 
 def _both_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
-    """A definition's own keys with the author's, which go before them."""
+    """Merge the definition's keys with the author's keys, which take precedence."""
     return {name: {**written.get(name, {}), **given.get(name, {})} for name in (*written, *given)}
 
 
@@ -497,26 +508,26 @@ def make_from_definition(
     options: ToolOptions,
     frame: types.FrameType | None,
 ) -> Tool[..., Any]:
-    """Make the tool; see ``Tool.from_definition``."""
-    given = options_of(options)
-    refuse_wrong(given, given.name or "a definition", "a definition")
-    from toolshape._definitions import build  # noqa: PLC0415 - most programs have no definition of others, and would pay for all formats
+    """Make a tool from a definition; see ``Tool.from_definition``."""
+    chosen = options_of(options)
+    refuse_wrong(chosen, chosen.name or "a definition", "a definition")
+    from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    made, function = build.build_definition(definition, choose, name=given.name, frame=frame)
-    keys = made.keys
-    if given.effects and "mcp" in keys:  # the author knows better what it does than the hints
+    built, function = build.build_definition(definition, choose, name=chosen.name, frame=frame)
+    keys = built.keys
+    if chosen.effects and "mcp" in keys:  # the author's effects replace the hints in the definition
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
-    given = given._replace(
-        title=given.title or made.title,
-        # Only "not strict" is a wish for every provider: some have no strict form.
-        strict=False if given.strict is None and made.is_strict is False else given.strict,
-        effects=given.effects or made.effects,
-        examples=given.examples or made.examples,
-        providers=_both_keys(keys, given.providers),
+    chosen = chosen._replace(
+        title=chosen.title or built.title,
+        # Of the definition's own strictness, only ``False`` applies to every provider: some have no strict form.
+        strict=False if chosen.strict is None and built.is_strict is False else chosen.strict,
+        effects=chosen.effects or built.effects,
+        examples=chosen.examples or built.examples,
+        providers=_both_keys(keys, chosen.providers),
         verbatim=verbatim,
     )
-    record = Record(function=function, source=DefinitionSource(definition=made), options=given)
-    _ = record.definition  # its examples are checked with it
+    record = Record(function=function, source=DefinitionSource(definition=built), options=chosen)
+    _ = record.definition  # this checks the examples, too
     check_validation_of_results(record)
     return Tool(record)
 
@@ -524,10 +535,10 @@ def make_from_definition(
 def _unpickle_definition_tool(
     entry: JsonObject, function: Callable[..., Any] | None, options: Options
 ) -> Tool[..., Any]:
-    from toolshape._definitions import build  # noqa: PLC0415 - most programs have no definition of others
+    from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    made, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
-    return Tool(Record(function=function, source=DefinitionSource(definition=made), options=options))
+    built, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
+    return Tool(Record(function=function, source=DefinitionSource(definition=built), options=options))
 
 
 def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
@@ -535,7 +546,10 @@ def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
 
 
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:
-    """A tool from a tool, a bound tool as a classmethod gives it on Python 3.13, or a plain function."""
+    """Return a tool unchanged, and make a tool of a plain function.
+
+    On Python 3.13, a classmethod around a tool is accessed as a bound method: the tool in it is bound instead.
+    """
     if isinstance(candidate, Tool):
         return candidate
     if isinstance(candidate, types.MethodType) and isinstance(candidate.__func__, Tool):
@@ -544,7 +558,7 @@ def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., A
 
 
 def _looks_like_method(function: Any) -> bool:
-    """Whether a function stands in a class body and takes the object first, as far as its text tells."""
+    """Whether a function looks like a method: defined in a class body, with ``self`` or ``cls`` as first parameter."""
     scope, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     code = getattr(inspect.unwrap(function), "__code__", None)
     first = code.co_varnames[:1] if code is not None and code.co_argcount else ()

@@ -222,7 +222,7 @@ def test_results_are_appended_once():
 def test_a_stream_and_a_text_answer():
     """A collector is dispatched as a response is; an answer without calls is appended, too."""
     conversation = Conversation(TOOLS)
-    with pytest.raises(UsageError, match="whose stream"):
+    with pytest.raises(UsageError, match="provider of the stream is unknown"):
         conversation.collector()
     conversation.user("Go.")
     conversation.request("openai", model="gpt-5")

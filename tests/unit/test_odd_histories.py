@@ -330,7 +330,7 @@ def test_what_is_given_wrongly_says_so():
     with pytest.raises(UsageError, match="cannot be read"):
         Conversation.from_json(broken)
     made.read([{**GO, "created_at": object()}], "openai")
-    with pytest.raises(UsageError, match="JSON has no form for"):
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
         made.to_json()
     for pair in (("f", {}, 1), ("f", None), ("f", "x")):
         with pytest.raises(UsageError, match="a pair of a tool's name"):
@@ -397,7 +397,7 @@ def test_calls_that_wait_are_dispatched_without_a_response(provider):
     assert [result.value for result in stored.dispatch()] == ["x", 2]
     assert [part.text for part in stored.messages[-1].parts] == ["x", "2"]
     assert rules(TOOLS.bind(provider), stored.request(provider)) == []
-    with pytest.raises(UsageError, match="no call waits"):
+    with pytest.raises(UsageError, match="no call is waiting"):
         stored.dispatch()
 
 
@@ -473,7 +473,7 @@ def test_what_is_given_in_place_of_something_else():
         made += TOOLS.bind("openai").plan(asks(call("a")))
     with pytest.raises(UsageError, match="takes a Registry of tools, not list"):
         Conversation([f])
-    with pytest.raises(UsageError, match="a message is a record"):
+    with pytest.raises(UsageError, match="messages must be Message records"):
         Conversation(TOOLS, [GO])
 
 
@@ -1116,7 +1116,7 @@ def test_a_history_that_is_nested_too_deep():
     """An error of ours, wherever it is read."""
     deep = "[" * 100_000
     for given in (deep, deep.encode()):
-        with pytest.raises(UsageError, match="no conversation"):
+        with pytest.raises(UsageError, match="not a conversation"):
             Conversation.from_json(given)
         with pytest.raises(ResponseError):
             Conversation(TOOLS).read(given, "openai")
@@ -1126,7 +1126,7 @@ def test_a_history_that_is_nested_too_deep():
     with pytest.raises(ResponseError, match="nested too deep"):
         Conversation(TOOLS).read([{"role": "user", "content": node}], "openai")
     part = dataclasses.replace(conversation([GO], "openai").messages[0], raw={"content": node})
-    with pytest.raises(UsageError, match="no form for"):
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
         Conversation(TOOLS, [part]).to_json()
 
 

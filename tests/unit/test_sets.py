@@ -348,7 +348,7 @@ def test_what_could_not_be_told_from_ours_is_refused(native, said):
 
 @pytest.mark.parametrize("prefix", ["", None, 5])
 def test_a_prefix_is_a_text(prefix):
-    with pytest.raises(UsageError, match="a prefix is a text"):
+    with pytest.raises(UsageError, match="a prefix must be a non-empty string"):
         Registry([]).prefixed(prefix)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of hooks: for calls that run here, for those that a loop runs, or for both; and what refuses a wrong one."""
+"""Defines the kinds of hooks (sync, async, or both), and rejects hooks that cannot be called as one."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,14 +10,14 @@ from toolshape._results import Result
 
 
 class EitherHook(Protocol):
-    """A hook for both drivers: called where no loop runs the tool, its ``acall`` awaited where one does."""
+    """A hook for both drivers: called if no event loop runs the tool; otherwise its ``acall`` is awaited."""
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result], /) -> Result | None:
-        """The hook for ``run`` and ``dispatch``."""
+        """Run as the hook of ``run`` and ``dispatch``."""
         ...
 
     async def acall(self, context: CallContext, proceed: Callable[[], Awaitable[Result]], /) -> Result | None:
-        """The hook for ``arun`` and ``adispatch``, and for async tools."""
+        """Run as the hook of ``arun`` and ``adispatch``, and of async tools."""
         ...
 
 
@@ -26,53 +26,54 @@ Hook: TypeAlias = (
     | Callable[[CallContext, Callable[[], Awaitable[Result]]], Awaitable[Result | None]]
     | EitherHook
 )
-"""``def hook(context, proceed)``, ``async def``, or both: ``proceed()`` runs the rest and gives its ``Result``."""
+"""``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the rest and returns its ``Result``."""
 
 
 def is_either_hook(hook: Any) -> bool:
-    """Whether a hook can be called where no loop runs, and awaited where one does."""
+    """Whether a hook can be called without an event loop, and awaited in one."""
     return inspect.iscoroutinefunction(getattr(hook, "acall", None)) and not is_async_hook(hook)
 
 
 def is_loop_hook(hook: Any) -> bool:
-    """Whether a hook can be awaited in a loop."""
+    """Whether a hook can be awaited in an event loop."""
     return is_async_hook(hook) or is_either_hook(hook)
 
 
 def is_async_hook(hook: Any) -> bool:
-    """Whether a hook is ``async def``, or an object whose call is."""
-    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - whether calling it gives a coroutine
+    """Whether a hook is ``async def``, or an object whose ``__call__`` is."""
+    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - checks the method, not callability
 
 
 def hook_name(hook: Any) -> str:
-    """What a hook is called in messages."""
+    """Return the name of a hook for messages."""
     return str(getattr(hook, "__qualname__", type(hook).__name__))
 
 
 def refuse_no_hook(hook: Any) -> None:
-    """Check that something can be called as a hook.
+    """Check that an object can be called as a hook.
 
     Raises:
-        UsageError: It cannot.
+        UsageError: The object cannot be called with a context and ``proceed``.
     """
     name = hook_name(hook)
     if not callable(hook):
-        raise UsageError(f"around takes a function of a context and proceed, not {type(hook).__name__}")
+        raise UsageError(f"around takes a function hook(context, proceed), not {type(hook).__name__}")
     given: Any = hook
     for called, written in ((given, name), *(((given.acall, "acall"),) if is_either_hook(hook) else ())):
         try:
             inspect.signature(called).bind(None, None)
         except TypeError as error:
             raise UsageError(f"{name} cannot be a hook: write def {written}(context, proceed) ({error})") from error
-        except ValueError:  # it has no signature to look at
+        except ValueError:  # some callables have no signature to check
             continue
 
 
 def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
-    """Check that these hooks can be called on.
+    """Check that the driver can run these hooks.
 
     Raises:
-        UsageError: One is ``def`` where calls are awaited, or ``async def`` where a loop runs that cannot wait for it.
+        UsageError: A hook is ``def`` but the calls are awaited. Or a hook is ``async def``, the calls are not awaited,
+            and an event loop is running.
     """
     for hook in hooks:
         name = hook_name(hook)
