@@ -1,4 +1,4 @@
-"""``Bound``: a registry's tools in the form that one provider is sent, immutable; exports, requests and dispatches them."""
+"""``Bound``: an immutable snapshot of tools in the form that one provider is sent; exports, requests and dispatches."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ class Observer(Protocol):
 
 
 class Bound:
-    """The shapes of some tools at one provider: immutable, whatever becomes of the registry."""
+    """Tools in the form of one provider: an immutable snapshot, which later changes of the registry do not affect."""
 
     __module__ = "toolshape"
 
@@ -129,7 +129,7 @@ class Bound:
             return
         most = limit.most
         too_many = [one.name for one in self._bound_tools.shapes.values()][max(most - native, 0) :]
-        message = f"{len(self._bound_tools.shapes) + native} tools, at most {most} are taken in a request: send a subset without "
+        message = f"{len(self._bound_tools.shapes) + native} tools, at most {most} are allowed in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 
@@ -146,7 +146,7 @@ class Bound:
     ) -> "Bound":
         """Some of these tools as they were bound, for one request; calls of others are calls of unknown tools.
 
-        Nothing is bound anew: it takes the time of a look at each name.
+        Nothing is compiled again: it costs one lookup for each name.
 
         Args:
             names: Names, or patterns as ``"gh_*"``.
@@ -309,7 +309,7 @@ class Bound:
         return self.plan(response).run(**options)
 
     async def adispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
-        """The same from a running loop: ``plan`` and ``arun``."""
+        """Do the same from a running loop: ``plan`` and ``arun``."""
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
             results = planned(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
@@ -335,7 +335,7 @@ class Bound:
         )
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
-        """Results as the provider's messages, in the order given; those of other providers' calls as answers to ``say``."""
+        """Write results as the provider's messages, in the order given; results of other providers' calls answer ``say``."""
         if all(one.call.provider == self.provider.name for one in results) or self.provider.histories is None:
             return self.provider.codec.write_results(results) if results else []
         from toolshape._dispatch import outbound  # noqa: PLC0415 - the same
@@ -434,4 +434,4 @@ def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
 
 
 bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")
-"""Returns what a ``Bound`` stands on, for the modules that read and run calls."""
+"""Returns the ``BoundTools`` behind a ``Bound``, for the modules that read and run calls."""

@@ -1,4 +1,4 @@
-"""``BoundTools``: some tools in the form that one provider is sent, with all that reading and running their calls needs."""
+"""``BoundTools``: tools compiled for one provider, with the handlers that read and run their calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from toolshape._wire.provider import Provider
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class BoundTools:
-    """What stands behind a ``Bound``.
+    """The record behind a ``Bound``.
 
     Args:
         tools: The tools, in the order of the export.

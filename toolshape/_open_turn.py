@@ -60,7 +60,7 @@ def waiting_calls(turn: OpenTurn) -> list[str]:
 
 def refusal(waiting: Sequence[str]) -> str:
     """What an error says of a conversation that cannot go on yet."""
-    return f"{', '.join(waiting)} still waits, and half an answer cannot be sent: {_WAYS_OUT}"
+    return f"{', '.join(waiting)} still waits, and a partial answer cannot be sent: {_WAYS_OUT}"
 
 
 def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
@@ -106,7 +106,7 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
         stored: What ``turn_to_json`` wrote.
         number: The number of the turn.
         bound: The tools, bound as they were.
-        messages: The messages of the conversation, of which the last hold the calls and the results that were there.
+        messages: The messages of the conversation, the last of which hold the calls and their results so far.
 
     Raises:
         UsageError: The messages do not hold these calls as they came.

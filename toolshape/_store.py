@@ -1,4 +1,4 @@
-"""``Contents`` and ``Store``: what stands behind a ``Registry``."""
+"""``Contents`` and ``Store``: the records behind a ``Registry``."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping

@@ -302,7 +302,7 @@ def test_a_pending_call_survives_pickling_as_what_it_is():
     assert [one.arguments for one in results.pending] == [{"name": "x"}, {"amount": 500, "to": "bob"}]
     with pytest.raises(UsageError, match="still wait"):
         results.messages
-    with pytest.raises(UsageError, match="nothing left to plan"):
+    with pytest.raises(UsageError, match="is waiting for approval"):
         TOOLS.plan(results)
 
 
@@ -347,7 +347,7 @@ def test_what_waits_is_shown_in_a_line():
 
 
 def test_results_without_anything_pending_have_no_plan():
-    with pytest.raises(UsageError, match="nothing left to plan"):
+    with pytest.raises(UsageError, match="is waiting for approval"):
         TOOLS.plan(TOOLS.dispatch(response(("look", {"n": 1}))))
 
 
@@ -406,7 +406,7 @@ def test_an_edit_does_not_make_the_mask_of_a_secret_the_secret(mask):
         return f"{name}: {password.get_secret_value()}"
 
     plan = Registry([log_in]).plan(response(("log_in", {"password": "horse"})))
-    with pytest.raises(UsageError, match="shown in place of a secret"):
+    with pytest.raises(UsageError, match="mask of a secret"):
         plan.edit("call_0", {"password": mask})
     plan.edit("call_0", {"password": "cow", "name": mask})  # elsewhere it is a text like any other
     plan.approve("call_0")

@@ -1,1 +1,1 @@
-"""A response: its calls read, planned, run and answered."""
+"""Reads the calls of a response, plans them, runs them and answers them."""

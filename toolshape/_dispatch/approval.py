@@ -1,4 +1,4 @@
-"""Decides on the calls of a plan that have not begun: approves of them, denies them, or gives them other arguments."""
+"""Approve, deny or edit the pending calls of a plan."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ class Deny:
 
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
-"""``True`` approves of a call, ``Deny(text)`` or ``False`` denies it, a dict of other arguments edits it."""
+"""``True`` approves a call, ``Deny(text)`` or ``False`` denies it, and a dict of other arguments edits it."""
 _STARS = "**********"  # what pydantic shows of a secret
 
 
 def hold(results: Results, entries: Iterable[Ready]) -> None:
-    """Make those calls pending that somebody has to approve of."""
+    """Make the calls pending that need approval."""
     held = [entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])]
     if held:
         state.hold(results, held)
@@ -88,7 +88,7 @@ def _denied(ready: Ready, reason: str) -> Result:
 
 
 def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
-    """Give a call other arguments, in canonical form; the tool's rule decides again whether it has to be approved of.
+    """Give a call other arguments, in canonical form; the tool's rule decides again whether the call needs approval.
 
     Raises:
         CallError: The tool does not take them; the call is what it was.
@@ -104,7 +104,7 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     old: Ready = entries[0]
     handler, values = old[2].canonical, copied(dict(values))
     if _has_mask(values, handler.record.secrets):
-        raise UsageError("an edit holds what is shown in place of a secret: write the secret itself, or leave the call")
+        raise UsageError("the edit contains the mask of a secret; pass the real value, or do not edit this call")
     try:
         model, coercions = handler.validate(values)
     except BaseException as error:
@@ -118,7 +118,7 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
 
 
 def _decided_elsewhere(what: str, named: Any) -> UsageError:
-    return UsageError(f"{what} names {named!r}, which somebody else decided on meanwhile")
+    return UsageError(f"{what} names {named!r}, which another thread or process has decided on meanwhile")
 
 
 def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -> bool:

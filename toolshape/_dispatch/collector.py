@@ -1,4 +1,4 @@
-"""A stream in; each call as soon as it is complete, and at the end a plan of all of them, out."""
+"""Reads a streamed response: returns each call when it is complete, and the plan of all calls."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -72,7 +72,7 @@ class Collector:
             The calls that are complete with it.
 
         Raises:
-            ResponseError: It is no event of this provider's; what came before it is kept.
+            ResponseError: It is not an event of this provider. What came before it is kept.
         """
         if self._observe is not None:
             self._fed.append(chunk)
@@ -80,10 +80,10 @@ class Collector:
         return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
 
     def close(self) -> list[Call]:
-        """Say that the stream has ended, at its end or before.
+        """Record that the stream has ended, completely or not.
 
         Returns:
-            The calls that were not complete; where the stream was cut, these are cut off.
+            The calls that were not complete. If the stream was cut, they are cut off.
 
         Raises:
             ResponseError: Nothing of what came was an event of this provider's.
@@ -100,10 +100,10 @@ class Collector:
         return found + [call_of(self._provider.name, self._handlers, at, wire) for at, wire in left]
 
     def plan(self) -> Plan:
-        """The calls so far, validated and not run; see ``Bound.plan``.
+        """Return the calls so far, validated and not run; see ``Bound.plan``.
 
         Raises:
-            ResponseError: Nothing has come that is a response.
+            ResponseError: No part of a response has come.
         """
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._not_a_stream(), body=self._last)
@@ -130,7 +130,7 @@ class Collector:
 
     @property
     def model(self) -> str | None:
-        """The model that the stream names, once it has."""
+        """The model that the stream names, or ``None`` until it does."""
         return self._model
 
     def __reduce__(self) -> Any:
@@ -139,13 +139,13 @@ class Collector:
         )
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
-        """Feed a whole stream, giving each call when it is complete; then close."""
+        """Feed a whole stream, yield each call when it is complete, and close."""
         for chunk in stream:
             yield from self.feed(chunk)
         yield from self.close()
 
     async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Call]:
-        """The same for an asynchronous stream."""
+        """Feed a whole asynchronous stream; as ``over``."""
         async for chunk in stream:
             for call in self.feed(chunk):
                 yield call
@@ -153,7 +153,7 @@ class Collector:
             yield call
 
     def _is_of_this_provider(self) -> bool:
-        """Whether what came may be a stream of this provider's: not if it left no trace, and does at another's."""
+        """Whether what came may be a stream of this provider: not if it changed nothing here, and would at another provider."""
         event = self._last
         if self._complete or not isinstance(event, dict) or self._response != _after(self._provider, {}):
             return True

@@ -1,4 +1,4 @@
-"""``Handler``: what one tool at one provider does with a call: validate, invoke, and write the result for the model."""
+"""``Handler``: validates a call of one tool at one provider, invokes the tool, and writes the result for the model."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""A call that hooks, limits or a ``CallContext`` take part in: run, and answered with one result whatever they do."""
+"""Runs a call under hooks, limits or a ``CallContext``, and answers it with one result whatever these do."""
 
 import copy
 import inspect

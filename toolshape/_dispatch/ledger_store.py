@@ -1,4 +1,4 @@
-"""``LedgerStore``: what a ledger of calls does, and what it says of one; and what refuses anything else."""
+"""``LedgerStore``: the protocol of a ledger of calls, and the check that an object follows it."""
 
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -7,11 +7,11 @@ from toolshape._identity import Identity
 
 
 class Claim(NamedTuple):
-    """What a ledger says of a call.
+    """The state of a call in a ledger.
 
-    ``ours``: nobody has begun it, and now we have; ``owner`` is under what name. ``done``: ``outcome`` is what came of
-    it, as JSON. ``running``: somebody has it. ``unknown``: it was begun and broken off. ``other``: another call has its
-    id.
+    ``ours``: the call was not begun before, and this run has claimed it as ``owner``. ``done``: ``outcome`` is its
+    outcome, as JSON. ``running``: another run has claimed it. ``unknown``: it was begun and interrupted. ``other``:
+    another call has its id.
     """
 
     state: Literal["ours", "done", "running", "unknown", "other"]
@@ -21,40 +21,40 @@ class Claim(NamedTuple):
 
 @runtime_checkable
 class LedgerStore(Protocol):
-    """Where it is written down which calls have run; ``toolshape.ledger.Ledger`` is one. Each method may block."""
+    """Records which calls have run; ``toolshape.ledger.Ledger`` is one. Each method may block."""
 
     @property
     def wait(self) -> float:
-        """How many seconds a call that runs elsewhere is waited for."""
+        """How many seconds to wait for a call that runs elsewhere."""
         ...
 
     def claim(self, identity: Identity, *, again: bool) -> Claim:
-        """Begin a call unless it was begun; keep it as ours until it is finished or dropped.
+        """Claim a call unless it was begun; the claim holds until the call is finished or dropped.
 
         Args:
             identity: The call.
-            again: Whether it may be begun once more where its outcome is unknown.
+            again: Whether it may be begun again if its outcome is unknown.
         """
         ...
 
     def look(self, identity: Identity) -> Claim | None:
-        """Return what is known of a call, and write nothing; ``None`` where nobody has begun it."""
+        """Return the state of a call, or ``None`` if it was not begun. Writes nothing."""
         ...
 
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
-        """Write down what came of a call that is ours."""
+        """Record the outcome of a claimed call."""
         ...
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
-        """Give up a call that is ours: its outcome is unknown, or, where its tool was not called, it is as before."""
+        """Release a claim. If the tool was called, mark the outcome unknown; otherwise forget the call."""
         ...
 
     def keep(self, token_id: str, text: str) -> None:
-        """Keep what a token of a paused plan stands for, where it holds secrets."""
+        """Store the contents of a paused plan that holds secrets, under the id of its token."""
         ...
 
     def kept(self, token_id: str) -> str | None:
-        """It again; ``None`` where it is not here."""
+        """Return the text stored by ``keep``, or ``None``."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Stored messages in; the same with their calls resolved to tools, checked, repaired, or to be converted, out."""
+"""Reads stored messages and resolves their calls to tools; checks, repairs and converts them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

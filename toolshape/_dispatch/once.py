@@ -1,4 +1,4 @@
-"""Runs each call once: asks the ledger first, answers with what the ledger has, and writes down what came of the rest.
+"""Runs each call at most once: answers known calls with the recorded outcome, and records the outcome of the others.
 
 A call is known by its scope, its id, its tool, and its arguments as the model wrote them, whatever they were edited to:
 a response that is delivered again holds what the model wrote.
@@ -38,7 +38,7 @@ class LedgerRun:
     unnamed: str | None
 
     def identity(self, position: int) -> Identity:
-        """What tells a call of the plan from all others."""
+        """Return the identity of a call of the plan."""
         return identity_of(state.as_written(self.results, position), self.scope, self.unnamed)
 
     def around(self, ready: Sequence[Ready]) -> list[Ready]:
@@ -68,7 +68,7 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 
 
 async def look_up(run: LedgerRun, steps: Steps) -> None:
-    """Answer the calls that wait for approval and that the ledger knows: nobody is asked about a call that is done."""
+    """Answer the pending calls that the ledger knows, so that nobody is asked to approve a call that is done."""
     for entry in state.entries_in(state.controlled(run.results), "pending"):
         identity = run.identity(entry[0])
         if not identity.is_lasting:
@@ -88,7 +88,7 @@ def _may_run_again(tool: ToolFacts) -> bool:
 
 
 class LedgerGuard:
-    """The outermost hook of a call under a ledger: runs it if nobody has, else answers with what came of it."""
+    """The outermost hook of a call under a ledger: runs the call at most once; otherwise returns the recorded outcome."""
 
     __slots__ = ("_position", "_run")
 
@@ -106,7 +106,7 @@ class LedgerGuard:
 
     async def _answer(self, context: CallContext, proceed: Callable[[], Any], steps: Steps) -> Result:
         identity = context.known_as(self._run.identity(self._position))
-        if not identity.is_lasting:  # nobody could find it again, and an equal call may be meant anew
+        if not identity.is_lasting:  # no later call could be matched with it, and an equal call may be a new one
             self._begin()
             made: Result = await steps.result_of(proceed())
             return made
@@ -122,7 +122,7 @@ class LedgerGuard:
         state.begin(state.controlled(self._run.results), self._position)
 
     async def _claimed(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
-        """What the ledger says, once the call runs nowhere, or the time to wait for that is over."""
+        """Return the claim of the ledger, after waiting while the call runs elsewhere."""
         ledger, again = self._run.ledger, _may_run_again(context.tool)
         until, pause = monotonic() + ledger.wait, _POLL
 
@@ -159,7 +159,7 @@ class LedgerGuard:
 
 
 async def tried(steps: Steps, work: Callable[[], None]) -> None:
-    """Write to the ledger what has happened; where that fails, it has happened all the same."""
+    """Write to the ledger; a failure is logged, since the call has happened all the same."""
     try:
         await steps.blocking(work)
     except Exception:  # whatever the database raises
@@ -167,7 +167,7 @@ async def tried(steps: Steps, work: Callable[[], None]) -> None:
 
 
 async def written_down(ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps) -> Result:
-    """The answer of a call that is not run, once that is in the ledger; or what is there of the call already."""
+    """Record the answer of a call that is not run, and return it; or return the outcome that the ledger has."""
     if not identity.is_lasting:
         return answer
     claim = await steps.blocking(lambda: ledger.claim(identity, again=False))
@@ -178,7 +178,7 @@ async def written_down(ledger: LedgerStore, identity: Identity, answer: Result, 
 
 
 def _answered(call: Call, claim: Claim) -> Result:
-    """The answer of a call that was begun by somebody else."""
+    """Return the answer of a call that another run has begun."""
     if claim.state == "done":
         return restored(call, json.loads(claim.outcome), replayed=True)
     code: CallErrorCode = "duplicate_call" if claim.state == "other" else "unknown_outcome"

@@ -1,4 +1,4 @@
-"""Calls and results of any provider in; the same in the form that one provider is sent, out."""
+"""Converts calls and results of any provider to the form that one provider is sent."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -20,10 +20,10 @@ from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
 
 def histories_of(provider: Provider) -> Histories:
-    """How a provider's messages are read and written.
+    """Return how a provider's messages are read and written.
 
     Raises:
-        UsageError: Nobody has said.
+        UsageError: The provider does not say.
     """
     if provider.histories is None:
         raise UsageError(
@@ -43,7 +43,7 @@ class CallWriter:
         self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
 
     def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
-        """A call in the form that the provider is sent, and what is wrong with it, if anything."""
+        """Convert a call to the form that the provider is sent; also return the rule of its fault, if any."""
         shape = self._shapes.get(part.name or "")
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
@@ -64,7 +64,7 @@ class CallWriter:
         return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(written)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
-        """Whether a call as it stands is read with these tools as it was with those that it was made with."""
+        """Whether these tools read a call as the tools did that it was made with."""
         handler = self._handlers.find(part.wire_name)
         if handler is None or handler.name != part.name:
             return False
@@ -73,14 +73,14 @@ class CallWriter:
 
 
 def _sent(arguments: Any) -> Any:
-    """A copy of the arguments that a client can send: JSON has no form for a NaN."""
+    """Return a copy of the arguments that a client can send: JSON cannot represent NaN."""
     return copied(sendable([arguments])[0])
 
 
 def outbound_calls(
     provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
 ) -> list[WireCall]:
-    """Calls of any provider, and pairs of names and canonical arguments, in the form that a provider is sent.
+    """Convert calls of any provider, and pairs of a name and canonical arguments, to the form that a provider is sent.
 
     Raises:
         UsageError: A pair names no tool.
@@ -109,7 +109,7 @@ def outbound_calls(
 
 
 def result_part_of(result: Result) -> ToolResultPart:
-    """A result as the part of a message, for any provider."""
+    """Return a result as a message part, for any provider."""
     return ToolResultPart(
         id=result.call.id,
         wire_name=result.call.wire_name,
@@ -121,7 +121,7 @@ def result_part_of(result: Result) -> ToolResultPart:
 
 
 def written_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
-    """Results of other providers' calls as this one's messages, with the ids and names that it is sent of the calls."""
+    """Write results of other providers' calls as messages of this provider, with its ids and names of the calls."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
     ids = Ids()

@@ -1,4 +1,4 @@
-"""What a tool returned or raised in, the ``Result`` of its call out."""
+"""Makes the ``Result`` of a call from what its tool returned or raised."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 def failed(
     call: Call, handler: Handler, coercions: tuple[Coercion, ...], error: BaseException, started: float
 ) -> Result:
-    """The result of a call whose tool raised.
+    """Return the result of a call whose tool raised.
 
     Raises:
         BaseException: An interrupt or a cancellation from outside answers no call.
@@ -31,7 +31,7 @@ def failed(
 
 
 def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float) -> Result:
-    """The result of a call whose tool returned, if what it returned can be sent."""
+    """Return the result of a call whose tool returned; an error if its value cannot be sent."""
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
@@ -59,7 +59,7 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
 
 
 def _parts_in(value: Any) -> tuple[Part, ...]:
-    """The parts that a tool returned, as ours or as content of MCP; none where it returned a plain value."""
+    """Return the parts that a tool returned, as our parts or MCP content; none if it returned a plain value."""
     return mcp_contents(value) or parts_of(value)
 
 

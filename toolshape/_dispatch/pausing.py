@@ -1,4 +1,4 @@
-"""Pauses a plan: writes it as a signed token, and reads the calls of a token, which get the same arguments again."""
+"""Pauses a plan as a signed token, and restores the calls of a token with the same arguments."""
 
 import hashlib
 import json
@@ -38,10 +38,10 @@ class Pause(NamedTuple):
 
 
 async def pause(results: Results, given: Pause, steps: Steps) -> str:
-    """The token of the plan of these results, which cannot be run here any more; see ``Plan.pause``.
+    """Pause a plan and return its token; from then on the token owns the calls. See ``Plan.pause``.
 
     Raises:
-        UsageError: It cannot be paused; it is what it was.
+        UsageError: The plan cannot be paused; it is unchanged.
     """
     secret, ledger, controls = checked_key(given.key), given.ledger, state.controlled(results)
     _check(given)
@@ -154,7 +154,7 @@ def _is_canonical(call: Call) -> bool:
 
 
 def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
-    """A call that has not begun: whether somebody has to approve of it, has approved, or nobody had to.
+    """A call that has not begun: whether it needs approval, is approved, or needs none.
 
     It says what was decided, whatever the tool's rule would say now: the rule may have changed since, or may fail.
     """
@@ -201,7 +201,7 @@ def _held(ready: Ready) -> JsonObject:
                 return {"arguments": given, "is_canonical": way.back is None}
     except (TypeError, ValueError, RecursionError) as error:
         raise _cannot_pause(handler, str(error)) from error
-    raise _cannot_pause(handler, "its arguments are others once they are validated again")
+    raise _cannot_pause(handler, "its arguments change when they are validated a second time")
 
 
 def _exact(handler: Handler, given: Any) -> str:
@@ -228,7 +228,7 @@ class Parts(NamedTuple):
 def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
     """Return the parts of a plan that was paused.
 
-    A call that nobody had to approve of is asked about again: the rule may have changed since.
+    The rule of a call that needed no approval is asked again, as it may have changed since.
 
     Raises:
         TokenError: A tool is sent otherwise than it was, or would get other arguments than were shown.

@@ -1,4 +1,4 @@
-"""``Plan``: the calls of one response, validated and not yet run, and what is decided on them."""
+"""``Plan``: the validated calls of one response, before they run, and the decisions on them."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -41,18 +41,17 @@ class Plan:
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls that wait until somebody approves of them, in call order."""
+        """The calls that wait for approval, in call order."""
         return self.results.pending
 
     def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
-        """Approve of a call, or of several, with the arguments that it has: ``run`` runs it.
+        """Approve a call, or several, with its current arguments; ``run`` runs it.
 
         Args:
-            call: A call of ``pending`` or of ``calls``; one that was edited since is refused. Or an id, which stands
-                for the call, or the calls, that have it now.
+            call: A call of ``pending`` or of ``calls``, unless it was edited since; or an id, for every call that has it.
 
         Raises:
-            UsageError: It is no call of this plan, or is answered.
+            UsageError: It is not a call of this plan, or it is answered.
         """
         approval.approve(self.results, call)
 
@@ -69,10 +68,9 @@ class Plan:
         approval.deny(self.results, call, why)
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
-        """Give a call other arguments, which are validated, and for which approval is asked anew where the tool asks for it.
+        """Give a call other arguments, which are validated; if the tool needs approval for these, the call waits again.
 
-        The model's own message stays as it came, and the model does not know of it: say it in a message where it
-        matters.
+        The model's own message does not change, and the model is not told: tell it in a message if it matters.
 
         Args:
             call: As for ``approve``.
@@ -96,11 +94,11 @@ class Plan:
         )
 
     def pause(self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None) -> str:
-        """Give the plan away as a token, by which ``Registry.resume`` runs it, in this or in another process.
+        """Pause the plan as a token, with which ``Registry.resume`` runs it in this or another process.
 
-        The token is JSON that is signed and not encrypted: whoever has it can read what the model wrote and what tools
-        answered. What is run is what was validated here, to the last byte. A plan is paused once; here, its calls stay
-        ``pending``.
+        The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered. The
+        calls run with exactly the arguments that were validated here. A plan is paused once; its calls stay ``pending``
+        here.
 
         Args:
             key: A secret of 16 bytes or more, the same where the plan is resumed.
@@ -225,5 +223,5 @@ def plan_of(results: Results) -> Plan:
         UsageError: None of them does, or they were pickled.
     """
     if not hasattr(results, "controls") or not results.controls.entries:
-        raise UsageError("these results have no call that waits for approval: there is nothing left to plan")
+        raise UsageError("no call in these results is waiting for approval")
     return Plan(results)

@@ -1,4 +1,4 @@
-"""A response or an event of a stream in; its calls, or a ``ResponseError`` and no other exception, out."""
+"""Reads the calls of a response or of a stream's event; raises ``ResponseError`` and nothing else."""
 
 from collections.abc import Collection
 from typing import Any
@@ -57,7 +57,7 @@ def _without_strays(node: Any) -> Any:
 
 
 def sendable_name(given: Any) -> str:
-    """A name as a text that can be sent; whatever stands there is in ``raw``."""
+    """Return a name as a text that can be sent; ``raw`` keeps what came."""
     return given.encode(errors="replace").decode() if isinstance(given, str) else ""
 
 
@@ -70,7 +70,7 @@ def text_delta(provider: Provider, event: Any) -> TextDelta:
 
 
 def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
-    """Put an event of a stream into the response that it adds up to; the calls that are complete with it.
+    """Merge an event of a stream into the response; return the calls that it completes.
 
     Raises:
         ResponseError: It is no event of this provider's.

@@ -1,4 +1,4 @@
-"""A call on the wire in; the call resolved to its tool, or the error that answers it, out."""
+"""Resolves a call on the wire to its tool, or makes the error that answers it."""
 
 import json
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from toolshape._wire.ids import generated_id, id_seed, sendable_id
 
 
 class Received(NamedTuple):
-    """What a function would get of a call, as JSON that ``is_same_value`` compares, and the coercions; or why it is refused."""
+    """The arguments that a function would get, as JSON for ``is_same_value``, and the coercions; or why they are rejected."""
 
     arguments: JsonObject | None
     coercions: tuple[Coercion, ...]
@@ -24,12 +24,12 @@ class Received(NamedTuple):
 def received_by(
     handler: Handler, arguments: Any, validate: Validate | None = None, *, reveals: bool = False
 ) -> Received:
-    """Validate arguments, and write what the function would get of them; nothing is run.
+    """Validate arguments and write them as the function would get them; no tool is run.
 
     Args:
         handler: The handler of the tool.
-        arguments: They, as they came.
-        validate: Validates them, where that is not the handler's own way.
+        arguments: The arguments as they came.
+        validate: Validates them; by default the handler does.
         reveals: Whether secrets are written as they are.
     """
     try:
@@ -40,7 +40,7 @@ def received_by(
 
 
 def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """A call of a response, resolved to its tool, by its position among the calls; ``planned`` makes the same."""
+    """Resolve a call of a response to its tool. ``planned`` does the same."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)
@@ -50,7 +50,7 @@ def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | t
 
 
 def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
-    """Refuse arguments that the response ended in the middle of.
+    """Reject arguments that are cut off by the end of the response.
 
     Raises:
         CallError: They are not complete.
@@ -71,12 +71,12 @@ def _is_whole(arguments: Any) -> bool:
 
 
 def unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
-    """The answer to a call of a tool that is not there."""
+    """Return the answer to a call of an unknown tool."""
     names, index = handlers.index
     near = (index.nearest(call.wire_name) or "") if has_hint else ""
     return error_result(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
 
 
 def error_result(call: Call, error: CallError) -> Result:
-    """The answer to a call that was refused."""
+    """Return the answer to a rejected call."""
     return Result(call, error=error, text=str(error))

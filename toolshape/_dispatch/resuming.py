@@ -1,4 +1,4 @@
-"""Resumes a paused plan: opens its token, applies what was decided, and runs it once."""
+"""Resumes a paused plan: opens its token, applies the decisions, and runs it once."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from toolshape._wire.provider import Provider
 
 
 class Resumption(NamedTuple):
-    """What is given to resume a plan by; see ``Registry.resume``.
+    """The arguments of ``Registry.resume``.
 
     ``bind`` returns the provider and the handlers of a plan, and what observes its results, by the name of the provider
     and the strictness.
@@ -41,7 +41,7 @@ class Resumption(NamedTuple):
 
 
 async def resume(given: Resumption, steps: Steps) -> Results:
-    """Run what was decided of a plan that was paused; see ``Registry.resume``.
+    """Run a paused plan as decided; see ``Registry.resume``.
 
     Raises:
         TokenError: This is no token of a plan that can be resumed.
@@ -90,7 +90,7 @@ async def _run(results: Results, given: Resumption, steps: Steps) -> Results:
 
 
 async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str:
-    """Take a token, so that nobody else uses it meanwhile; the name it is taken under.
+    """Claim the token; return the claim's owner id.
 
     Raises:
         TokenError: It was used, or is being used.
@@ -135,7 +135,7 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
-    """Approve of calls or edit them, and return those that are to be denied, with their answers.
+    """Approve or edit calls, and return those to deny, with their answers.
 
     Raises:
         CallError: A tool does not take the arguments that it is given.

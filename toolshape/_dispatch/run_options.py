@@ -1,4 +1,4 @@
-"""``RunOptions``: the keywords that every verb passes on to ``Plan.run``."""
+"""``RunOptions``: the keywords of ``Plan.run``, which ``dispatch`` and its variants pass on."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypedDict

@@ -1,4 +1,4 @@
-"""Runs claimed calls and records their results: here, one after another, or in a loop, all at once.
+"""Runs claimed calls and records their results: in this thread one after another, or in a loop all at once.
 
 Both drivers run a call that writes or destroys alone: after the calls before it, and before those after it.
 ``run_calls`` calls plain tools in this thread, in call order, and runs what needs a loop at the end, in a loop of its
@@ -205,7 +205,7 @@ async def _finish(task: "asyncio.Task[None]") -> None:
 
 
 async def run_in_this_task(results: Results, inject: Mapping[str, Any], on_progress: OnProgress | None) -> Results:
-    """Run the one call of a plan that nobody else has in this task, which is its own: another costs a turn of the loop.
+    """Run a single-call plan in the current task, saving one loop iteration. The caller must own the task.
 
     Raises:
         CancelledError: The task was cancelled, by the tool or by somebody else. ``results`` is complete all the same.
@@ -319,7 +319,7 @@ def _work(
 
 @functools.cache
 def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
-    """``aio.start_task``, kept: importing it anew would be a thirtieth of the dispatch of an async call."""
+    """Return ``aio.start_task``. The import statement alone would be a thirtieth of the dispatch of an async call."""
     from toolshape._execution.aio import start_task  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
 
     return start_task

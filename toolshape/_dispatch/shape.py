@@ -1,4 +1,4 @@
-"""``Shape``: one tool in the form that one provider is sent; and the shapes of a set, of which not all may be strict."""
+"""``Shape``: one tool in the form that one provider is sent; compiles the shapes of a set of tools."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Finds the known name that an unknown one was probably meant to be, at a cost that does not grow with their number."""
+"""Finds the known name that is most similar to an unknown one, in time that does not grow with the number of names."""
 
 from collections.abc import Iterable
 

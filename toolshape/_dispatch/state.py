@@ -7,13 +7,13 @@ not have for the state of a call is a mistake of ours, and raises ``AssertionErr
 =========== =====================================================================================================
 refused     The arguments are invalid, or there is no such tool; answered when the plan was made.
 ready       The call may run, and no run has claimed it.
-pending     Somebody has to approve of the call first.
-approved    Somebody has approved of it; otherwise as ``ready``.
+pending     The call needs approval first.
+approved    The call is approved; otherwise as ``ready``.
 given away  A token holds the call: only the plan that is resumed by that token runs it.
 claimed     A run has claimed the call and has not begun it. Where the run is broken off, the call may be claimed again.
 asking      A run asks the ledger whether the call has run before.
 running     The tool, or a hook around it, was called.
-denied      Somebody has denied the call; answered.
+denied      The call was denied; answered.
 answered    The call has its result.
 unknown     The ledger knows that the call was begun, and not how it ended; answered with that.
 cancelled   The run was broken off while the tool ran: there is no answer, and the call does not run again.
@@ -205,7 +205,7 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     """Hold a run of claimed calls open, and settle at its end what it has not answered.
 
     A call that has not begun may be claimed again, and one that has begun is cancelled. The plan cannot be paused while
-    a run is open. Whoever observes the plan is told at the end of the last run.
+    a run is open. The observer of the plan is told at the end of the last run.
     """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None:
@@ -228,7 +228,7 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
 
 
 def tell(results: Results) -> None:
-    """Tell whoever observes the plan that it is over, or, the first time, that all calls that are left wait.
+    """Tell the observer of the plan that it is over or, once before that, that all remaining calls wait.
 
     The observer is given the results, and whether it was told of them before.
     """
@@ -292,7 +292,7 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Make calls pending that were ready: somebody has to approve of them, or their rule is asked when they are run."""
+    """Make ready calls pending: they need approval, or their rule is asked when they are run."""
     controls = controlled(results)
     with controls.lock:
         for entry in entries:
@@ -321,7 +321,7 @@ def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
 
 
 def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
-    """Approve of calls; returns those that were claimed, answered or edited meanwhile, if any: then none is approved."""
+    """Approve calls. If any was claimed, answered or edited meanwhile, return these, and approve none."""
     controls = controlled(results)
     with controls.lock:
         changed = [one for one in entries if not _is_undecided(controls, one)]

@@ -1,4 +1,4 @@
-"""Work that may wait in; done here, or in the running loop with what blocks in threads, out: one body for both."""
+"""Runs one coroutine body either synchronously or in the event loop (blocking work goes to threads)."""
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Steps(Protocol):
-    """How a piece of work does what takes time."""
+    """How a coroutine body does what takes time."""
 
     @property
     def is_loop(self) -> bool:
@@ -16,7 +16,7 @@ class Steps(Protocol):
         ...
 
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        """Do what blocks; where we are cancelled meanwhile, it is waited for and undone."""
+        """Run blocking work; if we are cancelled meanwhile, wait for it and undo it."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -24,7 +24,7 @@ class Steps(Protocol):
         ...
 
     async def result_of(self, given: Any) -> Any:
-        """What a function gave, awaited where that is needed."""
+        """Return what a function returned, awaited if necessary."""
         ...
 
 
@@ -64,7 +64,7 @@ IN_LOOP: Steps = _InLoop()
 
 
 def done_here(work: Coroutine[Any, Any, T]) -> T:
-    """The result of work whose steps are done ``HERE``: nothing of it waits."""
+    """Run a body whose steps are ``HERE`` to its end, and return its result: it never waits."""
     try:
         work.send(None)
     except StopIteration as done:

@@ -1,4 +1,4 @@
-"""A ``Result`` in, JSON that can be kept out; and the result of a call from it."""
+"""Writes a ``Result`` as JSON for a ledger or a token, and reads it back."""
 
 import base64
 import json

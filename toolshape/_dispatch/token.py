@@ -1,4 +1,4 @@
-"""JSON and a key in; signed JSON out: and the same the other way round, once every check of it has passed."""
+"""Signs JSON with a key, and opens signed JSON after checking it."""
 
 import hashlib
 import hmac
@@ -36,7 +36,7 @@ def _mac(key: bytes, purpose: bytes, value: Any) -> str:
 
 
 def digest(key: bytes, value: Any) -> str:
-    """What nobody without the key can make of a value, or make the value of."""
+    """HMAC-SHA256 of a value."""
     return _mac(key, _ARGUMENTS, value)
 
 
