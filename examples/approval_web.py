@@ -1,0 +1,134 @@
+"""A refund that waits for a person: asked by a model, approved on a page in another process, clicked twice, paid once.
+
+``python examples/approval_web.py`` plays it through, offline. With ``OPENAI_API_KEY`` and ``uvicorn`` it is a real desk:
+``uvicorn --app-dir examples approval_web:app``. It needs toolshape[ledger], openai, starlette and httpx.
+"""
+
+import contextlib
+import html
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import openai
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from toolshape import Conversation, Registry, tool
+from toolshape.ledger import Ledger
+from toolshape.testing import Fake
+
+FOLDER = Path(tempfile.mkdtemp(prefix="desk-"))
+PAID: list[tuple[str, float]] = []
+MOST = 100  # euros that nobody has to approve
+
+
+@tool(effects=["destructive"], approve=lambda arguments: arguments["amount"] > MOST)
+def refund(order_id: str, amount: float) -> str:
+    """Refund an order.
+
+    Args:
+        order_id: The order number.
+        amount: How much, in euros.
+    """
+    PAID.append((order_id, amount))
+    return f"refunded {amount:.2f}"
+
+
+tools = Registry([refund])
+
+
+@contextlib.contextmanager
+def database() -> Iterator[sqlite3.Connection]:
+    """The stored conversations; each is one row."""
+    with contextlib.closing(sqlite3.connect(FOLDER / "chats.db")) as connection, connection:
+        connection.execute("create table if not exists chats (id text primary key, chat text)")
+        yield connection
+
+
+def store(chat: Conversation) -> None:
+    with database() as connection:
+        connection.execute("insert or replace into chats values (?, ?)", (chat.id, chat.to_json()))
+
+
+def restore(chat_id: str) -> Conversation:
+    with database() as connection:
+        [text] = connection.execute("select chat from chats where id = ?", (chat_id,)).fetchone()
+    return Conversation.from_json(text, tools)
+
+
+def go_on(chat: Conversation) -> None:
+    """Ask the model until it answers, or until a call waits; the conversation is stored before anything runs."""
+    with Ledger(str(FOLDER / "calls.db")) as ledger:
+        while not chat.pending:
+            store(chat)
+            response = openai.OpenAI().chat.completions.create(**chat.request("openai", model="gpt-5"))
+            if not chat.dispatch(response, ledger=ledger):
+                break
+    store(chat)
+
+
+def ask(request: Request) -> Response:
+    """A customer writes."""
+    chat = Conversation(tools)
+    chat.user(request.query_params["text"])
+    go_on(chat)
+    return PlainTextResponse(chat.id)
+
+
+def show(request: Request) -> Response:
+    """The page of whoever approves: what waits, and a button for each call."""
+    chat = restore(request.path_params["chat"])
+    rows = [
+        f"<li>{html.escape(call.name)} {html.escape(str(call.arguments))}"
+        f"<form method=post action='/{chat.id}/{html.escape(call.id)}'><button>approve</button></form></li>"
+        for call in chat.pending
+    ]
+    return HTMLResponse(f"<ul>{''.join(rows)}</ul><p>{html.escape(chat.messages[-1].text)}</p>")
+
+
+def approve(request: Request) -> Response:
+    """The button; whoever presses it twice, or in two windows, pays once."""
+    chat = restore(request.path_params["chat"])
+    if any(call.id == request.path_params["call"] for call in chat.pending):
+        chat.approve(request.path_params["call"])
+        with Ledger(str(FOLDER / "calls.db")) as ledger:
+            chat.run(ledger=ledger)
+        go_on(chat)
+    return PlainTextResponse(chat.messages[-1].text)
+
+
+app = Starlette(
+    routes=[
+        Route("/ask", ask, methods=["POST"]),
+        Route("/{chat}", show),
+        Route("/{chat}/{call}", approve, methods=["POST"]),
+    ]
+)
+
+
+def main() -> None:
+    """Play it through with a fake in place of the provider."""
+    with Fake("openai", tools) as fake, TestClient(app) as desk:
+        os.environ.update(fake.env)
+        fake.calls("refund", order_id="45128", amount=250.0)
+        fake.says("Your 250 euros are on their way.")
+        chat = desk.post("/ask", params={"text": "Order 45128 broke, I want my 250 back."}).text
+        print("waits:", [call.name for call in restore(chat).pending], "paid:", PAID)
+        stale = restore(chat)  # a second window, opened before anybody pressed the button
+        [call] = stale.pending
+        print("first click: ", desk.post(f"/{chat}/{call.id}").text)
+        print("second click:", desk.post(f"/{chat}/{call.id}").text)
+        stale.approve(call.id)
+        with Ledger(str(FOLDER / "calls.db")) as ledger:
+            print("stale window:", stale.run(ledger=ledger)[0].text)
+        print("paid:", PAID)
+
+
+if __name__ == "__main__":
+    main()
