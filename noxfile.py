@@ -86,7 +86,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    session.install("--editable", ".[types]", "openai", "anthropic", "google-genai", "mcp", "stamina")  # for tests/typing
+    session.install(
+        "--editable", ".[types]", "openai", "anthropic", "google-genai", "mcp", "stamina"
+    )  # for tests/typing
     session.run("mypy")
     session.run("pyright")
     session.run("python", "-m", "pytest", "tests/typing", "-n0")

@@ -379,7 +379,10 @@ def test_what_does_not_survive_json_and_validation_cannot_be_paused():
         """Hide."""
         return "x"
 
-    for name, said in (("salted", "change when they are validated a second time"), ("opaque", "type Odd has no form in JSON")):
+    for name, said in (
+        ("salted", "change when they are validated a second time"),
+        ("opaque", "type Odd has no form in JSON"),
+    ):
         tools = Registry([salted, opaque])
         plan = tools.bind("openai").plan(response((name, {"word": "a"})))
         with pytest.raises(UsageError, match=f"a call of {name} cannot be paused: .*{said}"):
