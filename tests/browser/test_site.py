@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import inspect
 import os
 import re
 import threading
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import toolshape
 
 SITE = os.environ.get("TOOLSHAPE_SITE", "")
 pytestmark = pytest.mark.skipif(not SITE, reason="nox -s browser builds the site")
@@ -33,7 +36,7 @@ def page(chromium: Any, url: str) -> Iterator[Any]:
     context = chromium.new_context()
     made = context.new_page()
     elsewhere: list[str] = []
-    made.on("request", lambda one: None if one.url.startswith((url, "data:", "blob:")) else elsewhere.append(one.url))
+    made.on("request", lambda request: None if request.url.startswith((url, "data:", "blob:")) else elsewhere.append(request.url))
     yield made
     assert elsewhere == []
     context.close()
@@ -41,8 +44,8 @@ def page(chromium: Any, url: str) -> Iterator[Any]:
 
 def test_the_first_page_leads_to_the_tutorial(page: Any, url: str) -> None:
     page.goto(url)
-    assert "decorate it with @tool" in page.locator("article").inner_text()
-    page.locator("article").get_by_role("link", name="The tutorial").click()
+    assert "What no other library does" in page.locator("article").inner_text()
+    page.locator("article").get_by_role("link", name="the tutorial").click()
     page.wait_for_url("**/tutorial/**")
     assert "support desk" in page.locator("article").inner_text()
 
@@ -67,7 +70,7 @@ def test_the_reference_holds_what_docstrings_say(page: Any, url: str) -> None:
     text = page.locator("article").inner_text()
     for name in ("toolshape.Registry", "toolshape.Plan", "toolshape.mcp.server", "toolshape.contract.diff"):
         assert name in text
-    assert "Approve of a call, or of several" in text
+    assert inspect.getdoc(toolshape.Plan.approve).splitlines()[0] in text
 
 
 def test_something_is_found(page: Any, url: str) -> None:
@@ -81,8 +84,8 @@ def test_something_is_found(page: Any, url: str) -> None:
 
 def test_each_page_is_there_and_fits_a_phone(page: Any, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    for one in sorted(Path(SITE).rglob("index.html")):
-        path = one.parent.relative_to(SITE).as_posix()
+    for file in sorted(Path(SITE).rglob("index.html")):
+        path = file.parent.relative_to(SITE).as_posix()
         answer = page.goto(f"{url}/{'' if path == '.' else path + '/'}")
         assert answer.status == 200
         assert page.locator("h1").first.inner_text()
